@@ -9,7 +9,7 @@ E2E_TESTS = $(VLLM)/python -m pytest tests/e2e -n 2 --dist loadfile --no-loadsco
 	--durations=0
 UNIT_TESTS = PYTHONDONTWRITEBYTECODE= $(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
 # What is checked beside the package, with the directories that its modules are found in.
-AROUND = tools examples tests/e2e benchmarks
+AROUND = tools lab studies examples tests/e2e benchmarks
 # The example packs, and the folders that they are found in.
 GUIDE_PACKS = guide_distributed.worker guide_platform.platform guide_engine_core guide_edited_vllm
 GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
@@ -17,7 +17,7 @@ EFFECTS = tests/e2e/test_in_effect.py tests/e2e/test_torch_compile.py
 RUNS = 20
 # A caller's own modules decide nothing here.
 unexport PYTHONPATH
-export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
+export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/e2e
 
 .PHONY: help test test-unit test-processes test-integration faults mutants quality check e2e \
 	test-browser docs pictures screenshots e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
@@ -40,11 +40,11 @@ test-integration: env-unit  ## action.yml and the hooks, with the real pip, git 
 	$(UNIT)/python -m pytest tests/unit/ci -n 2 -m integration
 
 test-browser:    ## The pages of `check` and `status`, in chromium, which must be there; read by axe
-	@$(PYTHON) tools/environments.py browser > /dev/null
+	@$(PYTHON) lab/environments.py browser > /dev/null
 	.envs/browser/bin/python -m pytest tests/browser -n 2
 
 faults: env-unit ## A fault at every line of an apply; `make test-unit` takes a sample of them
-	FAULTS=all $(UNIT)/python -m pytest tests/unit/process/test_faults.py
+	FAULTS=all $(UNIT)/python -m pytest tests/unit/runtime/process/test_faults.py
 
 mutants: env-unit ## How many of a sample of broken lines the unit tests notice: half an hour
 	$(UNIT)/python tools/mutants.py $(MUTANTS)
@@ -67,7 +67,7 @@ e2e-all: env-vllm ## The same without a sample: every cell, an hour and a half
 	$(E2E_TESTS) -m "not triton" $(E2E)
 
 effects: env-vllm ## What "in effect" says: 20 runs of an engine, and on Python 3.12: an hour
-	@$(PYTHON) tools/environments.py vllm-0.32.0-python-3.12 > /dev/null
+	@$(PYTHON) lab/environments.py vllm-0.32.0-python-3.12 > /dev/null
 	.envs/vllm-0.32.0-python-3.12/bin/python -m pytest $(EFFECTS) tests/e2e/test_second_runner.py
 	for run in $$(seq $(RUNS)); do $(VLLM)/python -m pytest $(EFFECTS) || exit; done
 
@@ -79,14 +79,14 @@ truth: env-vllm  ## What source is said to hold, against vLLM and eight packages
 	$(VLLM)/python -m pytest tests/e2e/test_strangers.py tests/e2e/test_static_truth.py
 
 docs:            ## The site of the docs, .site; warnings are errors
-	@$(PYTHON) tools/environments.py docs > /dev/null
+	@$(PYTHON) lab/environments.py docs > /dev/null
 	env NO_MKDOCS_2_WARNING=1 .envs/docs/bin/mkdocs build --strict
 
 pictures: env-vllm ## The terminal pictures of the docs, drawn anew from a real engine: a minute
 	PYTHONPATH=tools $(VLLM)/python tools/pictures.py
 
 screenshots: env-vllm ## The terminal pictures, and the pages of `status` and `check` in chromium
-	@$(PYTHON) tools/environments.py browser > /dev/null
+	@$(PYTHON) lab/environments.py browser > /dev/null
 	.envs/browser/bin/python tools/screenshots.py $(VLLM)/python
 
 lint: env-unit   ## Style, types, layers
@@ -97,7 +97,7 @@ lint: env-unit   ## Style, types, layers
 	$(UNIT)/lint-imports
 
 matrix: env-unit ## Real releases, hours: the lanes of lanes.toml; LANES=0.23.0,0.30.0 KEEP=1 FRESH=1
-	$(UNIT)/python tools/matrix.py --lanes "$(LANES)" $(if $(KEEP),--keep) $(if $(FRESH),--fresh)
+	$(UNIT)/python lab/matrix.py --lanes "$(LANES)" $(if $(KEEP),--keep) $(if $(FRESH),--fresh)
 
 demo: env-vllm   ## The failure, the cure, and who was patched: about two minutes
 	$(VLLM)/python examples/demo/run.py
@@ -115,10 +115,10 @@ clean:           ## Environments, caches and what tools left
 	rm -rf .envs .matrix .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .quality .site dist
 
 env-unit:        ## The environment of the unit tests, .envs/unit
-	@$(PYTHON) tools/environments.py unit > /dev/null
+	@$(PYTHON) lab/environments.py unit > /dev/null
 
 env-vllm:        ## The environment with vLLM, Ray and torch for CPU
-	@$(PYTHON) tools/environments.py vllm-0.32.0 > /dev/null
+	@$(PYTHON) lab/environments.py vllm-0.32.0 > /dev/null
 
 env-ray235:      ## The same vLLM on Ray 2.35.0, and on the Ray of env-vllm
-	@$(PYTHON) tools/environments.py ray-2.35.0 vllm-0.32.0 > /dev/null
+	@$(PYTHON) lab/environments.py ray-2.35.0 vllm-0.32.0 > /dev/null

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.measure import cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import has_module
-from patchkit.changes.owners import Location, locate
-from patchkit.changes.sites import Layer, Site, Sites
-from patchkit.copies import Where
-from patchkit.copies.repointing import repoint, restore
-from patchkit.copies.scope import Keepers, scope_of
+from patchkit.runtime.changes.owners import Location, locate
+from patchkit.runtime.changes.sites import Layer, Site, Sites
+from patchkit.runtime.copies import Where
+from patchkit.runtime.copies.repointing import repoint, restore
+from patchkit.runtime.copies.scope import Keepers, scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.measure import Case, cpu_of_child, in_turns
 from benchmarks.results import Aim, Result, lines_of
-from patchkit.bootstrap.install import install
+from patchkit.runtime.bootstrap.install import install
 
 if TYPE_CHECKING:
     from collections.abc import Callable

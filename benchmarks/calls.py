@@ -12,7 +12,7 @@ from benchmarks.measure import Case, Samples, in_turns
 from benchmarks.results import Aim, Line, Result, lines_of
 from benchmarks.samples import folder, has_module
 from benchmarks.sessions import session_of
-from patchkit.rows.declaration import Role
+from patchkit.core.rows.declaration import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

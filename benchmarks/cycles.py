@@ -12,13 +12,13 @@ from benchmarks.measure import Samples
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder
 from benchmarks.sessions import session_of
-from patchkit.rows.declaration import Role
+from patchkit.core.rows.declaration import Role
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from patchkit.process.journal import Journal
-    from patchkit.process.session import Session
+    from patchkit.runtime.process.journal import Journal
+    from patchkit.runtime.process.session import Session
 
 _FIRST = "the first thousand"
 _LAST = "the last thousand"

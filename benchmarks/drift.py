@@ -13,18 +13,18 @@ from benchmarks.measure import Case, Spread, cpu_of, cpu_of_child, in_turns
 from benchmarks.results import Aim, Line, Result, lines_of
 from benchmarks.samples import folder, has_module
 from benchmarks.vllm_start import ROWS, engine_methods, write_pack
+from patchkit.analysis.upstream.here import Here
+from patchkit.core.lock.format import Lock, Span, write_lock
+from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
 from patchkit.registry import read_pack
-from patchkit.review.drift import Look
-from patchkit.review.lock_format import Lock, Span, write_lock
-from patchkit.rows.target import Target
+from patchkit.runtime.drift import Look
 from patchkit.settings import VARIABLES
-from patchkit.upstream.here import Here
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from patchkit.upstream.facts import Facts
+    from patchkit.analysis.upstream.facts import Facts
 
     Known = dict[Target, Facts]
 
@@ -41,7 +41,7 @@ _NO_LOCK = "and ask of each, no lock"
 _LOCK = "and ask of each, a lock"
 _BARE = "and ask of each, a lock without wordings"
 _ASK = """
-from patchkit.reach.arming import current
+from patchkit.runtime.reach.arming import current
 for state in current().states.values():
     if state.row.pack == "sixty":
         assert not current()._relevance.selection.unreviewed(state.row)

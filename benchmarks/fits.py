@@ -12,13 +12,13 @@ from pathlib import Path
 from benchmarks.measure import cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, write_modules
-from patchkit.check.fit import fit
-from patchkit.check.opening import on_index
-from patchkit.check.subjects import Kept
-from patchkit.upstream.reading.cache import Cache
-from patchkit.upstream.reading.releases import Library
-from patchkit.upstream.reading.settings import PipSettings
-from patchkit.uses.packages import open_package
+from patchkit.analysis.check.fit import fit
+from patchkit.analysis.check.opening import on_index
+from patchkit.analysis.check.subjects import Kept
+from patchkit.analysis.upstream.reading.cache import Cache
+from patchkit.analysis.upstream.reading.releases import Library
+from patchkit.analysis.upstream.reading.settings import PipSettings
+from patchkit.analysis.uses.packages import open_package
 
 _ROOT, _OURS = "sample_upstream", "sample_package"
 _MODULES, _NEW = 60, 10  # of a release; of those, how many differ from all that came before

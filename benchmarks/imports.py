@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from benchmarks.measure import Case, Samples, cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, has_module, write_modules
-from patchkit.imports.finder import BodyFinder, Finder
+from patchkit.runtime.imports.finder import BodyFinder, Finder
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -9,15 +9,15 @@ from benchmarks.measure import cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder
 from benchmarks.sessions import session_of
-from patchkit.process.journal import Journal
-from patchkit.rows.declaration import Role
+from patchkit.core.rows.declaration import Role
+from patchkit.runtime.process.journal import Journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from patchkit.changes.sites import Site
-    from patchkit.process.session import Session
+    from patchkit.runtime.changes.sites import Site
+    from patchkit.runtime.process.session import Session
 
 _ROWS, _CHANGES = 60, 165
 _LOOKS = 20

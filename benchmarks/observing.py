@@ -12,14 +12,14 @@ from benchmarks.measure import Case, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder
 from benchmarks.sessions import session_of
-from patchkit.process.effects import CALLED
-from patchkit.process.journal import Journal
-from patchkit.rows.declaration import Role
+from patchkit.core.rows.declaration import Role
+from patchkit.runtime.process.effects import CALLED
+from patchkit.runtime.process.journal import Journal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from patchkit.process.session import Session
+    from patchkit.runtime.process.session import Session
 
 _OBSERVED, _ALONE = "observed", "not observed"
 _NAMES = {_OBSERVED: "observed", _ALONE: "alone"}

@@ -15,16 +15,16 @@ from benchmarks.measure import Case, cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, has_module
 from benchmarks.sessions import session_of
-from patchkit.changes.objects.refusals import refuse_registered
-from patchkit.changes.owners import is_pydantic
+from patchkit.core.rows.declaration import Role
 from patchkit.errors import TargetError
-from patchkit.rows.declaration import Role
+from patchkit.runtime.changes.objects.refusals import refuse_registered
+from patchkit.runtime.changes.owners import is_pydantic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from patchkit.process.session import Session
+    from patchkit.runtime.process.session import Session
 
 _NAME = "pile"
 _TITLE = "165 changes to an imported vLLM, applied and taken back: CPU time"

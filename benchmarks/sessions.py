@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from patchkit.process.journal import Journal
-from patchkit.process.session import Session
+from patchkit.core.rows.selection import Selection
+from patchkit.core.versions.installed import Versions
 from patchkit.registry import Registry, read_pack
-from patchkit.rows.selection import Selection
+from patchkit.runtime.process.journal import Journal
+from patchkit.runtime.process.session import Session
 from patchkit.settings import Settings
-from patchkit.versions.installed import Versions
 
 
 def session_of(pack: str, journal: Journal | None = None) -> Session:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.measure import in_turns
 from benchmarks.results import Aim, Result, lines_of
-from patchkit.status.node import look
-from patchkit.status.picture import draw
+from patchkit.analysis.status.node import look
+from patchkit.analysis.status.picture import draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from patchkit.upstream.reading.releases import Library
-from patchkit.upstream.reading.web import Reply, Web
+from patchkit.analysis.upstream.reading.releases import Library
+from patchkit.analysis.upstream.reading.web import Reply, Web
 
 
 class MeteredWeb(Web):

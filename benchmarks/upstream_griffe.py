@@ -18,11 +18,11 @@ from benchmarks.measure import in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.traffic import MeteredLibrary
 from benchmarks.upstream_index import PATHS
-from patchkit.check.opening import on_index
-from patchkit.rows.target import Target
-from patchkit.upstream.reading.cache import Cache
-from patchkit.upstream.reading.releases import Library
-from patchkit.upstream.resolving.module_tree import module_name
+from patchkit.analysis.check.opening import on_index
+from patchkit.analysis.upstream.reading.cache import Cache
+from patchkit.analysis.upstream.reading.releases import Library
+from patchkit.analysis.upstream.resolving.module_tree import module_name
+from patchkit.core.rows.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,15 +17,15 @@ from benchmarks.measure import in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.traffic import MeteredLibrary
 from benchmarks.upstream_targets import TARGETS, write_pack
-from patchkit.check import codes
-from patchkit.check.checking import Check
-from patchkit.check.opening import on_index
-from patchkit.check.packs import read_packs
-from patchkit.review.lock_format import Lock
+from patchkit.analysis.check import codes
+from patchkit.analysis.check.checking import Check
+from patchkit.analysis.check.opening import on_index
+from patchkit.analysis.check.packs import read_packs
+from patchkit.analysis.upstream.reading.cache import Cache
+from patchkit.analysis.upstream.reading.parallel import for_each
+from patchkit.analysis.upstream.reading.releases import Library, find_releases
+from patchkit.core.lock.format import Lock
 from patchkit.settings import Settings
-from patchkit.upstream.reading.cache import Cache
-from patchkit.upstream.reading.parallel import for_each
-from patchkit.upstream.reading.releases import Library, find_releases
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from patchkit import unchecked as _unchecked  # noqa: F401 - first: what comes later is unchecked
-from patchkit.imports.finder import watch_bodies
-from patchkit.rows.declaration import (
+from patchkit.core import unchecked as _unchecked  # noqa: F401 - first: what comes later is unchecked
+from patchkit.core.rows.declaration import (
     Add,
     AddField,
     AfterImport,
@@ -21,14 +20,15 @@ from patchkit.rows.declaration import (
     Role,
     Wrap,
 )
-from patchkit.rows.processes import ProcessRow
+from patchkit.core.rows.processes import ProcessRow
+from patchkit.runtime.imports.finder import watch_bodies
 
 if TYPE_CHECKING:
-    from patchkit.testing.applied import applied
+    from patchkit.runtime.testing.applied import applied
 
 
 def _arm() -> None:
-    from patchkit.reach.arming import arm_unasked  # noqa: PLC0415 - once other code imports a body
+    from patchkit.runtime.reach.arming import arm_unasked  # noqa: PLC0415 - once other code imports a body
 
     arm_unasked()
 
@@ -56,7 +56,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # For tests: no process that is patched has a use for it.
     if name == "applied":
-        from patchkit.testing.applied import applied  # noqa: PLC0415
+        from patchkit.runtime.testing.applied import applied  # noqa: PLC0415
 
         return applied
     if name == "ray":  # `patchkit.ray.runtime_env()`, without an import of its own

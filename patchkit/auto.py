@@ -1,5 +1,5 @@
 """Import it, and this process and all that it starts are patched."""
 
-from patchkit.reach.arming import arm
+from patchkit.runtime.reach.arming import arm
 
 session = arm()

@@ -10,13 +10,13 @@ from contextlib import ExitStack
 
 import pytest
 
+from patchkit.core.rows.project import Project
+from patchkit.core.versions.installed import Versions
+from patchkit.core.versions.requirements import satisfies
 from patchkit.errors import PatchkitError, SettingsError
-from patchkit.process.roles import TESTS_VARIABLE
-from patchkit.rows.project import Project
+from patchkit.runtime.process.roles import TESTS_VARIABLE
+from patchkit.runtime.testing.applied import applied
 from patchkit.settings import Settings
-from patchkit.testing.applied import applied
-from patchkit.versions.installed import Versions
-from patchkit.versions.requirements import satisfies
 
 _VARIABLE = "PATCHKIT_PATCHES"
 _FAULT = pytest.StashKey[str]()

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from patchkit.errors import PatchkitError
-from patchkit.process.roles import PARENT_VARIABLE, this_process
-from patchkit.reach.arming import arm
+from patchkit.runtime.process.roles import PARENT_VARIABLE, this_process
+from patchkit.runtime.reach.arming import arm
 from patchkit.settings import VARIABLES
 
 Hook = Callable[[], object]

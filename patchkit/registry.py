@@ -9,12 +9,12 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from patchkit.core.rows import declaration
+from patchkit.core.rows.declaration import Patch, Role, Row
+from patchkit.core.rows.processes import GROUP as PROCESSES
+from patchkit.core.rows.processes import ProcessRow, ProcessTable, own_rows
+from patchkit.core.rows.rules import check_pack, check_patch, check_processes
 from patchkit.errors import DeclarationError, PatchkitError, ProcessRowError, near, shown
-from patchkit.rows import declaration
-from patchkit.rows.declaration import Patch, Role, Row
-from patchkit.rows.processes import GROUP as PROCESSES
-from patchkit.rows.processes import ProcessRow, ProcessTable, own_rows
-from patchkit.rows.rules import check_pack, check_patch, check_processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -4,8 +4,8 @@ import os
 import re
 from collections.abc import Collection, Mapping
 
+from patchkit.core.record import Record
 from patchkit.errors import SettingsError, near
-from patchkit.record import Record
 
 VARIABLES = (
     "VLLM_VERSION",

@@ -37,10 +37,10 @@ SECONDS = 600
 FIRST = 60
 """How many tests a mutant is shown to at once, the nearest; what survives them sees the others."""
 NOT_SAMPLED = {
-    "patchkit/changes/objects/kernels.py": "needs torch; end-to-end tests cover it",
+    "patchkit/runtime/changes/objects/kernels.py": "needs torch; end-to-end tests cover it",
 }
 """What unit tests cannot run, as their environment has no torch; and who tests it."""
-UNCOVERED = ("tests/unit/process/test_faults.py", "tests/unit/bootstrap")
+UNCOVERED = ("tests/unit/runtime/process/test_faults.py", "tests/unit/runtime/bootstrap")
 """Tests that coverage cannot stand beside: one traces lines itself, the other changes the user."""
 PAIRS: tuple[tuple[type[ast.AST], type[ast.AST]], ...] = (
     *((ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn), (ast.Lt, ast.LtE)),

@@ -43,10 +43,10 @@ PATCHES = (
 }
 
 LATE = (
-    "patchkit.reach.arming",
-    "patchkit.changes.objects.replace",
-    "patchkit.copies.repointing",
-    "patchkit.review.lock_files",
+    "patchkit.runtime.reach.arming",
+    "patchkit.runtime.changes.objects.replace",
+    "patchkit.runtime.copies.repointing",
+    "patchkit.core.lock.files",
     "importlib.metadata",
     "packaging.requirements",
 )
@@ -73,7 +73,8 @@ class Trail:
         file = str(frame.f_globals.get("__name__", ""))
         is_function = bool(frame.f_code.co_flags & CO_OPTIMIZED)  # no module, no class body
         is_ours = event == "call" and is_function and file.partition(".")[0] == "patchkit"
-        is_ours = is_ours and file != "patchkit.record"  # an `__init__`, wherever it is inherited
+        if file == "patchkit.core.record":  # an `__init__`, wherever it is inherited
+            is_ours = False
         if is_ours and file != self._last:
             self.entered[file] += 1
             self._last = file

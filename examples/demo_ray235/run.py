@@ -19,9 +19,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from patchkit.status import read_directory
+from patchkit.analysis.status import read_directory
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lab"))
 import environments
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import click
 
 from patchkit import __version__
 from patchkit.cli.output import own_stdout, say
+from patchkit.core.rows.project import Project
 from patchkit.errors import DeclarationError, PatchkitError, near
-from patchkit.rows.project import Project
 
 SECTIONS = {
     "Write patches": ("new", "adopt", "rebase", "export", "list", "show"),
@@ -19,7 +19,7 @@ SECTIONS = {
     "Keep them reviewed": ("lock", "matrix"),
     "Run with them": ("run", "status", "bisect", "doctor", "bootstrap"),
 }
-"""In the order of the help; `patchkit.cli.<name>` holds each, as `command`."""
+"""In the order of the help; `patchkit.cli.commands.<name>` holds each, as `command`."""
 
 COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
 
@@ -36,7 +36,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"patchkit.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(
+            f"patchkit.cli.commands.{cmd_name}"
+        ).command
         return command
 
     def resolve_command(
@@ -57,7 +59,7 @@ class _Commands(click.Group):
 
 def _summary(name: str) -> str:
     """Read the first sentence of a command's help, and import nothing of what the command needs."""
-    tree = ast.parse(files(__package__).joinpath(f"{name}.py").read_bytes())
+    tree = ast.parse(files("patchkit.cli.commands").joinpath(f"{name}.py").read_bytes())
     defined = (one for one in tree.body if isinstance(one, ast.FunctionDef))
     texts = [ast.get_docstring(one) or "" for one in defined if one.name == "command"]
     return click.Command(name, help=texts[0]).get_short_help_str(1_000)

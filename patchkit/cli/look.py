@@ -5,20 +5,20 @@ from pathlib import Path
 
 import click
 
-from patchkit.check.findings import Finding
-from patchkit.check.opening import archive, installed, on_index, tree
-from patchkit.check.packs import read_packs
-from patchkit.check.subjects import Subject
+from patchkit.analysis.check.findings import Finding
+from patchkit.analysis.check.opening import archive, installed, on_index, tree
+from patchkit.analysis.check.packs import read_packs
+from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.cli import options
 from patchkit.cli.options import Wanted, choose
 from patchkit.cli.output import say
+from patchkit.core.lock.files import Locks
+from patchkit.core.rows.declaration import Row
+from patchkit.core.versions.installed import Versions
 from patchkit.errors import UpstreamError
 from patchkit.registry import OWN_PACKS
-from patchkit.review.lock_files import Locks
-from patchkit.rows.declaration import Row
 from patchkit.settings import Settings
-from patchkit.upstream.reading.releases import Library
-from patchkit.versions.installed import Versions
 
 
 def _opened(ctx: click.Context, _: click.Parameter, offline: bool) -> Library:

@@ -8,17 +8,17 @@ from typing import NamedTuple, TypeVar
 
 import click
 
+from patchkit.core.lock.files import Locks
+from patchkit.core.rows.declaration import Row
+from patchkit.core.rows.project import Project
+from patchkit.core.rows.selection import Selection
+from patchkit.core.rows.target import Target
+from patchkit.core.versions.installed import Versions
+from patchkit.core.versions.requirements import FoundVersion, requirement_of
 from patchkit.errors import PatchkitError, VersionError, near
 from patchkit.registry import OPTIONAL_PACKS, Registry, read_pack
-from patchkit.review.drift import Drift
-from patchkit.review.lock_files import Locks
-from patchkit.rows.declaration import Row
-from patchkit.rows.project import Project
-from patchkit.rows.selection import Selection
-from patchkit.rows.target import Target
+from patchkit.runtime.drift import Drift
 from patchkit.settings import Settings
-from patchkit.versions.installed import Versions
-from patchkit.versions.requirements import FoundVersion, requirement_of
 
 Command = Callable[..., object]
 Asked = TypeVar("Asked", Row, str)

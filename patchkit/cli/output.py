@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from patchkit.upstream.reading.parallel import Progress
+from patchkit.analysis.upstream.reading.parallel import Progress
 
 
 def say(text: str) -> None:

@@ -8,15 +8,15 @@ from pathlib import Path
 import click
 
 from patchkit import __version__
-from patchkit.check.codes import explanations
-from patchkit.check.comparison import Difference
-from patchkit.check.findings import Report
+from patchkit.analysis.check.codes import explanations
+from patchkit.analysis.check.comparison import Difference
+from patchkit.analysis.check.findings import Report
 from patchkit.cli.options import format_among
 from patchkit.cli.output import say
-from patchkit.report.check_github import as_github, as_markdown
-from patchkit.report.check_html import as_html
-from patchkit.report.check_table import print_check
-from patchkit.report.console import console
+from patchkit.cli.report.check_github import as_github, as_markdown
+from patchkit.cli.report.check_html import as_html
+from patchkit.cli.report.check_table import print_check
+from patchkit.cli.report.console import console
 
 output_option = click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
 form_option = format_among(

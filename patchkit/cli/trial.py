@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from patchkit.cli.run import set_process_option
+from patchkit.cli.process_options import set_process_option
 from patchkit.errors import BisectionError
 
 TIMED_OUT = 124

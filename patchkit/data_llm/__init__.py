@@ -1,6 +1,6 @@
 """Patches for batch inference: `ray.data.llm` of Ray 2.44 on older Rays, and on newer ones."""
 
-from patchkit.rows.declaration import Add, Patch, Provide, Replace, Role
+from patchkit.core.rows.declaration import Add, Patch, Provide, Replace, Role
 
 PATCHES = (
     Patch(

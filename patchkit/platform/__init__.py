@@ -2,9 +2,9 @@
 
 import os
 
+from patchkit.core.rows.declaration import AfterImport, Patch, Replace, Role, Wrap
 from patchkit.platform.cpu_ray import ROW as CPU_ON_RAY
 from patchkit.platform.old_ray import ROWS as OLD_RAY
-from patchkit.rows.declaration import AfterImport, Patch, Replace, Role, Wrap
 
 _BACKEND = () if os.environ.get("PATCHKIT_DEVICE_BACKEND") else ("torch_npu",)
 """A module that is named by hand may be of no distribution: the body asks for it."""

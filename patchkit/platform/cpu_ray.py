@@ -1,6 +1,6 @@
 """The row with which vLLM's own platform for CPUs runs on Ray; off unless asked for."""
 
-from patchkit.rows.declaration import Edit, Patch, Replace, Role
+from patchkit.core.rows.declaration import Edit, Patch, Replace, Role
 
 ROW = Patch(
     name="cpu-platform-on-ray",

@@ -5,7 +5,7 @@ Versions bound each row, and a row whose Ray can do more is told so by its `when
 number. The row for time-outs has none: to ask, it would import `ray.dag` before vLLM may.
 """
 
-from patchkit.rows.declaration import Add, Edit, Patch, Wrap
+from patchkit.core.rows.declaration import Add, Edit, Patch, Wrap
 
 _OLD_PLACE = "vllm.executor.ray_distributed_executor:RayDistributedExecutor."
 _PLACE = "vllm.v1.executor.ray_executor:RayDistributedExecutor."

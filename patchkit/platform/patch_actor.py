@@ -12,9 +12,14 @@ from typing import Any
 
 from ray.runtime_env import RuntimeEnv
 
-from patchkit.process.roles import PARENT_VARIABLE, ROLE_VARIABLE, role_of_actor, this_process
-from patchkit.reach.arming import current
-from patchkit.reach.carrier import ActorCarrier
+from patchkit.runtime.process.roles import (
+    PARENT_VARIABLE,
+    ROLE_VARIABLE,
+    role_of_actor,
+    this_process,
+)
+from patchkit.runtime.reach.arming import current
+from patchkit.runtime.reach.carrier import ActorCarrier
 from patchkit.settings import VARIABLES
 
 

@@ -5,7 +5,7 @@ The actor of the first Ray executor, vLLM 0.5 to 0.11.0. A subclass that lives h
 worker process import this module first, and with it patchkit and the device backend.
 """
 
-from patchkit.reach.device_backend import import_backend, is_installed
+from patchkit.runtime.reach.device_backend import import_backend, is_installed
 
 import_backend()
 

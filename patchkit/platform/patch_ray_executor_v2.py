@@ -5,7 +5,7 @@ The actor of Ray executor V2, since vLLM 0.20. A subclass that lives here makes 
 import this module first, and with it patchkit and the device backend.
 """
 
-from patchkit.reach.device_backend import import_backend, is_installed
+from patchkit.runtime.reach.device_backend import import_backend, is_installed
 
 import_backend()
 

@@ -5,7 +5,7 @@ The actor of Ray executor V1, vLLM 0.6.6 and 0.11.1 to 0.32. A subclass that liv
 worker process import this module first, and with it patchkit and the device backend.
 """
 
-from patchkit.reach.device_backend import import_backend, is_installed
+from patchkit.runtime.reach.device_backend import import_backend, is_installed
 
 import_backend()
 

@@ -5,6 +5,6 @@ imports backends by itself only where they are installed for autoload and autolo
 they unpickle `torch.device("npu")`.
 """
 
-from patchkit.reach.device_backend import import_backend, is_installed
+from patchkit.runtime.reach.device_backend import import_backend, is_installed
 
 __all__ = ["import_backend", "is_installed"]

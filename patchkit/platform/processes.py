@@ -5,8 +5,8 @@ What a release lacks is never met there, so the rows need no versions.
 
 from collections.abc import Collection, Iterator
 
-from patchkit.rows.declaration import Role
-from patchkit.rows.processes import ProcessRow
+from patchkit.core.rows.declaration import Role
+from patchkit.core.rows.processes import ProcessRow
 
 _ROUTES = ("anthropic", "cohere", "generate", "mcp", "openai", "pooling", "serve", "speech_to_text")
 _BY_RUST = (

@@ -7,7 +7,7 @@ right after torch, and Ray's actors carry patchkit before their class is loaded.
 worker, and goes with its sunset. examples/guide/distributed is what such a pack looks like.
 """
 
-from patchkit.rows.declaration import Patch, Wrap
+from patchkit.core.rows.declaration import Patch, Wrap
 
 _KEY = "vllm.model_executor.model_loader.weight_cache.protocol:WeightCacheKey.from_model_config"
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from patchkit import Role
-from patchkit.reach.arming import current
+from patchkit.runtime.reach.arming import current
 
 
 def with_patches(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:

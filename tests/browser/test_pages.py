@@ -6,14 +6,14 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+from analysis.status.told import child, engine, journal, look, patch, role
 from axe_playwright_python.sync_playwright import Axe
+from cli.report.reports import HOSTILE, large, sample
+from cli.report.test_check_pages import DIFFS, EMPTY, HOSTILE_REPORT
 from playwright.sync_api import sync_playwright
-from report.reports import HOSTILE, large, sample
-from report.test_check_pages import DIFFS, EMPTY, HOSTILE_REPORT
-from status.told import child, engine, journal, look, patch, role
 
-from patchkit.report import check_html, status_html
-from patchkit.status.picture import draw
+from patchkit.analysis.status.picture import draw
+from patchkit.cli.report import check_html, status_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

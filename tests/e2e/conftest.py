@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 from patchkit_lab import cluster, scenario
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

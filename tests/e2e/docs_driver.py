@@ -13,11 +13,11 @@ from typing import Any
 
 import patchkit
 from patchkit import Patch
-from patchkit.check.coverage import allows
-from patchkit.check.opening import installed
-from patchkit.rows.declaration import Add, AddField, Change, Provide
+from patchkit.analysis.check.coverage import allows
+from patchkit.analysis.check.opening import installed
+from patchkit.core.rows.declaration import Add, AddField, Change, Provide
+from patchkit.core.versions.installed import Versions
 from patchkit.settings import Settings
-from patchkit.versions.installed import Versions
 
 
 def values_of(source: str, space: dict[str, Any]) -> list[object]:

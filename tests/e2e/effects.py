@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from rows_runs import ACTS, SHOWN
 
-from patchkit.status import read_directory
-from patchkit.status.process_status import CALLED, NEVER_CALLED, NOT_OBSERVABLE
+from patchkit.analysis.status import read_directory
+from patchkit.analysis.status.process_status import CALLED, NEVER_CALLED, NOT_OBSERVABLE
 
 if TYPE_CHECKING:
     from rows_runs import Run

@@ -20,14 +20,14 @@ HOOK = "worker_process_setup_hook"
 
 def begin() -> None:
     """The other hook; says whether patchkit was there before it."""
-    from patchkit.reach.arming import current
+    from patchkit.runtime.reach.arming import current
 
     os.environ["HOOK_SAW"] = str(current() is not None)
 
 
 def seen() -> dict[str, object]:
     """Where this runs, and what is there."""
-    from patchkit.reach.arming import current
+    from patchkit.runtime.reach.arming import current
 
     session = current()
     roles = None if session is None else sorted(map(str, session.roles))

@@ -11,7 +11,7 @@ import environments
 import pytest
 from patchkit_lab import scenario
 
-from patchkit.status.journals import read_directory
+from patchkit.analysis.status.journals import read_directory
 
 if TYPE_CHECKING:
     from pathlib import Path

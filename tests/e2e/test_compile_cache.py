@@ -59,8 +59,8 @@ def forward(self, x):
 """
 
 UNSTAMPED = """
-import patchkit.process.session
-patchkit.process.session.Session.stamp = lambda session, config: None
+import patchkit.runtime.process.session
+patchkit.runtime.process.session.Session.stamp = lambda session, config: None
 """
 """What patchkit would be without the entry that vLLM hashes."""
 

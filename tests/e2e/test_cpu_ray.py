@@ -8,7 +8,7 @@ import environments
 import pytest
 from patchkit_lab import cluster, processes, scenario
 
-from patchkit.status import read_directory
+from patchkit.analysis.status import read_directory
 
 if TYPE_CHECKING:
     from pathlib import Path

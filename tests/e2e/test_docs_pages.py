@@ -137,25 +137,27 @@ ELSEWHERE = {
         "patchkit run": "README has the same command",
         "patchkit adopt vllm_ascend": "a wheel of somebody else: tests/e2e/test_adopt_piles.py",
     },
-    "docs/conformance.md": {"": "twelve minutes; tests/unit/test_conformance.py runs its parts"},
+    "docs/conformance.md": {
+        "": "twelve minutes; tests/unit/examples/test_conformance.py runs its parts"
+    },
     "docs/cpu-ray.md": {"": "tests/e2e/test_cpu_ray.py, with a tiny model"},
-    "docs/edit.md": {">>> ": "tests/unit/changes/source, on functions of the tests"},
+    "docs/edit.md": {">>> ": "tests/unit/runtime/changes/source, on functions of the tests"},
     "docs/fit.md": {
         "patchkit fit dist/": "a wheel of somebody else: tests/e2e/test_fit.py",
         "patchkit fit verl": "a package that is not installed here: tests/e2e/test_fit.py",
-        "patchkit fit .": "tests/unit/check",
+        "patchkit fit .": "tests/unit/analysis/check",
     },
     "docs/in-effect.md": {"patchkit status": "tests/e2e/test_in_effect.py, and README"},
     "docs/index.md": {"": "README has the same commands"},
     "docs/lock.md": {"": "0.34.0 is a release to come; tests/unit/cli/test_lock_command.py"},
     "docs/old-ray.md": {"": "a cluster of an old Ray: tests/e2e/test_old_ray.py"},
     "docs/processes.md": {
-        "patchkit run": "tests/unit/test_weight_cache.py: the daemon needs a GPU"
+        "patchkit run": "tests/unit/packs/test_weight_cache.py: the daemon needs a GPU"
     },
     "docs/pull-request.md": {
         "curl": "another host than the index",
         "patchkit adopt NUMBER": "the same command runs with a.diff in README",
-        "patchkit adopt vllm --installed": "tests/unit/adopt/test_adopt_command.py",
+        "patchkit adopt vllm --installed": "tests/unit/authoring/adopt/test_adopt_command.py",
     },
     "docs/ray-data-llm.md": {"": "tests/e2e/test_data_llm.py, with a tiny model"},
     "docs/reference.md": {"eval": "completion asks for an interactive shell"},
@@ -172,7 +174,7 @@ ELSEWHERE = {
         "import patchkit\nimport ray": "tests/e2e/test_status_ray.py",
     },
     "docs/tutorial.md": {"": "tests/e2e/test_tutorial.py"},
-    "docs/vllm-ascend.md": {"": "tests/unit/test_ascend_targets.py"},
+    "docs/vllm-ascend.md": {"": "tests/unit/studies/test_ascend_targets.py"},
 }
 """What is run by another test, or cannot be run here, by how it begins."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from patchkit_lab import processes, scenario
 
-from patchkit.status import read_directory
+from patchkit.analysis.status import read_directory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,10 +19,10 @@ import pytest
 import recipes
 from patchkit_lab import cluster, processes, scenario
 
-from patchkit.status import read_directory
+from patchkit.analysis.status import read_directory
 
 if TYPE_CHECKING:
-    from patchkit.status import ProcessStatus
+    from patchkit.analysis.status import ProcessStatus
 
 GUIDE = recipes.REPOSITORY / "examples" / "guide"
 PACKS = ("distributed", "platform", "engine_core", "edited_vllm")

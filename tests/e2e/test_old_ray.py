@@ -11,7 +11,7 @@ import environments
 import pytest
 from patchkit_lab import cluster, processes, scenario, served
 
-from patchkit.status import read_directory
+from patchkit.analysis.status import read_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

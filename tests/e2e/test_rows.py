@@ -14,7 +14,7 @@ import pytest
 from rows import PATCHES
 from rows_runs import ABSENT, ACTS, CORE, MAIN, SHOWN, TURNS, WORKER, Run, run
 
-from patchkit.status import read_directory
+from patchkit.analysis.status import read_directory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from patchkit_lab import processes, scenario
 
-from patchkit.status import read_directory
-from patchkit.status.process_status import CALLED, NEVER_CALLED
+from patchkit.analysis.status import read_directory
+from patchkit.analysis.status.process_status import CALLED, NEVER_CALLED
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from patchkit_lab import scenario
 
-from patchkit.status import read_directory
+from patchkit.analysis.status import read_directory
 
 if TYPE_CHECKING:
     from pathlib import Path

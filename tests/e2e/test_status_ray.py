@@ -22,7 +22,7 @@ DRIVER = Path(__file__).with_name("ray_driver.py")
 HOOK = "worker_process_setup_hook"
 HOOKS = """
 import os
-from patchkit.reach.arming import current
+from patchkit.runtime.reach.arming import current
 
 def begin():
     os.environ["HOOK_SAW"] = str(current() is not None)

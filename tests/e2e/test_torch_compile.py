@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
-from patchkit.process.journal import Journal
-from patchkit.process.session import Session
+from patchkit.analysis.status import read_directory
+from patchkit.analysis.status.process_status import CALLED
+from patchkit.core.rows.declaration import Role
+from patchkit.core.rows.selection import Selection
+from patchkit.core.versions.installed import Versions
 from patchkit.registry import Registry
-from patchkit.rows.declaration import Role
-from patchkit.rows.selection import Selection
+from patchkit.runtime.process.journal import Journal
+from patchkit.runtime.process.session import Session
 from patchkit.settings import Settings
-from patchkit.status import read_directory
-from patchkit.status.process_status import CALLED
-from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

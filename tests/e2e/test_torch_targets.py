@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 
-from patchkit.changes import prepare
-from patchkit.changes.context import Context
-from patchkit.changes.sites import Sites
+from patchkit.core.rows.declaration import Add, Replace, Wrap
 from patchkit.errors import TargetError
-from patchkit.rows.declaration import Add, Replace, Wrap
+from patchkit.runtime.changes import prepare
+from patchkit.runtime.changes.context import Context
+from patchkit.runtime.changes.sites import Sites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from patchkit.rows.declaration import Change
+    from patchkit.core.rows.declaration import Change
 
 # inductor's own use of torch.jit
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
@@ -246,10 +246,10 @@ def test_a_modules_forward(bench: Bench, target: str, kind: str) -> None:
 KERNELS = """
 import torch, triton, triton.language as tl
 from types import ModuleType
-from patchkit.changes import prepare
-from patchkit.changes.context import Context
-from patchkit.changes.sites import Sites
-from patchkit.rows.declaration import Wrap
+from patchkit.runtime.changes import prepare
+from patchkit.runtime.changes.context import Context
+from patchkit.runtime.changes.sites import Sites
+from patchkit.core.rows.declaration import Wrap
 
 @triton.jit
 def double(x, out, BLOCK: tl.constexpr):

@@ -14,7 +14,7 @@ import nodes
 import pytest
 from patchkit_lab import scenario
 
-from patchkit.status import read_directory
+from patchkit.analysis.status import read_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from patchkit_lab import processes
 
-    from patchkit.status import ProcessStatus
+    from patchkit.analysis.status import ProcessStatus
 
 PACK = "cluster_patches"
 PATCH = "nodes-share-no-memory"

@@ -15,14 +15,14 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from patchkit.rows.target import Target
-from patchkit.upstream.reading.tree import Tree, open_installed
-from patchkit.upstream.resolving.resolve import Resolution, Resolver
-from patchkit.upstream.resolving.syntax import Signature, parameter
-from patchkit.upstream.resolving.values import Kind
+from patchkit.analysis.upstream.reading.tree import Tree, open_installed
+from patchkit.analysis.upstream.resolving.resolve import Resolution, Resolver
+from patchkit.analysis.upstream.resolving.syntax import Signature, parameter
+from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.core.rows.target import Target
 
 if TYPE_CHECKING:
-    from patchkit.upstream.reading.files import ReleaseSource
+    from patchkit.analysis.upstream.reading.files import ReleaseSource
 
 INTROSPECT = Path(__file__).with_name("introspect.py")
 FUNCTIONS = {Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.METHOD, Kind.ASYNC_METHOD}

@@ -14,7 +14,7 @@ from cells import ON_RAY, ONE, SPECIALS
 from packs import NAME, Pack
 from patchkit_lab import cluster, generate, processes, scenario, served
 
-from patchkit.status import read_directory
+from patchkit.analysis.status import read_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cells import Cell
     from packs import Sight
 
-    from patchkit.status import ProcessStatus
+    from patchkit.analysis.status import ProcessStatus
 
 TIMEOUT = 600
 PATCH_OF = {"main": "main-seen", "engine-core": "core-seen", "worker": "worker-seen"}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from patchkit.imports.finder import BodyFinder
+from patchkit.runtime.imports.finder import BodyFinder
 from patchkit.settings import VARIABLES
 
 if TYPE_CHECKING:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import packages
-import plugin_runs
 import pytest
-import pytests
-from packages import World, row
-from plugin_runs import BODY, ENTRY, MARKED, WITHOUT, Runs, vllm
+from support import packages, plugin_runs, pytests
+from support.packages import World, row
+from support.plugin_runs import BODY, ENTRY, MARKED, WITHOUT, Runs, vllm
 
 run = plugin_runs.run
 world = packages.world
@@ -185,7 +183,7 @@ from up.mod import function
 def told(answers): answers.put(seen())
 def seen():
     import sys, up.loading
-    process = sys.modules.get("patchkit.reach.arming")
+    process = sys.modules.get("patchkit.runtime.reach.arming")
     return up.mod.function(), bool(process and process.current())
 def in_child(method):
     context = multiprocessing.get_context(method)
@@ -218,7 +216,8 @@ UNARMED = """
 def loading(run: Runs, world: World) -> Runs:
     """An upstream that loads its plugins when it is imported, as vLLM does, in a conftest."""
     info = world.folder / "patchkit_here-1.dist-info" / "entry_points.txt"
-    plugins = "a = patchkit.reach.vllm_plugin:platform\nb = patchkit.reach.vllm_plugin:general\n"
+    module = "patchkit.runtime.reach.vllm_plugin"
+    plugins = f"a = {module}:platform\nb = {module}:general\n"
     info.write_text(f"{ENTRY}[up.plugins]\n{plugins}")
     world.pack(
         row("p", "patch_a", "Wrap('up.mod:function', by='by')", roles="set(Role)"),
@@ -240,7 +239,7 @@ def test_an_upstream_that_loads_plugins_arms_nothing(loading: Runs) -> None:
 def test_a_test_may_ask(loading: Runs) -> None:
     """By `PATCHKIT=1` for children, by `import patchkit.auto`; the plugin may be turned off."""
     said = loading("""
-        import patchkit.reach.arming, up.asking
+        import patchkit.runtime.reach.arming, up.asking
         def test_children(monkeypatch):
             monkeypatch.setenv("PATCHKIT", "1")
             assert up.asking.in_child("spawn") == (("by", "old"), True)
@@ -307,7 +306,8 @@ def test_it_imports_nothing_until_it_is_asked(run: Runs) -> None:
         """
         import sys
         def test_one():
-            own = ("patchkit.reach.arming", "patchkit.process.session", "patchkit.registry")
+            runtime = ("patchkit.runtime.reach.arming", "patchkit.runtime.process.session")
+            own = (*runtime, "patchkit.registry")
             heavy = ("pack", "vllm", "torch", "packaging.requirements")
             assert [name for name in (*own, *heavy)
                     if name in sys.modules] == []

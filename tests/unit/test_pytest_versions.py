@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import packages
-import plugin_runs
+from typing import TYPE_CHECKING
+
 import pytest
-import pytests
-from packages import World
-from plugin_runs import MARKED, Runs, vllm
+from support import packages, plugin_runs, pytests
+from support.plugin_runs import MARKED, Runs, vllm
+
+if TYPE_CHECKING:
+    from support.packages import World
 
 run = plugin_runs.run
 world = packages.world

@@ -4,16 +4,17 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-import packages
 import pytest
-from packages import World
+from support import packages
 
-from patchkit.process.roles import PARENT_VARIABLE, this_process
 from patchkit.ray import NEXT_VARIABLE, RuntimeEnvError, runtime_env
+from patchkit.runtime.process.roles import PARENT_VARIABLE, this_process
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
+
+    from support.packages import World
 
 world = packages.world
 
@@ -73,11 +74,11 @@ def test_what_ray_would_not_take(base: dict[str, Any]) -> None:
 
 
 ORDER = """
-import sys, patchkit.reach.arming, patchkit.ray
+import sys, patchkit.runtime.reach.arming, patchkit.ray
 log = []
 
 def begin():
-    log.append(("hook", patchkit.reach.arming.current() is not None))
+    log.append(("hook", patchkit.runtime.reach.arming.current() is not None))
     if "hook" in sys.argv:
         raise ValueError("hook is broken")
 
@@ -132,7 +133,8 @@ def test_an_error_of_patchkit_is_raised(world: World, how: str) -> None:
 def test_without_another_hook(world: World) -> None:
     """It arms, and that is all."""
     code = (
-        "import patchkit.ray as r, patchkit.reach.arming as p; r.set_up(); print(p.current().roles)"
+        "import patchkit.ray as r; from patchkit.runtime.reach import arming; "
+        "r.set_up(); print(arming.current().roles)"
     )
     assert world.run("-c", code).stdout == "{<Role.MAIN: 'main'>}\n"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import VOCABULARY, pack_source, row, row_source
+from support.samples import VOCABULARY, pack_source, row, row_source
 
 from patchkit import Role
 from patchkit.errors import DeclarationError

@@ -15,16 +15,16 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from patchkit import applied
+from patchkit.core.rows.selection import Selection
+from patchkit.core.rows.target import Item, Step, Target
+from patchkit.core.versions.installed import Versions
 from patchkit.registry import Registry
-from patchkit.rows.selection import Selection
-from patchkit.rows.target import Item, Step, Target
 from patchkit.settings import Settings
-from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from patchkit.rows.declaration import Change, Row
+    from patchkit.core.rows.declaration import Change, Row
 
 ABSENT = object()
 INSIDE = ("__code__", "__defaults__", "__kwdefaults__")

@@ -16,14 +16,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from patchkit.analysis.status import read_directory
 from patchkit.errors import PatchkitError
-from patchkit.status import read_directory
 from patchkit_lab import cluster, processes, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from patchkit.status import ProcessStatus
+    from patchkit.analysis.status import ProcessStatus
 
 
 class DemoError(Exception):

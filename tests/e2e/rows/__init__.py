@@ -22,7 +22,7 @@ from patchkit import (
 )
 
 if TYPE_CHECKING:
-    from patchkit.rows.declaration import Change
+    from patchkit.core.rows.declaration import Change
 
 MAIN, CORE, WORKER = Role.MAIN, Role.ENGINE_CORE, Role.WORKER
 SEEN = "__import__('rows.witness').witness.seen"

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import yaml
-from packages import REPOSITORY
+from support.packages import REPOSITORY
 
 _BLOCKS = re.compile(r"<!-- \.github/workflows/(\S+) -->\n```yaml\n(.*?)^```", re.M | re.DOTALL)
 _PAGES = [(REPOSITORY / "docs" / f"{name}.md").read_text("utf-8") for name in ("ci", "watch")]

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from check.released import write_wheels
-from packages import REPOSITORY, row
-from pages import ACTION, ACTION_TEXT
+from analysis.check.released import write_wheels
+from support.packages import REPOSITORY, row
 from workflow_machine import Machine
 from workflow_runner import Job, Runner, WorkflowError, path_with
 
+from ci.pages import ACTION, ACTION_TEXT
 from patchkit import __version__
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from packages import REPOSITORY
-from pages import ACTION_TEXT, OURS, WORKFLOWS
+from support.packages import REPOSITORY
+
+from ci.pages import ACTION_TEXT, OURS, WORKFLOWS
 
 pytestmark = pytest.mark.processes
 

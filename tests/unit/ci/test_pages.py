@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from packages import REPOSITORY
-from pages import ACTION, ACTION_TEXT, CI_PAGE, OURS, WORKFLOWS, all_steps, scripts, workflow
+from support.packages import REPOSITORY
 
+from ci.pages import ACTION, ACTION_TEXT, CI_PAGE, OURS, WORKFLOWS, all_steps, scripts, workflow
 from patchkit import __version__
-from patchkit.check.findings import Report, State
+from patchkit.analysis.check.findings import Report, State
 from patchkit.cli import main
-from patchkit.report.check_github import as_markdown
+from patchkit.cli.report.check_github import as_markdown
 
 if TYPE_CHECKING:
     from pathlib import Path

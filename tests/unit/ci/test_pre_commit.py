@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from check.released import write_wheels
-from packages import REPOSITORY, row
-from pages import CI_PAGE
+from analysis.check.released import write_wheels
+from support.packages import REPOSITORY, row
 from workflow_machine import commit, git, plain_environ
+
+from ci.pages import CI_PAGE
 
 pytestmark = pytest.mark.integration
 PRE_COMMIT = Path(sys.executable).with_name("pre-commit")

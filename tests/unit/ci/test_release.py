@@ -6,16 +6,12 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
 import zipfile
-
-import pytest
-from packages import REPOSITORY
-
-sys.path.insert(0, str(REPOSITORY / "tools"))
 from typing import TYPE_CHECKING
 
 import environments
+import pytest
+from support.packages import REPOSITORY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,15 +7,15 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from check.released import no_own_packs, write_wheels
-from packages import row
+from analysis.check.released import no_own_packs, write_wheels
+from support.packages import row
 
 from patchkit.cli import main
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from packages import World
+    from support.packages import World
 
 OLD = "def f(alpha, beta):\n    return [alpha + one for one in beta]\n"
 NEW = "def f(alpha, beta):\n    return [alpha - one for one in beta]\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 import pytest
-from samples import pack_source, row_source
+from support.samples import pack_source, row_source
 
 import patchkit.cli
 from patchkit import __version__
@@ -34,9 +34,10 @@ def test_every_command_is_a_file_and_has_real_examples(
 
 
 def test_no_command_is_forgotten() -> None:
-    """Each file beside `app` that holds a command is among COMMANDS, and the other way round."""
-    folder = Path(str(patchkit.cli.__file__)).parent
-    modules = [importlib.import_module(f"patchkit.cli.{f.stem}") for f in folder.glob("[!_]*.py")]
+    """Each file of `cli/commands` holds one of COMMANDS, and the other way round."""
+    folder = Path(str(patchkit.cli.__file__)).parent / "commands"
+    names = [file.stem for file in folder.glob("[!_]*.py")]
+    modules = [importlib.import_module(f"patchkit.cli.commands.{name}") for name in names]
     commands = {
         module.command.name
         for module in modules
@@ -235,10 +236,13 @@ print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
 @pytest.mark.parametrize(
     ("argv", "not_imported"),
     [
-        (["list", "--format", "json"], ["rich", "vllm", "torch", "ray", "patchkit.cli.run"]),
-        (["list"], ["vllm", "torch", "ray", "patchkit.cli.doctor"]),
+        (
+            ["list", "--format", "json"],
+            ["rich", "vllm", "torch", "ray", "patchkit.cli.commands.run"],
+        ),
+        (["list"], ["vllm", "torch", "ray", "patchkit.cli.commands.doctor"]),
         (["show", "a-patch"], ["upstream", "upstream.module", "vllm", "torch", "ray"]),
-        (["--version"], ["rich", "packaging", "patchkit.cli.list"]),
+        (["--version"], ["rich", "packaging", "patchkit.cli.commands.list"]),
     ],
 )
 def test_a_command_imports_only_what_it_needs(

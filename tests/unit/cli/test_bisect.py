@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from packages import REPOSITORY
-from samples import pack_source
+from support.packages import REPOSITORY
+from support.samples import pack_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,14 +3,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import packages
 import pytest
-import venvs
-from packages import REPOSITORY
-from venvs import ARMED, DEPENDENCIES, Venv
+from support import packages, venvs
+from support.packages import REPOSITORY
+from support.venvs import ARMED, DEPENDENCIES, Venv
 
-from patchkit.bootstrap.install import BootstrapError, install
 from patchkit.cli import main
+from patchkit.runtime.bootstrap.install import BootstrapError, install
 
 if TYPE_CHECKING:
     import subprocess
@@ -28,9 +27,9 @@ def bootstrap(venv: Venv, *words: str, **environ: str) -> subprocess.CompletedPr
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that the command, in this process, takes for this Python's site-packages."""
-    monkeypatch.setattr("patchkit.bootstrap.install.site_folder", lambda: tmp_path)
-    monkeypatch.setattr("patchkit.bootstrap.install.location_found_alone", lambda: "/found")
-    monkeypatch.setattr("patchkit.bootstrap.install.location_found_alone", lambda: "/found")
+    monkeypatch.setattr("patchkit.runtime.bootstrap.install.site_folder", lambda: tmp_path)
+    monkeypatch.setattr("patchkit.runtime.bootstrap.install.location_found_alone", lambda: "/found")
+    monkeypatch.setattr("patchkit.runtime.bootstrap.install.location_found_alone", lambda: "/found")
     return tmp_path
 
 
@@ -143,7 +142,7 @@ def test_status_of_what_is_not_in_order_is_1(
     assert (code, data["state"]) == (1, "foreign")
     module.unlink()
     install(here, "/no/such/place")
-    monkeypatch.setattr("patchkit.bootstrap.install.location_found_alone", lambda: None)
+    monkeypatch.setattr("patchkit.runtime.bootstrap.install.location_found_alone", lambda: None)
     code, data = status(capsys)
     assert (code, data["state"], data["patchkit"]) == (1, "installed", None)
 
@@ -189,7 +188,7 @@ def test_no_folder_for_it_is_one_line_and_2(
     def none() -> Path:
         raise BootstrapError("/x: Python reads no .pth files there")
 
-    monkeypatch.setattr("patchkit.bootstrap.install.site_folder", none)
+    monkeypatch.setattr("patchkit.runtime.bootstrap.install.site_folder", none)
     assert main(["bootstrap", word]) == 2
     assert capsys.readouterr() == ("", "patchkit: /x: Python reads no .pth files there\n")
 

@@ -6,18 +6,18 @@ import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
-from check.released import write_wheels
-from packages import row, world
+from analysis.check.released import write_wheels
+from support.packages import row, world
 
 from patchkit.cli import main
-from patchkit.review.lock_format import Lock, write_lock
+from patchkit.core.lock.format import Lock, write_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from packages import World
+    from support.packages import World
 
-from shelves import BODY, NEW, OLD, answer, do, shop
+from cli.shelves import BODY, NEW, OLD, answer, do, shop
 
 __all__ = ["shop", "world"]
 

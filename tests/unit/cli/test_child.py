@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.cli.run import WAY_IN, child_environment
+from patchkit.cli.commands.run import WAY_IN, child_environment
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from packages import row, world
-from shelves import BODY, answer, shop
+from support.packages import row, world
 
+from cli.shelves import BODY, answer, shop
 from patchkit.cli import main
 
 if TYPE_CHECKING:
-    from packages import World
+    from support.packages import World
 
 __all__ = ["shop", "world"]
 

@@ -4,21 +4,21 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-import doctored
-import packages
 import pytest
-from samples import pack_source, row_source
+from support import packages
+from support.samples import pack_source, row_source
 
-from patchkit.bootstrap.install import install
+from cli import doctored
 from patchkit.cli import main
-from patchkit.cli.doctor import ways_in
-from patchkit.cli.run import WAY_IN
+from patchkit.cli.commands.doctor import ways_in
+from patchkit.cli.commands.run import WAY_IN
+from patchkit.runtime.bootstrap.install import install
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from patchkit.report.here import HealthLine
+    from patchkit.cli.report.here import HealthLine
 
 world = packages.world
 healthy = doctored.healthy
@@ -84,7 +84,7 @@ def test_no_vllm_is_a_warning(
 ) -> None:
     """Without vLLM there is nothing to patch."""
     monkeypatch.delenv("VLLM_VERSION")
-    monkeypatch.setattr("patchkit.versions.installed.Versions.find", lambda self, name: None)
+    monkeypatch.setattr("patchkit.core.versions.installed.Versions.find", lambda self, name: None)
     assert findings(capsys) == [("warn", "vllm", "not installed")]
 
 
@@ -217,10 +217,10 @@ def test_the_plugin_counts_unless_it_is_left_out(
 ) -> None:
     """VLLM_PLUGINS may name the plugins to load, and so leave ours out."""
     entries = (
-        Entry("patchkit", "patchkit.reach.vllm_plugin:general"),
+        Entry("patchkit", "patchkit.runtime.reach.vllm_plugin:general"),
         Entry("other", "other:plugin"),
     )
-    monkeypatch.setattr("patchkit.cli.doctor.entry_points", lambda group: entries)
+    monkeypatch.setattr("patchkit.cli.commands.doctor.entry_points", lambda group: entries)
     assert way(ways_in(environ), "vLLM plugin")["mark"] == mark
 
 

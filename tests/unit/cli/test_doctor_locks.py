@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import doctored
-import packages
 import pytest
-from one_patch import BODY, REPLACE, UPSTREAM, WRAP
-from packages import World, row
-from reviews import review
+from support import packages
+from support.one_patch import BODY, REPLACE, UPSTREAM, WRAP
+from support.packages import World, row
+from support.reviews import review
 
+from cli import doctored
 from patchkit.cli import main
-from patchkit.review.lock_format import read_lock, write_lock
+from patchkit.core.lock.format import read_lock, write_lock
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,9 +6,9 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from packages import REPOSITORY
+from support.packages import REPOSITORY
 
-from patchkit.check.codes import CODES
+from patchkit.analysis.check.codes import CODES
 from patchkit.cli import main
 
 if TYPE_CHECKING:

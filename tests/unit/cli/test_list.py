@@ -4,7 +4,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from samples import pack_source, row_source
+from support.samples import pack_source, row_source
 
 from patchkit.cli import main
 

@@ -9,17 +9,17 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from packages import REPOSITORY, row, world
+from support.packages import REPOSITORY, row, world
 
 from patchkit.cli import main
-from patchkit.review.lock_format import Lock, read_lock, write_lock
+from patchkit.core.lock.format import Lock, read_lock, write_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from packages import World
+    from support.packages import World
 
-from shelves import BODY, NEW, OLD, answer, cleared, do, shop
+from cli.shelves import BODY, NEW, OLD, answer, cleared, do, shop
 
 __all__ = ["shop", "world"]
 

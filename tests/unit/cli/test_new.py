@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from check.released import no_own_packs, write_wheels
-from cli.new_samples import OLD, RELEASES
-from packages import world
+from analysis.check.released import no_own_packs, write_wheels
+from support.packages import world
 
+from cli.new_samples import OLD, RELEASES
 from patchkit.cli import main
 
 if TYPE_CHECKING:
-    from packages import World
+    from support.packages import World
 
 __all__ = ["world"]
 

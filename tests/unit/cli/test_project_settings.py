@@ -9,9 +9,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from check.released import write_wheels
-from packages import REPOSITORY, row, world
-from samples import pack_source, row_source
+from analysis.check.released import write_wheels
+from support.packages import REPOSITORY, row, world
+from support.samples import pack_source, row_source
 
 from patchkit.cli import main
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from packages import World
+    from support.packages import World
 
 __all__ = ["world"]
 

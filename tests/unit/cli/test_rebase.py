@@ -8,15 +8,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from check.released import no_own_packs, write_wheels
-from packages import row, world
+from analysis.check.released import no_own_packs, write_wheels
+from support.packages import row, world
 
 from patchkit.cli import main
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from packages import World
+    from support.packages import World
 
 __all__ = ["world"]
 pytestmark = pytest.mark.processes

@@ -7,17 +7,17 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from check.released import write_wheels
-from packages import row, world
+from analysis.check.released import write_wheels
+from support.packages import row, world
 
 from patchkit.cli import main
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from packages import World
+    from support.packages import World
 
-from shelves import BODY, NEW, OLD, answer, cleared, shop
+from cli.shelves import BODY, NEW, OLD, answer, cleared, shop
 
 __all__ = ["shop", "world"]
 

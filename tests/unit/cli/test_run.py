@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from packages import REPOSITORY
-from samples import pack_source, row_source
+from support.packages import REPOSITORY
+from support.samples import pack_source, row_source
 
-from patchkit.cli.run import WAY_IN
+from patchkit.cli.commands.run import WAY_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable

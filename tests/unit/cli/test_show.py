@@ -4,10 +4,10 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from samples import pack_source, row_source
+from support.samples import pack_source, row_source
 
 from patchkit.cli import main
-from patchkit.review.lock_format import Lock, Span, write_lock
+from patchkit.core.lock.format import Lock, Span, write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

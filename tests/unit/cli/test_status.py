@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import journaled
-import packages
 import pytest
-from journaled import answered
-from packages import World, row
-from status.told import engine, journal, patch, role
+from analysis.status.told import engine, journal, patch, role
+from support import packages
+from support.packages import World, row
 
+from cli import journaled
+from cli.journaled import answered
 from patchkit.cli import main
 
 if TYPE_CHECKING:
@@ -215,6 +215,6 @@ def test_ray_is_not_imported_without_need(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Most have no cluster."""
-    there = "patchkit.status.ray_nodes" in sys.modules
+    there = "patchkit.analysis.status.ray_nodes" in sys.modules
     answered(capsys, str(written(*engine())))
-    assert there or "patchkit.status.ray_nodes" not in sys.modules
+    assert there or "patchkit.analysis.status.ray_nodes" not in sys.modules

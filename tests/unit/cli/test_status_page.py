@@ -7,18 +7,19 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-import journaled
-import packages
 import pytest
-from journaled import answered
-from packages import World
-from status.told import child, engine, journal, line, patch, role
+from analysis.status.told import child, engine, journal, line, patch, role
+from support import packages
 
+from cli import journaled
+from cli.journaled import answered
 from patchkit.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from support.packages import World
 
 written = journaled.written
 
@@ -149,7 +150,7 @@ def test_watch_ends_when_the_user_says_so(
     """Waits for the first journal, goes on while the process runs, and an interrupt is no error."""
     place = written()
     steps = iter([lambda: written(*mine()), lambda: None, interrupt])
-    monkeypatch.setattr("patchkit.cli.status.time.sleep", lambda _: next(steps)())
+    monkeypatch.setattr("patchkit.cli.commands.status.time.sleep", lambda _: next(steps)())
     assert main(["status", "--watch", str(place)]) == 0
     assert "main" in capsys.readouterr().out
 

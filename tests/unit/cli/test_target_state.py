@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.cli.show import state_of
-from patchkit.rows.target import Target
-from patchkit.upstream.here import Here
+from patchkit.analysis.upstream.here import Here
+from patchkit.cli.commands.show import state_of
+from patchkit.core.rows.target import Target
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from patchkit.report.here import TargetHere
+    from patchkit.cli.report.here import TargetHere
 
 MODULE = """\
 from typing import TYPE_CHECKING

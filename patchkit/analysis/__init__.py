@@ -1,0 +1,1 @@
+"""What releases and runs say, read from outside."""

@@ -1,0 +1,1 @@
+"""What writes rows and bodies."""

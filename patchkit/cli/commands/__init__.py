@@ -1,0 +1,1 @@
+"""One file a command; `command` is the click command."""

@@ -1,0 +1,34 @@
+"""`patchkit explain`: what a finding means, an example, and what to do."""
+
+import click
+
+from patchkit.analysis.check.codes import CODES, explanations
+from patchkit.cli.options import format_option
+from patchkit.cli.report.as_json import to_json
+from patchkit.cli.report.doctor import print_codes, print_explain
+from patchkit.errors import near
+
+
+@click.command("explain")
+@click.argument("code", metavar="[CODE]", required=False)
+@format_option
+def command(code: str | None, form: str) -> None:
+    """Say what a finding of `patchkit check` means, and what to do.
+
+    \b
+    Examples:
+      patchkit explain            every code, in a line each
+      patchkit explain PK201      what it means, an example, the fix
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    if code is not None and code.upper() not in CODES:
+        hint = near(code.upper(), CODES, 3) or "; 'patchkit explain' lists them"
+        raise click.UsageError(f"no finding has the code {code!r}{hint}")
+    texts = explanations()
+    codes = [CODES[code.upper()]] if code else list(CODES.values())
+    if form == "json":
+        data = [{**listed._asdict(), "text": texts[listed.code]} for listed in codes]
+        click.echo(to_json({"findings": data}))
+    elif code:
+        print_explain(codes[0], texts[codes[0].code])
+    else:
+        print_codes(codes)

@@ -1,0 +1,51 @@
+"""`patchkit export`: what patches make of a release, as a diff or in a bill of materials."""
+
+import click
+
+from patchkit.analysis.check.coverage import Coverage, released
+from patchkit.analysis.check.packs import PackSource
+from patchkit.analysis.upstream.reading.releases import Library
+from patchkit.authoring.adopt.export import exported
+from patchkit.cli import look, options
+from patchkit.cli.output import say
+from patchkit.cli.report.sbom import sbom_json
+
+
+@click.command("export")
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
+@click.option("--format", "form", type=click.Choice(["diff", "sbom"]), default="diff")
+@options.wanted_option
+@look.library_option
+@options.patches_option
+def command(
+    names: tuple[str, ...],
+    form: str,
+    wanted: options.Wanted,
+    library: Library,
+    packs: tuple[str, ...],
+) -> int:
+    """Write patches as a diff of a release's files, or as CycloneDX that lists them.
+
+    The diff is for `git apply`, as for a pull request. What no diff can say, such as a Wrap, is
+    listed on standard error, and makes the exit code 1.
+
+    \b
+    Examples:
+      patchkit export my-patch --releases vllm==0.32.0 > my-patch.diff
+      patchkit export --patches my_pack --path ~/vllm | git -C ~/vllm apply
+      patchkit export --format sbom > vllm.cdx.json
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    rows = look.own_rows_of(packs, names)
+    sources = {row.pack: PackSource(row.pack) for row in rows}
+    subjects = look.open_packages(wanted, released(rows), library)
+    if form == "sbom":
+        click.echo(sbom_json(subjects, rows, sources))
+        return 0
+    if len(subjects) != 1:
+        found = ", ".join(one.name for one in subjects)
+        raise click.UsageError(f"found {found}, expected one release for a diff")
+    whole = exported(rows, Coverage(rows, subjects), sources)
+    click.echo(whole.diff(), nl=False)
+    for one in whole.unwritten:
+        say(one)
+    return int(bool(whole.unwritten))

@@ -1,0 +1,47 @@
+"""`patchkit fit`: which releases a package fits that need not know patchkit."""
+
+import click
+
+from patchkit.analysis.check.fit import fit
+from patchkit.analysis.check.subjects import Kept
+from patchkit.analysis.upstream.reading.releases import Library
+from patchkit.analysis.uses.packages import open_package
+from patchkit.cli import look, options, pages
+from patchkit.cli.output import progress
+from patchkit.cli.report.as_json import fit_json
+from patchkit.core.versions.requirements import canonical
+
+
+@click.command("fit")
+@click.argument("package", metavar="PACKAGE|DIR|WHEEL")
+@click.option("--of", "of", metavar="DIST", default="vllm", show_default=True, help="What it uses.")
+@options.wanted_option
+@pages.output_option
+@look.library_option
+@pages.form_option
+def command(
+    package: str, of: str, wanted: options.Wanted, output: str | None, library: Library, form: str
+) -> int:
+    """Check what a package uses of vLLM against releases, all of them by default.
+
+    The package need not know patchkit. Neither it nor vLLM is run. It is one that is installed, a
+    folder, a wheel, or a release on the index such as name==1.0.
+
+    \b
+    Examples:
+      patchkit fit vllm-ascend --releases 'vllm>=0.20'
+      patchkit fit dist/my_plugin-1.0-py3-none-any.whl --here
+      patchkit fit . --of ray --releases 'ray>=2.40' --format markdown
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    pages.check_output(form, output)
+    roots = [canonical(of).replace("-", "_")]
+    if not any(wanted):
+        wanted = options.Wanted(releases=(of,))
+    with progress() as told:
+        name, source = open_package(package, library)
+        subjects = look.open_packages(wanted, roots, library, brief=True)
+        found = fit(name, source, roots, subjects, Kept(library.cache), told)
+    if not found.uses:
+        raise click.UsageError(f"{package}: found no use of {of}, expected one at least")
+    pages.tell(found.report, form, output, lambda: fit_json(found))
+    return 0 if found.report.is_fine else 1

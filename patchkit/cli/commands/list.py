@@ -1,0 +1,85 @@
+"""`patchkit list`: the patches, and which of them apply here."""
+
+import click
+
+from patchkit.cli import options
+from patchkit.cli.output import say
+from patchkit.cli.report.as_json import list_json
+from patchkit.cli.report.words import count
+from patchkit.core.rows.declaration import Role
+from patchkit.core.versions.requirements import canonical
+
+
+@click.command("list")
+@click.option("--role", type=click.Choice([str(role) for role in Role]), help="Only its patches.")
+@click.option("--vllm", metavar="V", help="Use this version of vLLM, as VLLM_VERSION=V does.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also those that do not apply here, and why."
+)
+@click.option("--debt", is_flag=True, help="What keeps each patch, and when it may be deleted.")
+@click.option("--releases", metavar="SPEC", multiple=True, help="With --debt: those supported.")
+@options.offline_option
+@options.patches_option
+@options.format_among("json", "markdown", "badge", text="The last two with --debt.")
+def command(
+    role: str | None,
+    vllm: str | None,
+    everything: bool,
+    debt: bool,
+    releases: tuple[str, ...],
+    offline: bool,
+    packs: tuple[str, ...],
+    form: str,
+) -> None:
+    """List the patches that apply here, or what packs owe.
+
+    \b
+    Examples:
+      patchkit list
+      patchkit list --all --role worker     also those that do not apply, and why
+      patchkit list --patches mine.patches  with a pack that is not installed
+      patchkit list --debt --releases 'vllm>=0.30' --format markdown
+      patchkit list --format json | jq -r '.patches[] | select(.selected) | .name'
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    if debt:
+        _owe(packs, releases, form, offline=offline)
+        return
+    if releases or form in ("markdown", "badge"):
+        raise click.UsageError("--releases, Markdown and a badge: expected --debt with them")
+    rows, selection = options.rows_and_selection(packs, vllm)
+    versions = {name: selection.versions.find(name) for name in options.distributions(rows)}
+    listed = [
+        (row, options.reason(selection.reason_to_skip, row))
+        for row in rows
+        if role is None or role in row.roles
+    ]
+    if form == "json":
+        click.echo(list_json(versions, listed))
+    else:
+        from patchkit.cli.report.rows import print_list  # noqa: PLC0415 - JSON needs no rich
+
+        print_list(versions, listed, everything=everything)
+        if not everything and (hidden := sum(reason is not None for _, reason in listed)):
+            say(f"{count(hidden, 'patch')} left out: --all says why")
+
+
+def _owe(packs: tuple[str, ...], releases: tuple[str, ...], form: str, *, offline: bool) -> None:
+    from patchkit.analysis.check.coverage import released  # noqa: PLC0415 - late: the help needs none
+    from patchkit.analysis.check.debt import debt_of  # noqa: PLC0415
+    from patchkit.analysis.upstream.reading.releases import Library  # noqa: PLC0415
+    from patchkit.cli import look  # noqa: PLC0415
+    from patchkit.cli.commands.check import checked  # noqa: PLC0415
+    from patchkit.cli.report import debt  # noqa: PLC0415
+
+    rows = look.own_rows_of(packs, ())
+    wanted = options.Wanted(releases).or_of_project()
+    if not wanted.releases:
+        wanted = options.Wanted(tuple(map(canonical, released(rows))))
+    with Library(offline=offline, notice=say) as library:
+        report, _ = checked([row.name for row in rows], packs, wanted, None, library)
+    ledger = [debt_of(row, report) for row in rows]
+    if form == "table":
+        debt.print_debt(ledger)
+    else:
+        written = {"json": debt.debt_json, "markdown": debt.debt_markdown, "badge": debt.debt_badge}
+        click.echo(written[form](ledger))

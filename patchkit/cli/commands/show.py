@@ -1,0 +1,129 @@
+"""`patchkit show`: one row in full, with what is found here; nothing upstream is imported."""
+
+import dataclasses
+from functools import partial
+
+import click
+
+from patchkit.analysis.upstream.facts import Facts
+from patchkit.analysis.upstream.here import Here
+from patchkit.cli import options
+from patchkit.cli.module_source import file_of, find_module
+from patchkit.cli.report.as_json import show_json
+from patchkit.cli.report.here import ChangeHere, ReviewHere, RowHere, TargetHere
+from patchkit.core.lock.files import Locks
+from patchkit.core.lock.format import Lock
+from patchkit.core.rows.declaration import Change, Row
+from patchkit.core.rows.selection import Selection
+from patchkit.core.rows.target import Target
+from patchkit.core.versions.requirements import requirement_of
+from patchkit.errors import UpstreamError
+from patchkit.runtime.drift import Look
+
+
+@click.command("show")
+@click.argument("name", shell_complete=options.complete_names)
+@click.option("--vllm", metavar="V", help="Use this version of vLLM, as VLLM_VERSION=V does.")
+@click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
+@options.patches_option
+@options.format_option
+def command(
+    name: str, vllm: str | None, lock: str | None, packs: tuple[str, ...], form: str
+) -> None:
+    """Show one patch in full, and whether it applies here.
+
+    \b
+    Examples:
+      patchkit show ray-worker-torch-npu
+      patchkit show ray-worker-torch-npu --vllm 0.11.0
+      patchkit show my-patch --patches mine.patches --format json
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    rows, selection = options.rows_and_selection(packs, vllm)
+    found = _row_here(options.choose(rows, [name])[0], selection, options.locks_of(lock))
+    if form == "json":
+        click.echo(show_json(found))
+        return
+    from patchkit.cli.report.rows import print_show  # noqa: PLC0415 - JSON needs no rich
+
+    print_show(found)
+
+
+def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
+    versions, here, lock = selection.versions, Here(), locks.of(row)
+    unmet = partial(options.reason, versions.unmet)
+    requirements = [
+        (text, versions.find(requirement_of(text).name), unmet(text)) for text in row.patch.requires
+    ]
+    changes = []
+    for change in row.patch.changes:
+        reason = next(filter(None, map(unmet, change.requires)), None)
+        found = state_of(change.place, here), _review(row, change, lock, here)
+        changes.append(ChangeHere(change, _own_fields(change), reason, *found))
+    reason = options.reason(selection.reason_to_skip, row)
+    return RowHere(row, reason, requirements, changes, locks.file(row))
+
+
+def _own_fields(change: Change) -> dict[str, str | int | float | bool | None]:
+    """Return what only this kind declares, as JSON knows it or as Python would write it."""
+    common = {"requires", "rebind", "when", change.target_field, change.body_field}
+    names = [one.name for one in dataclasses.fields(change) if one.name not in common]
+    return {name: _plain(getattr(change, name)) for name in names}
+
+
+def _plain(value: object) -> str | int | float | bool | None:
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    return value.__qualname__ if isinstance(value, type) else repr(value)
+
+
+def _review(row: Row, change: Change, lock: Lock | None, here: Here) -> ReviewHere | None:
+    if not change.is_reviewed:
+        return None
+    if lock is None:
+        return ReviewHere("no-lock", "no lock file covers this patch")
+    verdict = Look(row.name, lock, here).verdict(change.place)
+    return ReviewHere(*verdict, lock.spans(row.name, str(change.place)))
+
+
+def state_of(target: Target, here: Here) -> TargetHere:
+    """Say whether a target is here, what it is, and where it is defined, as its source tells."""
+    spec = find_module(target.module)
+    if spec is None:
+        return TargetHere("no-module", None, None, f"module {target.module} is not found here")
+    file = file_of(spec)
+    if not target.qualname:
+        return TargetHere("present", file, None, "module", target.module)
+    if file is None or not file.endswith(".py"):
+        return _undecided(f"{target.module} has no source that can be read", file)
+    top = target.module.partition(".")[0]
+    if file_of(find_module(top)) is None:
+        return _undecided(f"{top} is a namespace package, which is not looked into", file)
+    try:
+        facts = here.facts(target)
+    except UpstreamError as error:
+        return _undecided(str(error), file)
+    if facts.is_present:
+        return _present(target, facts, file)
+    if facts.state == "absent":
+        return TargetHere("absent", file, None, facts.reason)
+    return _undecided(facts.reason, file)
+
+
+def _present(target: Target, facts: Facts, file: str) -> TargetHere:
+    module = facts.module or target.module
+    if module != target.module:
+        file = file_of(find_module(module)) or file
+    line = facts.lines[0] if facts.lines else None
+    defined = f"{module}:{facts.qualname}" if facts.qualname else module
+    what = facts.kind or "present"
+    if facts.owner:
+        what += f", inherited from {facts.owner}"
+    elif facts.qualname:
+        what += f", defined in {facts.module}"
+        what += f" as {facts.qualname}" if facts.qualname != target.qualname else ""
+    words = f"{what}; {facts.reason}" if facts.reason else what
+    return TargetHere("present", file, line, words, defined)
+
+
+def _undecided(why: str, file: str | None) -> TargetHere:
+    return TargetHere("undecided", file, None, f"not decidable statically: {why}")

@@ -1,0 +1,1 @@
+"""What a pack declares, and what every other wing needs."""

@@ -1,0 +1,220 @@
+"""What a pack author writes, as frozen data; `patchkit.registry` refuses what is malformed."""
+
+import enum
+from collections.abc import Collection
+from typing import Any, ClassVar
+
+from patchkit.core.record import Record
+from patchkit.core.rows.target import Target
+
+BEFORE, SERVING, AFTER = "before", "serving", "after"
+"""When changes are due: before a module executes, where nobody else has it, and after it."""
+
+
+class Role(str, enum.Enum):
+    """What vLLM code a process runs. One process may hold several."""
+
+    MAIN = "main"
+    ENGINE_CORE = "engine-core"
+    WORKER = "worker"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Change(Record, kw_only=True):
+    """One edit to one target; the base of every kind.
+
+    Args:
+        requires: requirement strings that narrow the patch's own.
+        rebind: repoint copies of the original that `from x import y` left in other modules and
+            classes. True is for those of the target's own top-level package and of `__main__`;
+            names of further packages (`my_plugin`) add to that. False leaves all copies.
+        when: name of a body function that returns True, or the reason to leave this change out.
+    """
+
+    requires: Collection[str] = ()
+    rebind: bool | Collection[str] = True
+    when: str | None = None
+
+    # The field that holds the target, and whether it must name something inside a module.
+    target_field: ClassVar[str] = "target"
+    inside_module: ClassVar[bool] = True
+    # The field that names an object of the body; '' where a kind needs none.
+    body_field: ClassVar[str] = "by"
+    moment: ClassVar[str] = AFTER
+
+    @property
+    def kind(self) -> str:
+        """The word a pack author wrote: Replace, Wrap, …"""
+        return type(self).__name__
+
+    @property
+    def place(self) -> Target:
+        """The parsed target; the registry has refused what does not parse."""
+        return Target.parse(getattr(self, self.target_field))
+
+    @property
+    def is_reviewed(self) -> bool:
+        """Whether it depends on the source of its target, which a lock then records."""
+        return self.inside_module and self.kind != "Add"
+
+    @property
+    def body_name(self) -> str:
+        """The object of the body that this change uses, or ''."""
+        return str(getattr(self, self.body_field)) if self.body_field else ""
+
+
+class Replace(Change):
+    """The target becomes the body's object `by`: a function, class, property, constant.
+
+    A class must derive from the original, unless it is `unrelated`.
+    """
+
+    target: str
+    by: str
+    unrelated: bool = False
+
+
+class Wrap(Change):
+    """`by(wrapped, instance, args, kwargs)` of the body runs around the target."""
+
+    target: str
+    by: str
+
+
+class Edit(Change):
+    """The target's source with `old` replaced by `new`, recompiled into the same function object.
+
+    The target is a function, a method of any kind, or a property (its getter; `Class.name.fset` for
+    its setter). Layout and comments of `old` do not count; it has to occur `count` times.
+    """
+
+    target: str
+    old: str
+    new: str
+    count: int = 1
+
+    body_field: ClassVar[str] = ""
+
+
+class Add(Change):
+    """A new attribute, or a new item of a mapping; fails if upstream has it by now."""
+
+    target: str
+    by: str
+
+
+class AddField(Change):
+    """A new field on a dataclass or a pydantic dataclass, and on all that derive from or embed it.
+
+    It is keyword-only, so that callers by position are not disturbed.
+
+    Args:
+        type: a type, or the text of an annotation, read with the names of the class's module and
+            of the body.
+        default: a literal; every instance gets its own copy of a list, dict or set.
+    """
+
+    target: str
+    name: str
+    type: Any
+    default: Any
+
+    body_field: ClassVar[str] = ""
+
+
+class Provide(Change):
+    """A module that upstream lacks here, served by the body; fails if upstream has it by now.
+
+    Args:
+        module: the module's full name. Its parent package must be upstream's, or provided too.
+        by: name of the body's object that serves it: a list of names of the body (`__all__`), a
+            module, a class whose attributes become the module's, or a function that is called
+            with the new module.
+    """
+
+    module: str
+    by: str = "__all__"
+
+    target_field: ClassVar[str] = "module"
+    inside_module: ClassVar[bool] = False
+    moment: ClassVar[str] = SERVING
+
+
+class _ImportCall(Change):
+    module: str
+    call: str
+
+    target_field: ClassVar[str] = "module"
+    inside_module: ClassVar[bool] = False
+    body_field: ClassVar[str] = "call"
+
+
+class BeforeImport(_ImportCall):
+    """Call a body function just before a module executes."""
+
+    moment: ClassVar[str] = BEFORE
+
+
+class AfterImport(_ImportCall):
+    """Call a body function after a module has executed; what it returns, if callable, undoes it."""
+
+
+class Patch(Record, kw_only=True):
+    """One row: binds a body to versions, roles and targets.
+
+    Args:
+        name: unique, kebab-case.
+        body: sibling module of the pack, `patch_<module>`; None where no change and no `when`
+            needs one (Edit, AddField).
+        requires: requirement strings, all of which must hold.
+        changes: what to change.
+        roles: which processes; None means the folder's (`platform`: main and engine-core,
+            `worker`: worker).
+        why: what goes wrong without it.
+        upstream: link to the issue or pull request, or `none: reason`.
+        sunset: the condition under which the row is deleted.
+        required: its failure stops the process; otherwise it is a warning.
+        after: names of patches that come first.
+        conflicts: names of patches that must not be selected beside it.
+        env: `NAME` or `NAME=value` that must be set.
+        when: name of a body function that returns True, or the reason to skip.
+        verify: name of a body function that returns True, or what is wrong; asked once the patch is
+            applied and a role of it is entered. What is wrong is the patch's failure.
+        data: files that decide what the patch does, relative to the pack's folder.
+    """
+
+    name: str
+    body: str | None = None
+    requires: Collection[str]
+    changes: Collection[Change]
+    roles: Collection[Role] | None = None
+    why: str = ""
+    upstream: str = ""
+    sunset: str = ""
+    required: bool = True
+    after: Collection[str] = ()
+    conflicts: Collection[str] = ()
+    env: str | None = None
+    when: str | None = None
+    verify: str | None = None
+    data: Collection[str] = ()
+
+
+class Row(Record):
+    """A patch in its pack, with its roles settled."""
+
+    pack: str
+    patch: Patch
+    roles: frozenset[Role]
+
+    @property
+    def name(self) -> str:
+        """The patch's name."""
+        return self.patch.name
+
+    @property
+    def body(self) -> str:
+        """Full module name of the body; the pack itself where there is none."""
+        return f"{self.pack}.{self.patch.body}" if self.patch.body is not None else self.pack

@@ -1,0 +1,1 @@
+"""Source code as text: matched, rewritten, indented, compared by its wording."""

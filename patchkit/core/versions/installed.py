@@ -1,0 +1,85 @@
+"""The versions that run here: found when first needed, without importing anything."""
+
+from collections.abc import Mapping, Sequence
+
+from patchkit.core.versions.requirements import (
+    FoundVersion,
+    applies_here,
+    canonical,
+    is_within,
+    requirement_of,
+    written_bounds,
+)
+from patchkit.settings import Settings
+
+
+class Versions:
+    """The versions here, found when first needed; those that variables name are believed."""
+
+    def __init__(
+        self,
+        overrides: Mapping[str, str] | None = None,
+        vllm_version: str | None = None,
+        path: Sequence[str] | None = None,
+    ) -> None:
+        self._believed = {
+            canonical(name): FoundVersion(canonical(name), version, "PATCHKIT_VERSIONS")
+            for name, version in (overrides or {}).items()
+        }
+        if vllm_version:
+            self._believed["vllm"] = FoundVersion("vllm", vllm_version, "VLLM_VERSION")
+        # None: `sys.path` at the time of the call.
+        self._path = None if path is None else list(path)
+        self._found: dict[str, FoundVersion | None] = {}
+        self._reasons: dict[str, str | None] = {}
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Versions":
+        """Use the versions that the settings name, otherwise what is installed."""
+        return cls(dict(settings.versions), settings.vllm_version)
+
+    def find(self, name: str) -> FoundVersion | None:
+        """Find a version; None for none installed, VersionError where a variable's is none."""
+        name = canonical(name)
+        if name not in self._found:
+            self._found[name] = self.believed(name) or self._search(name)
+        return self._found[name]
+
+    def believed(self, name: str) -> FoundVersion | None:
+        """Return the version that a variable names for a distribution; raise as `find` does."""
+        version = self._believed.get(canonical(name))
+        if version:
+            _ = version.counts_as  # raises, naming the variable and the text
+        return version
+
+    def believe(self, version: FoundVersion) -> None:
+        """Use a version that a command-line option names; raise as `find` does."""
+        self._believed[version.name] = version
+        self.believed(version.name)
+
+    def check(self) -> None:
+        """Check every version that a variable names; raise as `find` does."""
+        for name in self._believed:
+            self.believed(name)
+
+    def unmet(self, requirement: str) -> str | None:
+        """Say why a requirement does not hold here; raise where it, or the version, is none."""
+        if requirement not in self._reasons:
+            self._reasons[requirement] = self._reason(requirement)
+        return self._reasons[requirement]
+
+    def _search(self, name: str) -> FoundVersion | None:
+        from patchkit.core.versions.distributions import ProviderSearch  # noqa: PLC0415 - arming never looks, and it costs
+
+        return ProviderSearch(name, self._path).found()
+
+    def _reason(self, text: str) -> str | None:
+        requirement = requirement_of(text)
+        if not applies_here(requirement):
+            return None
+        version = self.find(requirement.name)
+        if version is None:
+            return f"{requirement.name} is not installed"
+        if is_within(version, requirement.specifier):
+            return None
+        return f"{requirement.name} {version.version} is outside {written_bounds(text)}"

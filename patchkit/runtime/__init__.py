@@ -1,0 +1,1 @@
+"""What a patched process loads: it watches imports, applies patches, and undoes them."""

@@ -1,0 +1,133 @@
+"""AddField: a dataclass, also one of pydantic, gets one more field and stays the same class."""
+
+import dataclasses
+import keyword
+import sys
+from collections.abc import Iterator
+from typing import Any, ClassVar, get_origin
+
+from patchkit.core.rows.declaration import AddField
+from patchkit.core.rows.target import Item
+from patchkit.errors import TargetError
+from patchkit.runtime.changes.context import Context, PreparedLayers
+from patchkit.runtime.changes.fields.dataclass_fields import (
+    LateDefault,
+    generated_sites,
+    heirs,
+    inserted,
+    is_shared,
+    options,
+    parts_of,
+)
+from patchkit.runtime.changes.owners import FIELDS, MISSING, Location, is_pydantic, locate
+from patchkit.runtime.changes.sites import Layer, Site, Sites
+
+
+class PreparedField(PreparedLayers, frozen=False):
+    """A field to add: layers on the class, and on subclasses that have fields of their own."""
+
+    cls: type
+    name: str
+    sites: ClassVar[tuple[Site, ...]] = ()
+
+    @property
+    def classes(self) -> tuple[type, ...]:
+        """What has to be rebuilt, with all that embeds it."""
+        return (self.cls,)
+
+    def apply(self) -> None:
+        """Add the field; a TargetError where another change of the group has added it."""
+        _refuse_taken(self.cls, self.name)
+        super().apply()
+
+
+def prepare(change: AddField, context: Context) -> PreparedField:
+    """Find the class, and refuse what cannot get the field."""
+    assert context.module is not None
+    cls: Any = locate(context.module, change.place.qualname).value
+    try:
+        _refuse(cls, change.name, context.sites)
+        annotation = _type(change.type, cls, context)
+    except TargetError as error:
+        raise TargetError(f"AddField({change.target!r}, {change.name!r}): {error}") from error
+    return PreparedField([*_layers(cls, change, annotation, context)], cls, change.name)
+
+
+def _refuse(cls: Any, name: str, sites: Sites) -> None:
+    if not isinstance(cls, type) or FIELDS not in vars(cls):
+        raise TargetError(f"found {_kind(cls)}, expected a dataclass or a pydantic dataclass")
+    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
+        raise TargetError(f"found {name!r}, expected a name for a field")
+    _refuse_taken(cls, name)
+    if not cls.__dictoffset__:
+        raise TargetError(f"{cls.__name__} keeps its fields in __slots__ and cannot get another")
+    if is_pydantic(cls):
+        return  # its __init__ is pydantic's, which takes what the schema has
+    if "__init__" not in [site.name for site in generated_sites(cls, sites)]:
+        raise TargetError(
+            f"{cls.__name__} has no __init__ that the decorator generated: nobody could pass the "
+            "field"
+        )
+
+
+def _refuse_taken(cls: type, name: str) -> None:
+    for base in cls.__mro__:
+        if name in vars(base):
+            raise TargetError(f"{base.__name__} has {name!r} already: {vars(base)[name]!r}")
+        if name in vars(base).get(FIELDS, ()):
+            raise TargetError(f"{base.__name__} has a field {name!r} already")
+
+
+def _kind(value: Any) -> str:
+    if not isinstance(value, type):
+        return f"{value!r}"
+    if is_pydantic(value):
+        return f"the pydantic model {value.__name__}; Replace it by a class that derives from it"
+    base = next((cls.__name__ for cls in value.__mro__ if FIELDS in vars(cls)), None)
+    return f"the class {value.__name__}" + (f", an undecorated subclass of {base}" if base else "")
+
+
+def _type(given: Any, cls: type, context: Context) -> Any:
+    annotation = given
+    if isinstance(given, str):
+        module = sys.modules.get(cls.__module__, context.module)
+        names = {**vars(context.body), **vars(module)}
+        try:
+            annotation = eval(given, names, dict(vars(cls)))  # noqa: S307 - the author's own text
+        except Exception as error:
+            raise TargetError(
+                f"found the type {given!r} ({type(error).__name__}: {error}), expected one of "
+                f"names of {cls.__module__} or of the body"
+            ) from error
+    is_class_var = annotation is ClassVar or get_origin(annotation) is ClassVar
+    if is_class_var or isinstance(annotation, dataclasses.InitVar):
+        raise TargetError(f"found the type {annotation!r}, expected that of a field with a value")
+    return annotation
+
+
+def _layers(
+    cls: type, change: AddField, annotation: Any, context: Context
+) -> Iterator[tuple[Site, Layer]]:
+    sites, name, default = context.sites, change.name, change.default
+    yield _annotation(cls, name, annotation, context)
+    # What instances read that were made without the field.
+    late = default if is_shared(default) else LateDefault(name, default)
+    on_class = Location(cls, name, MISSING, own=False)
+    yield sites.at(on_class), context.layer(lambda _: late, base=True)
+    given = dataclasses.field(**options(default), kw_only=True)
+    # The decorator fills in what it needs to know of a field; this one has been through it.
+    stand_in = dataclasses.make_dataclass("StandIn", [(name, annotation, given)])
+    field = vars(stand_in)[FIELDS][name]
+    for owner in (cls, *heirs(cls, FIELDS)):
+        if name not in vars(owner)[FIELDS]:
+            layer = context.layer(inserted(owner, name, field), base=True)
+            yield from parts_of(owner, layer, sites).parts
+
+
+def _annotation(cls: type, name: str, annotation: Any, context: Context) -> tuple[Site, Layer]:
+    table = cls.__annotations__  # the class's own; Python makes one where there is none
+    if sys.version_info >= (3, 14):  # where to replace it is to lose what it is made from
+        location = Location(table, Item(name), MISSING, own=False)
+        return context.sites.at(location), context.layer(lambda _: annotation, base=True)
+    layer = context.layer(lambda below: {**below, name: annotation}, base=True)
+    return context.sites.at(Location(cls, "__annotations__", table, own=True)), layer

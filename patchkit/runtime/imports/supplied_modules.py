@@ -1,0 +1,137 @@
+"""Modules whose code patchkit supplies: those that only a patch provides, and those run as main.
+
+`runpy` (`python -m pkg.mod`) asks the module's loader for code and executes that as `__main__`. It
+gets code that imports the module under its own name, where it is patched like any other module, and
+then runs its `if __name__ == "__main__":` part in it. So there is one copy, and it is patched.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import CodeType
+from typing import TYPE_CHECKING, Any, cast
+
+from patchkit.errors import ApplyError, TargetError
+from patchkit.runtime.imports.half_imported import spec_of
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+    Serve = Callable[[str, ModuleType], bool]
+
+_CALL = "__import__({module!r}, None, None, ['*']).run({name!r}, globals())"
+
+
+class ProvidedLoader:
+    """Loads a module that a patch provides; `serve` fills it, and returns whether a patch did."""
+
+    def __init__(self, name: str, serve: Serve) -> None:
+        self.name = name
+        self.patch = ""  # whose it is, once it is filled
+        self.is_executing = False
+        self._serve = serve
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let importlib create the module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Fill the module, or fail its import where the patch does not apply here after all."""
+        self.is_executing = True
+        try:
+            if not self._serve(self.name, module):
+                raise _not_found(self.name)
+        finally:
+            self.is_executing = False
+
+
+def loader_of(module: ModuleType) -> ProvidedLoader | None:
+    """Return the loader of a provided module; None for any other module."""
+    loader = getattr(spec_of(module), "loader", None)
+    return loader if isinstance(loader, ProvidedLoader) else None
+
+
+def is_served(module: ModuleType) -> bool:
+    """Whether a patch has filled this module, and has not been undone."""
+    loader = loader_of(module)
+    return loader is not None and loader.patch != ""
+
+
+def refuse_removed(name: str, module: ModuleType) -> None:
+    """Fail the import of a module that was served by a patch whose other changes have failed."""
+    if loader_of(module) is not None and not is_served(module):
+        raise _not_found(name)
+
+
+def _not_found(name: str) -> ModuleNotFoundError:
+    return ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def running_code(loader: Any, name: str, file: str) -> CodeType:
+    """Make the code that runs a module; a TargetError where it has no source, or no main part."""
+    _main_part(loader, name, file)
+    return compile(_CALL.format(module=__name__, name=name), file, "exec", dont_inherit=True)
+
+
+def run(name: str, names: dict[str, Any]) -> None:
+    """Import a module and run its main part; called by what `runpy` executes in these globals."""
+    importlib.import_module(name)
+    module = sys.modules[name]  # it may have replaced itself
+    called = names["__name__"]
+    if vars(sys.modules.get(called, sys)) is names:
+        sys.modules[called] = module
+    names.update((key, value) for key, value in vars(module).items() if key not in names)
+    if called == "__main__":
+        code = _main_part(module.__loader__, name, str(module.__file__))
+        exec(code, vars(module))  # noqa: S102 - it is the module's own
+
+
+def _main_part(loader: Any, name: str, file: str) -> CodeType:
+    try:
+        source = loader.get_source(name)
+        if source is None:
+            raise TargetError("it has no source")
+        tree = _main_tree(source)
+        compiler = getattr(loader, "source_to_code", None)  # it may transform what it compiles
+        if compiler is None:
+            return compile(tree, file, "exec", dont_inherit=True)
+        return cast("CodeType", compiler(tree, file))
+    except TargetError:
+        raise
+    except Exception as error:  # a stranger's loader may raise anything
+        raise TargetError(f"its source cannot be used: {type(error).__name__}: {error}") from error
+
+
+def _main_tree(source: str) -> ast.Module:
+    """The statements under `if __name__ == "__main__":`, with the imports from `__future__`."""
+    import ast  # noqa: PLC0415 - only where a target's module is run as the main one
+
+    def asks_for_main(test: ast.expr) -> bool:
+        if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)):
+            return False
+        sides = {ast.unparse(test.left), ast.unparse(test.comparators[0])}
+        return sides == {"__name__", "'__main__'"}
+
+    tree = ast.parse(source)
+    guards = [node for node in tree.body if isinstance(node, ast.If) and asks_for_main(node.test)]
+    if not guards:
+        raise TargetError('it has no `if __name__ == "__main__":`')
+    if any(guard.orelse for guard in guards):
+        raise TargetError('its `if __name__ == "__main__":` has an `else`')
+    for guard in guards:
+        guard.test = ast.copy_location(ast.Constant(value=True), guard.test)
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    futures = [node for node in imports if node.module == "__future__"]
+    return ast.Module(body=[*futures, *guards], type_ignores=[])
+
+
+def unreachable(name: str, reason: str) -> ApplyError:
+    """Make the error for a module that runs as `__main__` and cannot be patched there."""
+    return ApplyError(
+        f"{name} runs as __main__, where the patch does not reach it: {reason}. Expected it to be "
+        f"imported under its own name: start it with `patchkit run -- python -m {name}`, by its "
+        f"command (such as `vllm serve`), or with python -c 'import {name}; …'"
+    )

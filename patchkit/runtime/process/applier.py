@@ -1,0 +1,258 @@
+"""Applies groups of changes and takes them back, from any thread.
+
+The lock guards the bookkeeping only. It is never held while a body or upstream code runs.
+"""
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
+
+from patchkit.core.rows.declaration import AFTER
+from patchkit.errors import ApplyError
+from patchkit.runtime.changes.context import unwind
+from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.copies import Where, everywhere
+from patchkit.runtime.process.making import (
+    CopiesPass,
+    Inspection,
+    Maker,
+    NotWanted,
+    refuse_unverified,
+)
+from patchkit.runtime.process.patch_state import (
+    APPLIED,
+    SKIPPED,
+    ChangeGroup,
+    PatchState,
+    PatchStates,
+)
+from patchkit.runtime.process.schedule import Relevance, Schedule
+from patchkit.runtime.process.waiting import PATIENCE, Executions, Turns
+
+
+class Applier:
+    """What is due, made."""
+
+    def __init__(
+        self, schedule: Schedule, states: PatchStates, relevance: Relevance, executions: Executions
+    ) -> None:
+        self.sites = Sites()
+        self.turns = Turns()
+        self.note_applied: Callable[[], None] = lambda: None
+        self._schedule = schedule
+        self._states = states
+        self._relevance = relevance
+        self._executions = executions
+        self._copies = CopiesPass(self.sites, schedule, states)
+        self._inspection = Inspection(self.sites, states)
+        self._maker = Maker(self.sites, states, relevance, executions, self.turns)
+
+    def note_execution(self, module: str) -> None:
+        """A module is about to execute once more, and to overwrite what was applied to it.
+
+        What an AfterImport has done is taken back before: its undo knows the module as it is now.
+        A body that executes anew is to see originals; its end has everything applied again.
+        """
+        self._executions.note(module)
+        errors: list[Exception] = []
+        for group in reversed(self._schedule.due(module, AFTER)):
+            if group.made.calls:
+                errors += unwind(group.made.calls)
+        for group in reversed(self._schedule.by_body.get(module, [])):
+            if group.made.sites and group.thread is None:
+                errors += group.take_back()
+        if errors:
+            self._states.say_undo_errors(errors)
+
+    # -- what is due ------------------------------------------------------------------------------
+
+    def apply(
+        self,
+        groups: Iterable[ChangeGroup],
+        modules: Mapping[str, ModuleType],
+        scope: Callable[[], Where],
+        *,
+        from_body: bool = False,
+    ) -> None:
+        """Apply this process's groups that are not applied yet, then repoint copies in one pass.
+
+        `modules` are the groups' by name; `scope` tells those that may hold copies. With
+        `from_body` this thread is at the end of importing their body: another one that is applying
+        them may be waiting for just that, and is not waited for. If a required patch fails, those
+        before it stay.
+        """
+        due = [group for group in groups if self._relevance.is_wanted(group)]
+        self._states.stop_if_failed(group.patch for group in due)
+        made: list[ChangeGroup] = []
+        try:
+            for group in due:
+                module = modules.get(group.module)
+                if self._claim(group, module, from_body=from_body):
+                    self._apply_one(group, module, made)
+        finally:
+            try:
+                self._finish(made, scope)
+            finally:  # only now: who waits for them goes on with copies repointed, too
+                for group in made:
+                    self.turns.leave(group)
+        if due:
+            self.note_applied()
+
+    def apply_late(self, groups: Iterable[ChangeGroup], *, from_body: bool = False) -> None:
+        """Apply to modules that were imported before; one pass repoints all copies."""
+        missed = [group for group in groups if not group.applied_to or group.moment == AFTER]
+        names = dict.fromkeys(group.module for group in missed)
+        whole = {name: sys.modules[name] for name in names if self._executions.is_whole(name)}
+        due = [group for group in missed if group.module in whole]
+        self.apply(due, whole, everywhere, from_body=from_body)
+
+    def apply_missed(self) -> None:
+        """Apply what no import has told of; not what the end of an import that is going on will."""
+        groups = self._schedule.groups()
+        self.apply_late(group for group in groups if not self._executions.awaits(group))
+
+    # -- one group --------------------------------------------------------------------------------
+
+    def _claim(self, group: ChangeGroup, module: ModuleType | None, *, from_body: bool) -> bool:
+        if not self._relevance.is_open(group):
+            return False
+        try:
+            mine = self.turns.take(group, lambda: from_body and group.loads)
+        except TimeoutError:
+            name, body = group.patch.name, group.patch.body
+            raise ApplyError(
+                f"patch {name}: another thread has been applying it for {PATIENCE:.0f} s, expected "
+                f"it to end; look at what body {body} waits for, or leave the patch out with "
+                f"PATCHKIT_DISABLE={name}"
+            ) from None
+        if mine and group.applied_to == self._executions.now(group, module):
+            self.turns.leave(group)
+            return False
+        return mine
+
+    def _apply_one(
+        self, group: ChangeGroup, module: ModuleType | None, made: list[ChangeGroup]
+    ) -> None:
+        try:
+            if self._relevance.is_for_here(group.patch) and self._maker.make(group, module):
+                made.append(group)
+        except NotWanted as reason:
+            self._skip(group.patch, str(reason))
+        except Exception as error:  # noqa: BLE001 - whatever a body raises is the patch's failure
+            try:  # failed first, so that no other thread goes on with it
+                self._states.fail(group.patch, error, module=group.module)
+            finally:
+                self.take_back(group.patch)
+        finally:
+            if group not in made:
+                self.turns.leave(group)
+
+    def _skip(self, state: PatchState, reason: str) -> None:
+        """Skip a patch, of which other modules may have changes already: all or none."""
+        is_begun = any(group.applied_to for group in state.groups)
+        errors = self.take_back(state) if is_begun else []
+        self._states.set(state, SKIPPED, "; not taken back: ".join([reason, *map(str, errors)]))
+
+    # -- all that were made -----------------------------------------------------------------------
+
+    def _finish(self, made: list[ChangeGroup], scope: Callable[[], Where]) -> None:
+        if not (groups := [group for group in made if self._still_wanted(group)]):
+            return
+        try:
+            self._copies.repoint(groups, scope)
+        except Exception as error:  # noqa: BLE001 - whatever it is, no copy is left behind
+            states = list(dict.fromkeys(group.patch for group in groups))
+            self.take_back(*reversed(states))
+            with contextlib.ExitStack() as stack:  # all are failed before one stops the process
+                for state in reversed(states):
+                    stack.callback(self._states.fail, state, error)
+            return
+        for group in groups:
+            self._states.set(group.patch, APPLIED, **group.facts)
+
+    def _still_wanted(self, group: ChangeGroup) -> bool:
+        """Whether nobody has failed or undone its patch meanwhile, in another thread."""
+        if not group.patch.is_open:
+            self.take_back(group.patch)
+        return group.patch.is_open
+
+    # -- undo -------------------------------------------------------------------------------------
+
+    def refuse(self, state: PatchState, error: ApplyError) -> None:
+        """Fail a patch whose changes cannot reach what they are for."""
+        self._relevance.settle(state)
+        if state.is_open:
+            self.take_back(state)
+            self._states.fail(state, error)
+
+    def take_back(self, *states: PatchState) -> list[Exception]:
+        """Undo all changes of patches; return what went wrong on the way."""
+        errors = [error for state in states for error in self._unwind(state)]
+        errors += self._copies.restore()
+        self._states.say_undo_errors(errors)
+        return errors
+
+    def _unwind(self, state: PatchState) -> list[Exception]:
+        errors: list[Exception] = []
+        for group in reversed(state.groups):
+            with self.turns.within(group):
+                errors += group.take_back()
+        return errors
+
+    def after_fork(self) -> None:
+        """Forget other threads, which are gone, and what they had half done."""
+        self.turns.after_fork()
+        self.sites.after_fork()
+        me = threading.get_ident()
+        for state in self._schedule.patches.values():
+            state.verified = False  # a child is asked itself
+            state.thread = me if state.thread == me else None
+        for group in self._schedule.groups():
+            if group.thread not in {None, me}:
+                group.take_back()
+                group.thread = None
+                group.loads = False
+
+    # -- look -------------------------------------------------------------------------------------
+
+    def inspect(self) -> None:
+        """Fail patches that somebody else has overwritten; an ApplyError where one is required."""
+        with contextlib.ExitStack() as stack:  # all are looked at before one stops the process
+            for state in reversed(list(self._schedule.patches.values())):
+                if state.status == APPLIED:
+                    stack.callback(self._inspect, state)
+
+    def verify(self) -> None:
+        """Ask once what is applied as a whole, for an entered role, whether it works."""
+        with contextlib.ExitStack() as stack:  # as above
+            for state in reversed(list(self._schedule.patches.values())):
+                if state.row.patch.verify and not state.verified and self._is_whole(state):
+                    stack.callback(self._verify, state)
+
+    def _is_whole(self, state: PatchState) -> bool:
+        is_mine = state.status == APPLIED and not state.row.roles.isdisjoint(self._states.roles)
+        left = [group for group in state.groups if not self._executions.is_settled(group)]
+        return is_mine and not any(self._relevance.changes_here(group) for group in left)
+
+    def _verify(self, state: PatchState) -> None:
+        state.verified = True  # first, as the answer may take a while, or enter a role
+        try:
+            refuse_unverified(state.row.patch, sys.modules[state.body])
+        except Exception as error:  # noqa: BLE001 - whatever it raises is the patch's failure
+            self._states.journal.write("verify", name=state.name, answer=str(error))
+            self._unwind(state)
+            self._copies.restore()
+            self._states.fail(state, error)
+        else:
+            self._states.journal.write("verify", name=state.name, answer=True)
+
+    def _inspect(self, state: PatchState) -> None:
+        is_settled = self._executions.is_settled
+        for group in filter(is_settled, state.groups):
+            if (error := self._inspection.error_of(group, is_settled)) is not None:
+                self._unwind(state)  # all its changes or none
+                self._copies.restore()
+                self._states.fail(state, error, module=group.module)
+                return

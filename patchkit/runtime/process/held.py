@@ -1,0 +1,183 @@
+"""What blocks ask for: patches applied whatever the roles of the process, then as they were.
+
+A block may bring rows along, of a pack that is not installed; for no role, and for a while.
+"""
+
+import contextlib
+import importlib
+from collections.abc import Collection, Iterable, Sequence
+
+from patchkit.core.record import Record
+from patchkit.core.rows.declaration import AFTER, Row
+from patchkit.errors import ApplyError, PatchkitError, UndoError, UnknownPatchError
+from patchkit.registry import duplicate
+from patchkit.runtime.imports.finder import Finder, let_pass
+from patchkit.runtime.process.applier import Applier
+from patchkit.runtime.process.patch_state import (
+    APPLIED,
+    ARMED,
+    FAILED,
+    SKIPPED,
+    ChangeGroup,
+    PatchState,
+    PatchStates,
+)
+from patchkit.runtime.process.schedule import Relevance, Schedule
+
+_PATIENCE = 600.0
+"""Seconds to wait for another thread's block to begin or end; it may be importing all of vLLM."""
+
+
+class Blocks(Record, eq=False):
+    """Holds patches for blocks, and knows the rows that they bring along."""
+
+    schedule: Schedule
+    states: PatchStates
+    relevance: Relevance
+    applier: Applier
+    finder: Finder
+
+    def hold(self, names: Collection[str]) -> tuple[str, ...]:
+        """Apply patches whatever the roles of this process, and import what they change.
+
+        What comes before an import waits for it. Without names all that are for here are meant,
+        but what a `when` refuses. Returns the names, to be let go later, once for each time that
+        they are held. Raises ApplyError where a patch that was named is not for here, or one fails;
+        then all are as they were.
+        """
+        states, selection = list(self.schedule.patches.values()), self.relevance.selection
+        if names:
+            chosen = self._named(names)
+            states = [state for state in states if state in chosen]
+        else:
+            states = [state for state in states if not selection.reason_to_skip(state.row)]
+        # As one step: nobody counts on what another thread takes back.
+        with self.applier.turns.within(*states, patience=_PATIENCE) as has_it:
+            if not has_it:
+                wanted = ", ".join(state.name for state in states)
+                raise ApplyError(
+                    f"{wanted}: for {_PATIENCE:.0f} s another thread has been applying one of them "
+                    "for a block of its own, expected it to end; look at what their bodies wait for"
+                )
+            for state in states:
+                self._refuse_unfit(state)
+            for state in states:
+                state.holders += 1
+                if state.holders == 1:
+                    self.states.reopen(state)
+            try:
+                self._make(states, {FAILED, SKIPPED} if names else {FAILED})
+            except BaseException:
+                self._let_go(states)
+                raise
+        return tuple(state.name for state in states)
+
+    def let_go(self, names: Iterable[str]) -> None:
+        """Take back what no other block and no role has; UndoError where that cannot be."""
+        if errors := self._let_go(self._named(names)):
+            raise UndoError("; ".join(str(error) for error in errors))
+
+    def _named(self, names: Iterable[str]) -> list[PatchState]:
+        names, patches = list(names), self.schedule.patches
+        for name in names:
+            if name not in patches:
+                known = ", ".join(patches) or "none"
+                raise UnknownPatchError(f"found {name!r}, expected a patch's name: {known}")
+        return [patches[name] for name in names]
+
+    def _let_go(self, states: Sequence[PatchState]) -> list[Exception]:
+        """Take back what nobody holds any more and no role has; return what went wrong."""
+        turns = self.applier.turns
+        with turns.within(*states, patience=_PATIENCE):
+            for state in states:
+                state.holders -= 1
+            free = [state for state in dict.fromkeys(reversed(states)) if not state.holders]
+            roles, kept = self.states.roles, {APPLIED, ARMED}
+            # Who enters a role of theirs now finds them applied, or waits for the end of this.
+            with turns.within(*(group for state in free for group in state.groups)):
+                # Not what the session would have, if nobody had held it.
+                over = [s for s in free if not (s.is_for(roles) and s.former[0] in kept)]
+                errors = self.applier.take_back(*over)
+                for state in over:
+                    self.states.restore(state)
+                return errors
+
+    # -- apply ----------------------------------------------------------------------------------
+
+    def _refuse_unfit(self, state: PatchState) -> None:
+        _refuse([state], {FAILED})
+        is_applied = state.status == APPLIED
+        if not is_applied and (reason := self.relevance.selection.reason_to_skip(state.row)):
+            raise ApplyError(f"patch {state.name} does not apply here: {reason}")
+
+    def _make(self, states: Sequence[PatchState], unwanted: Collection[str]) -> None:
+        try:
+            for state in states:
+                self.relevance.settle(state)
+            for group in self._due(states):
+                _import(group)
+            self.applier.apply_late(group for state in states for group in state.groups)
+            for group in self._waiting(states):
+                with contextlib.suppress(ImportError, AttributeError):  # it waits, as is said below
+                    importlib.import_module(group.patch.body)  # another thread is at it
+            self.applier.apply_late(self._waiting(states))
+        except PatchkitError:
+            _refuse(states, unwanted)  # says more
+            raise
+        _refuse(states, unwanted)
+        for group in self._waiting(states):
+            raise ApplyError(
+                f"patch {group.patch.name} cannot be applied while {group.module} or "
+                f"{group.patch.body} is still importing; request it after that import finishes"
+            )
+
+    def _due(self, states: Iterable[PatchState]) -> list[ChangeGroup]:
+        groups = [group for state in states for group in state.groups]
+        after = [group for group in groups if group.moment == AFTER]
+        return [group for group in after if self.relevance.changes_here(group)]
+
+    def _waiting(self, states: Iterable[PatchState]) -> list[ChangeGroup]:
+        return self._due(state for state in states if state.status == ARMED)
+
+    # -- rows that blocks bring along ---------------------------------------------------------
+
+    def meet(self, rows: Iterable[Row]) -> None:
+        """Know further rows until they are forgotten; no name may be that of another row."""
+        for row in [row for row in rows if not self._is_known(row)]:
+            self.schedule.add(Row(row.pack, row.patch, frozenset()))
+        self.finder.watch(self.schedule.modules)
+        let_pass(self.schedule.modules)
+
+    def forget(self, packs: Collection[str] | None = None) -> None:
+        """Leave out the rows that nobody holds, all or those of these packs."""
+        for name, state in list(self.schedule.patches.items()):
+            is_guest = not (state.row.roles or state.holders)
+            if is_guest and (packs is None or state.row.pack in packs):
+                self.schedule.remove(name)
+
+    def _is_known(self, row: Row) -> bool:
+        if (state := self.schedule.patches.get(row.name)) is None:
+            return False
+        if (state.row.pack, state.row.patch) != (row.pack, row.patch):
+            raise duplicate(row, state.row)
+        return True
+
+
+def _import(group: ChangeGroup) -> None:
+    try:
+        importlib.import_module(group.module)
+    except PatchkitError:
+        raise
+    except Exception as error:
+        raise ApplyError(
+            f"patch {group.patch.name}: its target's module {group.module} cannot be imported:"
+            f" {type(error).__name__}: {error}"
+        ) from error
+
+
+def _refuse(states: Iterable[PatchState], unwanted: Collection[str]) -> None:
+    for state in states:
+        if state.status in unwanted:
+            is_failed = state.status == FAILED
+            what = f"({state.body}) failed" if is_failed else "does not apply here"
+            raise ApplyError(f"patch {state.name} {what}: {state.reason}") from state.error

@@ -1,0 +1,179 @@
+"""What happened in this process, written for other processes to read.
+
+One file a process, one JSON object a line. The file is opened for appending for each line, as a
+process may close all its descriptors or change its folder: it leaves whole lines, or at worst one
+torn last line. A folder may be somebody else's: only a file that this process has made is written
+to, whatever stands under its name later, and no link is followed.
+"""
+
+import os
+import stat
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from patchkit.runtime.process.roles import asked_by
+from patchkit.settings import LEVELS
+
+MAX_BYTES = 4 * 1024 * 1024
+"""A journal grows no further; a process makes a few dozen entries of a few hundred bytes."""
+
+MAX_ENTRIES = 10_000
+"""In memory the oldest go first; a process may start children all its life."""
+
+_ROOM_FOR_FULL = 100
+"""For the line that says that there is no more."""
+
+_VERIFIED = '{{"event":"verified","time":{:.6f},"pid":{}}}\n'
+
+# A FIFO that stands there is an error at once, not a wait for its reader.
+_SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+class Journal:
+    """The entries of one process, kept in memory and, where a directory is given, in a file there.
+
+    A journal that cannot be written never changes what the process does: it says so once on
+    stderr and goes on in memory. What can be written again later, after a disk was full, is.
+    """
+
+    def __init__(self, directory: str | None = None) -> None:
+        self.directory = directory and os.path.abspath(directory)  # noqa: PTH100
+        self.after_fork()
+
+    def write(self, event: str, **fields: Any) -> None:
+        """Add an entry; what JSON cannot hold in `fields` is written as text."""
+        entry = {"event": event, "time": time.time(), "pid": os.getpid(), **fields}
+        self.entries.append(entry)
+        if len(self.entries) > MAX_ENTRIES:
+            del self.entries[0]
+        if self.directory is not None and not self._is_full:
+            self._append(self.directory, _line(entry))
+
+    def after_fork(self) -> None:
+        """Begin a journal of the child's own."""
+        self.entries: list[dict[str, Any]] = []
+        self._name = f"{os.uname().nodename}-{os.getpid()}-{time.time_ns()}.jsonl"
+        self._making = threading.RLock()  # a child's own, whoever held the parent's
+        self._file: tuple[int, int] | None = None
+        self._size = 0
+        self._is_full = self._is_torn = self._has_told = False
+        self._verified: int | None = None
+
+    def verified(self) -> None:
+        """Note a look, just now, at what is applied: one line, which each look writes over."""
+        if self.directory is None:
+            return
+        line = _VERIFIED.format(time.time(), os.getpid()).encode()
+        if self._verified is not None and self._overwrite(self.directory, self._verified, line):
+            return
+        if not self._is_full:
+            self._append(self.directory, line)
+            self._verified = self._size - len(line)
+
+    def _append(self, directory: str, line: bytes) -> None:
+        if self._size + len(line) > MAX_BYTES - _ROOM_FOR_FULL:
+            self._is_full, line = True, _line({"event": "full", "time": time.time()})
+        if self._is_torn:
+            line = b"\n" + line  # what is whole is not glued to what is not
+        try:
+            with self._making:
+                if self._file is None:
+                    self._make(directory)
+            with self._opened(directory, os.O_WRONLY | os.O_APPEND) as fd:
+                written = os.write(fd, line)
+                self._size = os.lseek(fd, 0, os.SEEK_CUR)  # another thread may have written too
+            self._is_torn = written < len(line)
+        except OSError as error:
+            if self._file is not None and isinstance(error, FileNotFoundError):
+                self._file = None  # somebody has tidied up: the next entry begins a new file
+            elif not self._has_told:
+                self._has_told = True
+                say("warning", f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
+
+    def _overwrite(self, directory: str, at: int, line: bytes) -> bool:
+        try:
+            with self._opened(directory, os.O_RDWR) as fd:
+                there = os.pread(fd, len(line), at)
+                same = len(there) == len(line) and there[:25] == line[:25]
+                return same and there.endswith(b"\n") and os.pwrite(fd, line, at) == len(line)
+        except OSError:
+            return False
+
+    def _make(self, directory: str) -> None:
+        os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103
+        folder = os.lstat(directory)
+        if stat.S_ISLNK(folder.st_mode) and folder.st_uid not in {0, os.geteuid()}:
+            raise OSError(f"it is a link of another user (uid {folder.st_uid}), expected a folder")
+        new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY
+        fd = os.open(f"{directory}/{self._name}", new, 0o600)
+        self._file = _identity(fd)
+        os.close(fd)
+
+    @contextmanager
+    def _opened(self, directory: str, mode: int) -> Iterator[int]:
+        path = f"{directory}/{self._name}"
+        fd = os.open(path, mode | _SAFELY)
+        try:
+            if _identity(fd) != self._file:
+                raise OSError(f"{path} is no longer the file that this process has made")
+            yield fd
+        finally:
+            os.close(fd)
+
+
+def _identity(fd: int) -> tuple[int, int]:
+    there = os.fstat(fd)
+    return there.st_dev, there.st_ino
+
+
+def _line(entry: dict[str, Any]) -> bytes:
+    import json  # noqa: PLC0415 - 4 ms of a start that few processes need
+
+    try:
+        text = json.dumps(entry, separators=(",", ":"), default=str)
+    except Exception as error:  # noqa: BLE001 - a strange object stops no process
+        kept = {name: entry[name] for name in ("event", "time", "pid")}
+        text = json.dumps({**kept, "unwritten": type(error).__name__})
+    return text.encode() + b"\n"
+
+
+def process_facts() -> dict[str, Any]:
+    """Say who this process is: host, pids and command line.
+
+    `began` with the pid tells it from an earlier process of the same number, and is the same after
+    an `exec`; `asked_by` is the process that asked Ray for this one.
+    """
+    return {
+        "format": 1,  # which `status` reads
+        "host": os.uname().nodename,
+        "ppid": os.getppid(),
+        "began": _began(),
+        "asked_by": asked_by(os.environ),
+        # `sys.argv` is not there yet while `site` runs.
+        "argv": list(getattr(sys, "argv", None) or sys.orig_argv[1:]),
+        "executable": sys.executable,
+        "python": sys.version.split()[0],
+    }
+
+
+def _began() -> int | None:
+    """Clock ticks from the start of the machine to that of this process, as /proc tells."""
+    try:
+        with open("/proc/self/stat", "rb") as file:  # noqa: PTH123 - every start pays
+            return int(file.read().rpartition(b")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def say(level: str, text: str, threshold: str = "warning") -> None:
+    """Write one line to stderr; never raises, because talk must not stop a process."""
+    if LEVELS.index(level) < LEVELS.index(threshold):
+        return
+    try:
+        sys.stderr.write(f"patchkit[{os.getpid()}] {level}: {text}\n")
+    except (OSError, ValueError, AttributeError):
+        return  # stderr is closed or None

@@ -1,0 +1,266 @@
+"""Looks again, all the life of a process, at what is applied and at what was never for here.
+
+The `Verifier` is a thread that ends before a fork, as a child of several threads may wait for a
+lock that nobody gives back, and begins anew after it; and it ends before the interpreter does. A
+look may import a body, and a fork waits for that. Where that cannot be, as it waits for the thread
+that forks, the child imports anew what nobody goes on to import there.
+"""
+
+import atexit
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.machinery import PathFinder
+from typing import Any
+
+from patchkit.core.rows.selection import Selection
+from patchkit.errors import PatchkitError
+from patchkit.runtime.imports.finder import home, others
+from patchkit.runtime.imports.half_imported import forget_imports
+from patchkit.runtime.process.applier import Applier
+from patchkit.runtime.process.effects import Effects
+from patchkit.runtime.process.journal import process_facts
+from patchkit.runtime.process.making import layers_of
+from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates
+from patchkit.runtime.process.schedule import Schedule
+
+_PATIENCE = 1.0
+"""Seconds to wait for the end of a look; whoever exits goes on after that."""
+
+_GLANCE = 2.0
+"""Seconds between looks at what was called since; nothing else is looked at as often."""
+
+_PATIENCE_TO_FORK = 60.0
+"""The same for whoever forks: a look may be importing torch."""
+
+
+class Lookout:
+    """Begins to look once there is something to be seen, where the process is the session's."""
+
+    def __init__(
+        self, schedule: Schedule, states: PatchStates, selection: Selection, applier: Applier
+    ) -> None:
+        self._schedule = schedule
+        self._states = states
+        self._selection = selection
+        self._applier = applier
+        self._unmet: dict[str, str] | None = None
+        self.effects = Effects(schedule, states.journal)
+        self.verifier = Verifier(self.look, 0, applier.turns.is_waiting, self.effects.look)
+
+    def take_charge(self) -> None:
+        """See to the process: look again at what is applied, and to the exit code."""
+        self._states.is_in_charge = True
+        self.verifier.seconds = self._states.settings.verify
+        atexit.register(self.tell_at_end)
+
+    def stand_down(self) -> None:
+        """Look no more."""
+        self._states.is_in_charge = False
+        atexit.unregister(self.tell_at_end)
+        self.verifier.stop()
+        self.effects.close()
+
+    def begin(self) -> None:
+        """Begin to look, if there is anything to look at."""
+        if self._states.open_here():
+            self.verifier.start()
+
+    def note_applied(self) -> None:
+        """Patches were applied; what that needs to know of versions is known now."""
+        self.effects.observe()
+        self.begin()
+        if self._unmet is None:
+            self.tell_unmet()
+
+    def look_again(self) -> None:
+        """Fail what is overwritten, apply what was missed; ApplyError where one is required."""
+        self._applier.inspect()
+        self._applier.apply_missed()
+        self._applier.verify()
+        self.tell_unmet()
+
+    def look(self) -> None:
+        """Look again; what is found is told, and stops whoever enters a role next."""
+        try:
+            try:
+                self.look_again()
+            finally:
+                self.effects.look()
+        except PatchkitError:
+            pass  # it has been told
+        except Exception as error:  # noqa: BLE001 - an attribute of upstream's, read by nobody else
+            self._states.say("warning", f"cannot look at what is applied: {error!r}")
+        self._states.journal.verified()
+
+    def exit_code(self, code: Any) -> Any:
+        """Tell how a child ends, and return the exit code of one that would end with this one."""
+        self.tell_at_end()
+        return self._states.exit_code(code)
+
+    def end_as_told(self) -> None:
+        """Leave the exit code as it is: whoever ends the process has said why."""
+        self._states.is_in_charge = False
+
+    # -- what the journal says beside the status of patches ----------------------------------------
+
+    def tell_armed(self, **facts: Any) -> None:
+        """Write which patches there are, for which roles, and what process this is."""
+        rows = {name: sorted(state.row.roles) for name, state in self._states.patches.items()}
+        facts |= process_facts()
+        self._states.journal.write("armed", patches=list(rows), roles=rows, **facts)
+
+    def tell_others(self) -> None:
+        """Tell of other copies of patchkit that patch this process too."""
+        for other in others():
+            self._states.journal.write("other-copy", copy=home(other))
+            self._states.say(
+                "warning",
+                f"another copy of patchkit patches this process too: {home(other)}. Wraps of both "
+                "act; a Replace of what the other one has changed is refused",
+            )
+
+    def tell_inherited(self) -> None:
+        """Write what a forked child has from its parent into a journal of its own."""
+        self.tell_armed(forked=True)
+        for role in sorted(self._states.roles):
+            self._states.journal.write("role", role=str(role), inherited=True)
+        for state in self._states.patches.values():
+            if state.status == ARMED and not state.reason:
+                continue
+            told = [group for group in state.groups if group.applied_to and group.facts]
+            applied = told if state.status == APPLIED else ()
+            # What was told of each group, as it is now; once at least, without facts.
+            for facts in [group.facts | {"layers": layers_of(group)} for group in applied] or [{}]:
+                self._states.tell(state, inherited=True, **facts)
+        if self._unmet:
+            self._states.journal.write("unmet", reasons=self._unmet)
+
+    def tell_unmet(self, *, anew: bool = True) -> None:
+        """Write which patches that wait are not for here; `anew` also if nobody has asked yet."""
+        if self._unmet is None and not anew:
+            return
+        waiting = [state for state in self._states.open_here() if state.status == ARMED]
+        asked = {state.name: self._selection.unmet_here(state.row) for state in waiting}
+        unmet = {name: reason for name, reason in asked.items() if reason}
+        if unmet != (self._unmet or {}):
+            self._states.journal.write("unmet", reasons=unmet)
+        self._unmet = unmet
+
+    def tell_at_end(self) -> None:
+        """Write what was called, and which patches were never for here.
+
+        Arming has not asked for which, as that costs a start. Now versions cost nothing more, or
+        what a row would change is not installed, or nobody asks.
+        """
+        if self._states.journal.directory is None:
+            return
+        with suppress(Exception):  # the process ends as it would without
+            self.effects.look(is_last=True)
+            tops = {name.partition(".")[0] for name in self._schedule.targets}
+            is_cheap = {"importlib.metadata", "packaging.requirements"} <= sys.modules.keys()
+            if is_cheap or any(PathFinder.find_spec(top) is None for top in tops):
+                self.tell_unmet()
+
+
+class Verifier:
+    """A thread, once it is started, that looks every so many seconds; never for 0."""
+
+    def __init__(
+        self,
+        look: Callable[[], None],
+        seconds: float,
+        waits_for_me: Callable[[int], bool],
+        glance: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.seconds = seconds
+        self._look = look
+        self._glance = glance
+        self._waits_for_me = waits_for_me
+        self._wanted = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._end = threading.Event()
+        self._guard = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._ending: list[threading.Thread] = []
+        self._forking = 0
+
+    def start(self) -> None:
+        """Begin to look, unless it does already; the first look is a while away."""
+        if self.seconds == 0 or self._thread is not None:
+            return
+        with self._guard, suppress(RuntimeError):  # no thread is to be had: nobody looks
+            self._wanted = True
+            if self._thread is None and not self._forking:  # else the last fork starts it
+                thread = threading.Thread(
+                    target=self._run, args=(self._end,), name="patchkit-verify", daemon=True
+                )
+                thread.start()
+                self._thread = thread
+                atexit.unregister(self.stop)
+                atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """End it."""
+        with self._guard:
+            self._wanted = False
+        self._halt(_PATIENCE)
+
+    def before_fork(self) -> None:
+        """Leave one thread less, until no thread forks any more."""
+        with self._guard:
+            self._forking += 1
+        self._halt(_PATIENCE_TO_FORK)
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Go on, in both processes."""
+        if in_child:
+            forget_imports({thread.ident for thread in self._ending})
+            self._begin()
+        else:
+            with self._guard:  # the session may be younger than the fork
+                self._forking = max(0, self._forking - 1)
+        if self._wanted:
+            self.start()
+
+    def _halt(self, patience: float) -> None:
+        with self._guard:
+            if self._thread is not None:
+                self._ending.append(self._thread)
+            self._thread = None
+            self._end.set()
+            self._end = threading.Event()
+        for thread in list(self._ending):
+            if thread is not threading.current_thread() and self._ends(thread, patience):
+                with suppress(ValueError):  # another thread that forks has seen it too
+                    self._ending.remove(thread)
+
+    def _ends(self, thread: threading.Thread, patience: float) -> bool:
+        end = time.monotonic() + patience
+        while time.monotonic() < end and not self._waits_for_me(thread.ident or 0):
+            thread.join(0.05)
+            if not thread.is_alive():
+                _await_end(thread.native_id)
+                return True
+        return False
+
+    def _run(self, end: threading.Event) -> None:
+        due = time.monotonic() + self.seconds
+        while not end.wait(min(self.seconds, _GLANCE)):
+            self._glance()
+            if time.monotonic() >= due:
+                self._look()
+                due = time.monotonic() + self.seconds
+
+
+def _await_end(thread: int | None) -> None:
+    """Wait until the system has forgotten a thread: Python counts those when it forks."""
+    for _ in range(100):
+        if not os.path.exists(f"/proc/self/task/{thread}"):  # noqa: PTH110 - in every fork
+            return
+        time.sleep(0.0001)

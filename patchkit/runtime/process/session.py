@@ -1,0 +1,247 @@
+"""The one mutable thing in a process: the roles that it has entered, and what its imports make due.
+
+A patch applies when its target's module has been imported *and* the process has entered one of
+its roles; whichever comes last makes it due.
+"""
+
+import contextlib
+import sys
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from importlib.machinery import ModuleSpec
+from threading import get_ident
+from types import ModuleType
+from typing import Any
+
+from patchkit.core.rows.declaration import AFTER, BEFORE, SERVING, Role, Row
+from patchkit.core.rows.selection import Selection
+from patchkit.core.rows.target import Item
+from patchkit.registry import OWN_PACKS, Registry
+from patchkit.runtime.changes.owners import MISSING, namespace
+from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.copies import NOWHERE, modules_since
+from patchkit.runtime.imports.finder import Finder, let_pass
+from patchkit.runtime.imports.supplied_modules import (
+    ProvidedLoader,
+    is_served,
+    refuse_removed,
+    unreachable,
+)
+from patchkit.runtime.process import patch_set
+from patchkit.runtime.process.applier import Applier
+from patchkit.runtime.process.held import Blocks
+from patchkit.runtime.process.journal import Journal
+from patchkit.runtime.process.lookout import Lookout
+from patchkit.runtime.process.patch_state import APPLIED, ARMED, ChangeGroup, PatchStates
+from patchkit.runtime.process.roles import run_beside_its_name
+from patchkit.runtime.process.schedule import Relevance, Schedule
+from patchkit.runtime.process.waiting import Executions
+
+Groups = list[ChangeGroup]
+Hook = Callable[[ModuleType, Sites], None]
+
+
+class Session:
+    """The patches of one process."""
+
+    def __init__(self, registry: Registry, selection: Selection, journal: Journal) -> None:
+        self.journal, self.processes = journal, registry.processes
+        self._schedule = Schedule(registry)
+        self._states = PatchStates(self._schedule.patches, selection.settings, journal)
+        self.states, self.roles = self._states.patches, self._states.roles
+        self._relevance = Relevance(self._states, selection)
+        self._finder = Finder(self, self.provide)
+        self._executions = Executions(self._finder)
+        self._applier = Applier(self._schedule, self._states, self._relevance, self._executions)
+        self.hooks: dict[str, list[Hook]] = {}  # patchkit's own, by module; complete before arming
+        self.blocks = Blocks(
+            self._schedule, self._states, self._relevance, self._applier, self._finder
+        )
+        self.lookout = Lookout(self._schedule, self._states, selection, self._applier)
+        self._applier.note_applied = self.lookout.note_applied
+        self._finder.stir = self.lookout.begin
+        self._entering: set[tuple[Role, int]] = set()
+        self._why_beside = "it had begun to run before patchkit was there"
+
+    # -- arm ------------------------------------------------------------------------------------
+
+    def arm(self, roles: Collection[Role], *, lent: bool = False) -> None:
+        """Watch imports, and enter the roles there are; others come later, or never if `lent`."""
+        self.lookout.tell_armed()
+        self.lookout.tell_others()
+        self._relevance.awaits_role = not (roles or lent)
+        if self._relevance.awaits_role:
+            self._relevance.settle_serving(frozenset(Role))
+        watched = self._schedule.modules | self.hooks.keys()
+        self._finder.watch(watched)
+        self._finder.install()
+        let_pass(watched)
+        for name, hooks in self.hooks.items():
+            if self._finder.is_whole(name):
+                for hook in hooks:
+                    hook(sys.modules[name], self._applier.sites)
+        for role in sorted(roles):
+            self.enter(role)
+
+    def stand_down(self) -> None:
+        """Watch imports no more; what is applied stays."""
+        self._finder.uninstall()
+        self.lookout.stand_down()
+
+    def patches_on(self, owner: object, name: Any) -> list[str]:
+        """Name the patches that lie on an attribute or item; another copy of patchkit asks."""
+        site = self._applier.sites.get(owner, name if isinstance(name, str) else Item(name.key))
+        return site.patches if site is not None else []
+
+    # -- what the finder tells ------------------------------------------------------------------
+
+    def importing(self, name: str) -> None:
+        """A module is about to execute."""
+        self._applier.note_execution(name)
+        if due := self._schedule.due(name, BEFORE):
+            self._applier.apply(due, {}, lambda: NOWHERE)
+
+    def imported(self, name: str, module: ModuleType) -> None:
+        """A module has executed."""
+        with _bound_in_parent(name, module):
+            for hook in self.hooks.get(name, ()):
+                hook(module, self._applier.sites)
+            serving, after = self._schedule.due(name, SERVING), self._schedule.due(name, AFTER)
+            missed = [group for group in self._schedule.due(name, BEFORE) if not group.applied_to]
+            # What serves the module has done so now, or refuses one that upstream has.
+            if due := [*missed, *serving, *after]:
+                self._applier.apply(due, {name: module}, partial(modules_since, name))
+            of_body, me = self._schedule.by_body.get(name, []), get_ident()
+            if waiting := [group for group in of_body if group.thread != me]:
+                self._applier.apply_late(waiting, from_body=True)
+            if postponed := self._executions.postponed(name):
+                self._applier.apply_late(postponed)
+            if serving:
+                refuse_removed(name, module)
+
+    def import_ended(self, name: str) -> None:
+        """Apply what another thread asked for while the end of a module's execution was told."""
+        self._applier.apply_late(self._schedule.due(name, AFTER))
+
+    def main_unreachable(self, name: str, reason: str) -> None:
+        """Fail the patches of a module that runs as `__main__` instead of under its own name."""
+        self._why_beside = reason
+        for group in (*self._schedule.due(name, BEFORE), *self._schedule.due(name, AFTER)):
+            if self._relevance.is_wanted(group) and self._relevance.changes_here(group):
+                self._applier.refuse(group.patch, unreachable(name, reason))
+
+    def provide(self, name: str) -> ModuleSpec | None:
+        """Make the spec of a module that nobody finds, if a patch of this process serves it."""
+        # importlib holds its lock meanwhile, so that nothing may be imported: no body, to ask it.
+        for group in self._schedule.due(name, SERVING):
+            if self._relevance.is_wanted(group):
+                self._states.stop_if_failed([group.patch])
+                is_offered = group.patch.settled and group.patch.is_open
+                if is_offered and self._relevance.changes_here(group):
+                    package = self._schedule.serves_beneath(name)
+                    loader: Any = ProvidedLoader(name, self._serve)
+                    return ModuleSpec(name, loader, is_package=package)
+        return None
+
+    def _serve(self, name: str, module: ModuleType) -> bool:
+        self._applier.apply(self._schedule.due(name, SERVING), {name: module}, lambda: NOWHERE)
+        return is_served(module)
+
+    # -- roles ----------------------------------------------------------------------------------
+
+    def enter(self, role: Role) -> None:
+        """Enter a role: apply what has waited for it, or stop if a required patch fails, or has."""
+        self.stop_if_failed({role})
+        if role not in self.roles:
+            self.roles.add(role)
+            self.journal.write("role", role=str(role))
+        if (name := run_beside_its_name()) is not None:
+            self.main_unreachable(name, self._why_beside)
+        visit = (role, get_ident())
+        if visit in self._entering:
+            return
+        self._entering.add(visit)
+        try:
+            self._relevance.settle_serving({role})
+            # Where another thread is at it, this waits until everything is applied. A role that
+            # was entered before may have missed a module, whose import nobody told of.
+            groups = self._schedule.groups()
+            self._applier.apply_late([group for group in groups if role in group.patch.row.roles])
+            self._states.stop_if_failed(list(self.states.values()), (role,))
+            self._applier.verify()
+        finally:
+            self._entering.discard(visit)
+        if any(name.partition(".")[0] in sys.modules for name in self._schedule.targets):
+            self.lookout.begin()
+        self.lookout.tell_unmet(anew=False)
+
+    def stop_if_failed(self, roles: Collection[Role] | None = None) -> None:
+        """ApplyError if one of these roles, or those entered, has failed or been overwritten."""
+        wanted = self.roles if roles is None else roles
+        self._states.stop_if_failed(list(self.states.values()), wanted)
+        self._applier.inspect()
+
+    def become(self, roles: Collection[Role]) -> None:
+        """Take these roles in place of those inherited from the parent (after a fork)."""
+        self.roles.clear()
+        self.journal.write("become", roles=[str(role) for role in roles])
+        others = [state for state in reversed(self.states.values()) if not state.is_for(roles)]
+        applied = [state for state in others if state.status == APPLIED]
+        self._applier.take_back(*applied)
+        for state in applied:
+            self._states.set(state, ARMED, "for another role")
+        for role in sorted(roles):
+            self.enter(role)
+
+    def stamp(self, config: Any) -> None:
+        """Write into an engine's configuration which patches are for each role."""
+        self.lookout.tell_unmet()
+        patch_set.stamp(config, self._states, self._relevance)
+
+    def selected(self) -> list[Row]:
+        """List the rows that are for here as far as is known, whatever their roles."""
+        unmet = self._relevance.selection.unmet_here
+        return [one.row for one in self.states.values() if one.is_open and not unmet(one.row)]
+
+    def digest(self, role: Role) -> str:
+        """Hash the patches of other packs that are for a role here; '' where there is none."""
+        others = [one for one in self.states.values() if one.row.pack not in OWN_PACKS]
+        found = patch_set.patch_set(others, self._relevance, role)
+        return patch_set.digest(found) if found else ""
+
+    def agree(self, role: Role, config: Any) -> None:
+        """Refuse to go on with other patches for a role than those that the main process has."""
+        patch_set.agree(role, config, self._states, self._relevance)
+
+    # -- forks -----------------------------------------------------------------------------------
+
+    def after_fork(self) -> None:
+        """Make the child's copy usable, and begin a journal of its own."""
+        self._applier.after_fork()
+        self._entering.clear()
+        self.journal.after_fork()
+        self.lookout.tell_inherited()
+        self.lookout.effects.after_fork()
+        self._relevance.tell_again()
+
+
+@contextlib.contextmanager
+def _bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
+    """Let bodies write `import a.b` and use `a.b` while it is being imported.
+
+    importlib makes `b` an attribute of `a` only after that, and not at all where it fails.
+    """
+    parent, _, child = name.rpartition(".")
+    outer = namespace(sys.modules.get(parent))
+    former = outer.get(child, MISSING)
+    if former is module or not isinstance(outer, dict):
+        yield
+        return
+    outer[child] = module
+    try:
+        yield
+    except BaseException:
+        outer.pop(child, None)  # an undo may have done it
+        if former is not MISSING:
+            outer[child] = former
+        raise

@@ -1,0 +1,17 @@
+"""vLLM's plugin entry points: where patchkit is installed, they arm every vLLM process."""
+
+from patchkit.runtime.reach.arming import arm_unasked
+
+
+def platform() -> None:
+    """Arm as soon as vLLM looks for its platform, since 0.24 during `import vllm`.
+
+    vLLM swallows what is raised here; `general` raises it again. None means: no platform.
+    """
+    arm_unasked()
+
+
+def general() -> None:
+    """Arm when vLLM loads its general plugins; what failed before is raised again."""
+    if (session := arm_unasked()) is not None:
+        session.stop_if_failed()

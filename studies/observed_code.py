@@ -1,0 +1,47 @@
+"""The program of a child that observes a pile, as `patchkit adopt --observe` does, and its code.
+
+`adopt_piles.py` runs it: each change has a hash of the code that is there then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from patchkit.authoring.adopt import observing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+plain = observing.told
+
+
+def told(place: tuple[str, str], value: Any, before: Any, after: Any) -> dict[str, Any]:
+    """Describe a change, with its code."""
+    return {**plain(place, value, before, after), "code": digest(value)}
+
+
+def digest(value: Any) -> str:
+    """Hash the code of a function, or of all that a class defines."""
+    inner = observing.unwrapped(value)
+    if isinstance(inner, type):
+        parts = [digest(one) for _, one in sorted(vars(inner).items()) if observing.matters(one)]
+        return _hash([inner.__name__, *parts])
+    code = getattr(inner, "__code__", None)
+    return _hash(_codes(code) if code else [type(inner).__name__])
+
+
+def _codes(code: CodeType) -> Iterator[object]:
+    yield from (code.co_code, code.co_names)
+    for one in code.co_consts:
+        yield from _codes(one) if isinstance(one, CodeType) else [repr(one)]
+
+
+def _hash(parts: Iterable[object]) -> str:
+    return hashlib.sha256(repr(list(parts)).encode()).hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    observing.told = told
+    observing.main()

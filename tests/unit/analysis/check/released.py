@@ -1,0 +1,120 @@
+"""Releases of `up` that a test writes down, and a check of packs against them."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from typing import TYPE_CHECKING
+
+from patchkit.analysis.check.checking import Check
+from patchkit.analysis.check.packs import read_packs
+from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.upstream.reading.files import ContentMark
+from patchkit.core.lock.format import Lock
+from patchkit.errors import UpstreamError
+from patchkit.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import pytest
+
+    from patchkit.analysis.check.findings import Finding, Report
+    from patchkit.analysis.upstream.reading.files import ReleaseSource
+
+
+class Memory:
+    """A source of files that live in memory only."""
+
+    def __init__(self, name: str, version: str, files: Mapping[str, str]) -> None:
+        self.name, self.version = name, version
+        self._files = {path: text.encode() for path, text in files.items()}
+
+    def read(self, path: str) -> bytes | None:
+        return self._files.get(path)
+
+    def has(self, path: str) -> bool:
+        return path in self._files
+
+    def paths(self) -> frozenset[str]:
+        return frozenset(self._files)
+
+    def mark(self, path: str) -> ContentMark | None:
+        found = self._files.get(path)
+        return None if found is None else ContentMark(len(found), zlib.crc32(found))
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Do nothing: they are here."""
+
+
+def files_of(modules: Mapping[str, str]) -> dict[str, str]:
+    """Files of `up`: `mod=…` is `up.mod`, `a__b=…` is `up.a.b` with `up.a` a package."""
+    files = {"up/__init__.py": ""}
+    for name, text in modules.items():
+        parts = name.split("__")
+        for end in range(1, len(parts)):
+            files.setdefault("/".join(["up", *parts[:end], "__init__.py"]), "")
+        files["/".join(["up", *parts]) + ".py"] = text
+    return files
+
+
+def subject(version: str, **modules: str) -> Subject:
+    """A release of `up`."""
+    source = Memory(f"up {version}", version, files_of(modules))
+    return Subject(f"up {version}", "up", version, lambda: source, is_local=False)
+
+
+def edit(old: str, new: str, count: int = 1, target: str = "up.mod:f") -> str:
+    """The text of an Edit in a row."""
+    return f"Edit({target!r}, old={old!r}, new={new!r}, count={count})"
+
+
+def write_wheels(folder: Path, releases: Mapping[str, Mapping[str, str]]) -> None:
+    """Write a wheel of `up` for each version."""
+    folder.mkdir(exist_ok=True)
+    for version, modules in releases.items():
+        with zipfile.ZipFile(folder / f"up-{version}-py3-none-any.whl", "w") as archive:
+            for path, text in files_of(modules).items():
+                archive.writestr(path, text)
+            archive.writestr(f"up-{version}.dist-info/METADATA", "Name: up\n")
+
+
+def broken(version: str) -> Subject:
+    """A release that cannot be read."""
+
+    def fail() -> ReleaseSource:
+        raise UpstreamError(f"up {version}: it is cut off")
+
+    return Subject(f"up {version}", "up", version, fail, is_local=False)
+
+
+def checked(
+    subjects: Sequence[Subject],
+    lock: Lock | None = None,
+    known: Mapping[str, Sequence[str]] | None = None,
+) -> Report:
+    """Check the pack `pack`, with what is wrong with it as a whole first."""
+    rows, faults = read_packs(Settings(), ["pack"])
+    found = Check(list(rows), subjects, lock or Lock(), known or {}).run()
+    return type(found)(found.releases, [*faults, *found.findings], found.grid)
+
+
+def codes(report: Report) -> list[str]:
+    """The codes of errors and warnings that are not about missing texts, in order."""
+    return [
+        one.code.code
+        for one in report.findings
+        if one.severity != "info" and not one.code.code.startswith("PK51")
+    ]
+
+
+def the(report: Report, code: str) -> Finding:
+    """The one finding with a code."""
+    (found,) = (one for one in report.findings if one.code.code == code)
+    return found
+
+
+def no_own_packs(patch: pytest.MonkeyPatch) -> None:
+    """Leave patchkit's own rows out."""
+    patch.setattr("patchkit.registry.OWN_PACKS", ())

@@ -1,0 +1,329 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.packages import row
+
+from analysis.check.released import Memory, broken, checked, codes, edit, files_of, subject, the
+from patchkit.analysis.check.subjects import Subject
+from patchkit.core.lock.format import Lock, Span
+
+if TYPE_CHECKING:
+    from support.packages import World
+
+REPLACE = "Replace('up.mod:f', by='g')"
+WRAP = "Wrap('up.mod:f', by='w')"
+MADE = "class C(metaclass=M): ..."
+FIELD = "Replace('up.mod:C.x', by='N')"
+HOOK = "Wrap('up.mod:C.__init__', by='w')"
+IMPORTS = "import attrs, dataclasses, enum, msgspec, typing\n"
+BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN = 3\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "mod", "expected"),
+    [
+        (REPLACE, "def f(a, b=1): ...", []),
+        (REPLACE, "def f(a): ...", []),
+        (REPLACE, "def other(): ...", ["PK101"]),
+        (REPLACE, "def f(a, b=1, c=2): ...", ["PK103"]),
+        (REPLACE, "def f(x, b=1): ...", ["PK103"]),
+        (REPLACE, "def f(a, b=1, *rest): ...", ["PK103"]),
+        (REPLACE, "def f(a, b=1, **more): ...", ["PK103"]),
+        (REPLACE, "class f: ...", ["PK102"]),
+        (REPLACE, "globals().update(x())", ["PK104"]),
+        (REPLACE, "def f(a, b=1):\n    '''Same.'''\n    return a", ["PK122"]),
+        (WRAP, "def f(a, b=1, c=2): ...", []),
+        (WRAP, "f = 3", ["PK102"]),
+        (WRAP, "class f: ...", ["PK102"]),
+        ("Wrap('up.mod:f', by='g')", "def f(): ...", ["PK103"]),
+        ("Replace('up.mod:C', by='Sub')", "class C: ...", []),
+        ("Replace('up.mod:C', by='g')", "class C: ...", ["PK102"]),
+        ("Replace('up.mod:C', by='Loose')", "class C: ...", ["PK102"]),
+        ("Replace('up.mod:C', by='Loose', unrelated=True)", "class C: ...", []),
+        (edit("x = 1", "x = 2"), "def f():\n    x  =  1  # one\n", []),
+        (edit("x = 1", "x = 2"), "def f():\n    x = 3\n", ["PK111"]),
+        (edit("x = 1", "x = 2"), "def f():\n    x = 1\n    x = 1\n", ["PK112"]),
+        (edit("x = 1", "x = 2", count=2), "def f():\n    x = 1\n    x = 1\n", []),
+        (edit("x = 1", "x = 2"), "def f():\n    x = 2\n", ["PK122"]),
+        (edit("x = 1", "x = 2"), "f = 3", ["PK102"]),
+        (
+            edit("x = 1", "x = 2", target="up.mod:D.f"),
+            "class C:\n    def f(self):\n        x = 1\nclass D(C): ...",
+            ["PK102"],
+        ),
+        (edit("x = 1", "x = 2"), "from up.lib import f", ["PK102"]),
+        (edit("x = 1", "x = 2", target="up.mod:C.f"), "from up.lib import C", ["PK102"]),
+        ("Add('up.mod:new', by='g')", "", []),
+        ("Add('up.mod:new', by='g')", "def new(): ...", ["PK121"]),
+        ("Add('up.mod:C.new', by='g')", "", ["PK101"]),
+        ("AddField('up.mod:C', 'x', int, 1)", "class C: ...", []),
+        ("AddField('up.mod:C', 'x', int, 1)", "class C:\n    x: int = 2", ["PK121"]),
+        ("AddField('up.mod:C', 'x', int, 1)", "def C(): ...", ["PK102"]),
+        ("Add('up.mod:C.__call__', by='g')", "class C: ...", []),
+        ("Add('up.mod:C.__new__', by='g')", "class C: ...", ["PK121"]),
+        ("Add('up.mod:C.register', by='g')", "import abc\nclass C(abc.ABC): ...", []),
+        ("Add('up.mod:C.__call__', by='g')", "import abc\nclass C(abc.ABC): ...", []),
+        ("Add('up.mod:C.f', by='g')", "class M(type):\n    def f(c): ...\n" + MADE, []),
+        (
+            "Add('up.mod:C.f', by='g')",
+            "class M(type):\n    @property\n    def f(c): ...\n" + MADE,
+            ["PK121"],
+        ),
+        ("Provide('up.extra', by='N')", "", []),
+        ("Provide('up.mod', by='N')", "", ["PK121"]),
+        ("Provide('up.none.extra', by='N')", "", ["PK101"]),
+        ("AfterImport('up.mod', call='g')", "", []),
+        ("AfterImport('up.gone', call='g')", "", ["PK101"]),
+        ("Replace('up.mod:f', by='h')", "def f(): ...", ["PK503"]),
+    ],
+)
+def test_each_change_has_its_needs(
+    world: World, change: str, mod: str, expected: list[str]
+) -> None:
+    """What a change needs is there or not; each way of not being there has its code."""
+    classes = "from up.mod import C\nclass Sub(C): ...\nclass Loose: ...\n"
+    body = BODY + (classes if "by='Sub'" in change or "by='Loose'" in change else "")
+    world.pack(row("p", "patch_a", change), patch_a=body)
+    lib = "def f():\n    x = 1\nclass C:\n    def f(self):\n        x = 1\n"
+    report = checked([subject("1.0", mod=mod, lib=lib)])
+    assert codes(report) == expected
+    soft = {"PK104", "PK503"} | ({"PK122"} if change == REPLACE else set())
+    state = "undecided" if expected == ["PK104"] else "ok"
+    wanted = state if set(expected) <= soft else "broken"
+    assert report.grid["p"]["up 1.0"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("change", "mod", "expected"),
+    [
+        (FIELD, "class C:\n    x = 1", []),
+        (FIELD, "@dataclasses.dataclass\nclass C:\n    x: int = 1", []),
+        (FIELD, "@dataclasses.dataclass(slots=True)\nclass C:\n    x: int = 1", ["PK102"]),
+        (FIELD, "class C(typing.NamedTuple):\n    x: int = 1", ["PK102"]),
+        (FIELD, "class B(msgspec.Struct):\n    x: int = 1\nclass C(B): ...", ["PK102"]),
+        (FIELD, "@attrs.define\nclass C:\n    x: int = 1", ["PK102"]),
+        (FIELD, "@attrs.define\nclass C:\n    x = 1", []),
+        (FIELD, "class C(enum.Enum):\n    x = 1", ["PK102"]),
+        (FIELD.replace("'N'", "'P.x'"), "class C(typing.NamedTuple):\n    x: int = 1", []),
+        (HOOK, "class C:\n    def __init__(self): ...", []),
+        (HOOK, "class C(msgspec.Struct):\n    x: int = 1", ["PK102"]),
+    ],
+)
+def test_what_a_class_does_not_hold_itself(
+    world: World, change: str, mod: str, expected: list[str]
+) -> None:
+    """A default in a slot, a member of an enum, a constructor of msgspec: it fails at run time."""
+    body = f"{BODY}class P:\n    @property\n    def x(self): return 1\n"
+    world.pack(row("p", "patch_a", change), patch_a=body)
+    report = checked([subject("1.0", mod=IMPORTS + mod)])
+    assert codes(report) == expected
+    assert (report.grid["p"]["up 1.0"] == "broken") is bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "mod", "expected"),
+    [
+        (REPLACE, "@out.side\ndef f(x): ...", ["PK105"]),
+        (REPLACE, "def f(x): ...\nf = out.side(f)", ["PK105"]),
+        ("Replace('up.mod:f', by='unknown')", "def f(x): ...", ["PK105"]),
+        ("Replace('up.mod:f', by='g', unrelated=True)", "@out.side\ndef f(x): ...", []),
+        ("Replace('up.mod:N', by='N')", "N = out.side()", []),
+    ],
+)
+def test_nothing_is_ok_that_was_not_compared(
+    world: World, change: str, mod: str, expected: list[str]
+) -> None:
+    """Where a signature is not told the grid says undecided, and a note why; nothing fails."""
+    world.pack(row("p", "patch_a", change), patch_a=f"{BODY}@out.side\ndef unknown(): ...\n")
+    report = checked([subject("1.0", mod=mod)])
+    assert [one.code.code for one in report.findings if one.code.code < "PK3"] == expected
+    assert report.grid["p"]["up 1.0"] == ("undecided" if expected else "ok")
+
+
+@pytest.mark.parametrize(("option", "expected"), [("", 1), (", unrelated=True", 0)])
+def test_a_helper_of_replaced_callers_has_a_way_out(
+    world: World, option: str, expected: int
+) -> None:
+    """Nobody else calls it; the fix names what says so, and that is all it takes."""
+    mod = "class C:\n def run(self): return self._help(1)\n def _help(self, x): ..."
+    helper = f"Replace('up.mod:C._help', by='help_'{option})"
+    body = "def run(self): return self._help()\ndef help_(self): ..."
+    world.pack(row("p", "patch_a", "Replace('up.mod:C.run', by='run')", helper), patch_a=body)
+    report = checked([subject("1.0", mod=mod)])
+    fixes = [one.fix for one in report.findings if one.code.code == "PK103"]
+    assert ["unrelated=True" in one for one in fixes] == [True] * expected
+
+
+def test_a_missing_target_is_followed(world: World) -> None:
+    """The message says where it went, by the source that an earlier release had."""
+    source = "def f(alpha, beta):\n    return [alpha + one for one in beta]\n"
+    world.pack(row("p", "patch_a", REPLACE), patch_a="def g(alpha, beta): ...")
+    before, after = subject("1.0", mod=source), subject("2.0", mod="", new=source)
+    found = the(checked([before, after]), "PK101")
+    assert (found.release, found.target) == ("up 2.0", "up.mod:f")
+    assert "moved to up.new:f" in found.message
+
+
+def test_only_releases_in_range_count(world: World) -> None:
+    """Out of range nothing is looked at; a change's own requirements narrow the row's."""
+    old = "Replace('up.mod:f', by='g', requires=('up<2',))"
+    new = "Replace('up.new:f', by='g', requires=('up>=2',))"
+    world.pack(row("p", "patch_a", old, new, requires="('up>=1,<3', 'else')"), patch_a=BODY)
+    releases = [
+        subject("0.9"),
+        subject("1.0", mod="def f(a): ..."),
+        subject("2.0", new="def f(a): ..."),
+        subject("3.0"),
+    ]
+    report = checked(releases)
+    assert codes(report) == []
+    states = [str(report.grid["p"][one.name]) for one in releases]
+    assert states == ["out-of-range", "ok", "ok", "out-of-range"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("up<2", "up>=2", []),
+        ("up<2", "up>=3", ["PK302"]),
+        ("up<3", "up>=2", ["PK303"]),
+    ],
+)
+def test_alternatives_meet(world: World, first: str, second: str, expected: list[str]) -> None:
+    """In each release of the row's range exactly one of the places is due."""
+    changes = (
+        f"AfterImport('up.a.mod', call='g', requires=({first!r},))",
+        f"AfterImport('up.b.mod', call='g', requires=({second!r},))",
+    )
+    world.pack(row("p", "patch_a", *changes), patch_a=BODY)
+    releases = [subject(f"{number}.0", a__mod="", b__mod="") for number in (1, 2, 3)]
+    assert codes(checked(releases)) == expected
+
+
+def test_a_release_that_cannot_be_read_stops_no_other(world: World) -> None:
+    """It is one finding, has no state, and the others are judged."""
+    world.pack(row("p", "patch_a", REPLACE), patch_a=BODY)
+    report = checked([broken("1.0"), subject("2.0", mod="def f(a): ...")])
+    assert codes(report) == ["PK901"]
+    assert report.releases == ["up 1.0", "up 2.0"]
+    assert report.grid["p"] == {"up 2.0": "ok"}
+
+
+def test_a_range_without_a_release(world: World) -> None:
+    """A range that no release is in is an error; one without an end is told."""
+    world.pack(
+        row("never", "patch_a", REPLACE, requires="('up>=9,<10',)"),
+        row("open", "patch_b", REPLACE, requires="('up>=1',)", after="('never',)"),
+        row("shut", "patch_c", REPLACE, requires="('up>=1,<9999',)", after="('open',)"),
+        patch_a=BODY,
+        patch_b=BODY,
+        patch_c=BODY,
+    )
+    report = checked([subject("1.0", mod="def f(a): ...")], known={"up": ["1.0", "2.0"]})
+    assert codes(report) == ["PK301"]
+    assert the(report, "PK301").patch == "never"
+    assert the(report, "PK304").patch == "open"
+
+
+def test_two_patches_without_order(world: World) -> None:
+    """One finding for both, with the releases in which they meet."""
+    world.pack(row("one", "patch_a", WRAP), row("two", "patch_b", WRAP), patch_a=BODY, patch_b=BODY)
+    found = the(checked([subject("1.0", mod="def f(): ...")]), "PK401")
+    assert (found.patch, found.target, found.details) == ("two", "up.mod:f", ["up 1.0"])
+
+
+def test_bodies_and_rows_that_miss_each_other(world: World) -> None:
+    """Both are findings where the registry refuses the pack, and the other rows are checked."""
+    world.pack(
+        row("lost", "patch_lost", WRAP),
+        row("p", "patch_a", WRAP),
+        patch_a=BODY,
+        patch_loose="",
+    )
+    report = checked([subject("1.0", mod="def f(): ...")])
+    assert codes(report) == ["PK501", "PK502"]
+    assert the(report, "PK501").message.startswith("pack pack has patch_loose.py")
+    assert the(report, "PK502").patch == "lost"
+    assert report.grid == {"p": {"up 1.0": "ok"}}
+
+
+def test_missing_texts(world: World) -> None:
+    """A row says why it is there, where upstream knows of it, and when it goes."""
+    world.pack(row("p", "patch_a", WRAP, why="'It fails.'"), patch_a=BODY)
+    report = checked([subject("1.0", mod="def f(): ...")])
+    missing = [one.code.code for one in report.findings if one.code.code.startswith("PK51")]
+    assert missing == ["PK512", "PK513"]
+    assert the(report, "PK512").line == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "state"),
+    [
+        ("def f(a):\n    # said anew\n    return  1", None, "ok"),
+        ("def f(a): return 2", "PK201", "drift"),
+        ("def f(): return 1\ndef g(): return 1", "PK201", "drift"),
+    ],
+)
+def test_drift_is_told_by_the_lock(world: World, source: str, code: str | None, state: str) -> None:
+    """A source that means another thing than the reviewed one is drift; layout is not."""
+    world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
+    from patchkit.core.rows.target import Target
+
+    mark = subject("1.0", mod="def f(a): return 1").facts(Target("up.mod", "f")).fingerprint
+    assert mark
+    lock = Lock({"p": {"up.mod:f": [Span(mark, "up", "1.0", "1.0")]}})
+    report = checked([subject("2.0", mod=source)], lock)
+    assert codes(report) == ([code] if code else [])
+    assert report.grid["p"]["up 2.0"] == state
+
+
+def test_what_the_lock_lacks_is_unreviewed(world: World) -> None:
+    """Beside a lock, a target that is not in it is told; without a lock nothing is."""
+    world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
+    releases = [subject("1.0", mod="def f(a): return 1")]
+    report = checked(releases, Lock({"p": {}}))
+    assert the(report, "PK202").target == "up.mod:f"
+    assert report.grid["p"]["up 1.0"] == "unreviewed"
+    assert checked(releases).grid["p"]["up 1.0"] == "ok"
+
+
+def test_a_range_that_nothing_can_be_in_needs_no_index(world: World) -> None:
+    """Bounds that contradict each other are told where only what is installed is looked at."""
+    narrow = "Replace('up.mod:f', by='g', requires=('up<1',))"
+    rows = row("p", "patch_a", REPLACE, requires="('up>=2,<1',)"), row("q", "patch_a", narrow)
+    world.pack(*rows, patch_a=BODY)
+    found = [one for one in checked([]).findings if one.code.code == "PK301"]
+    assert [one.message.partition(" can ")[2] for one in found] == [
+        "be in up>=2,<1",
+        "be in up>=1, up<1",
+    ]
+    assert [one.target for one in found] == ["", "up.mod:f"]
+
+
+def test_what_provides_a_package_stands_for_it(world: World) -> None:
+    """A release of another distribution that holds `up` is held against the bounds on `up`."""
+    old = row("old", "patch_a", REPLACE, requires="('up>=1,<2',)")
+    new = row("new", "patch_a", REPLACE, requires="('up>=2,<3',)")
+    more = row("more", "patch_a", REPLACE, requires="('up>=2', 'up-nightly<2.5')")
+    world.pack(old, new, more, patch_a=BODY)
+    source = Memory("n", "2.5", files_of({"mod": "def f(a): ...\n"}))
+    nightly = Subject("up-nightly 2.5", "up-nightly", "2.5", lambda: source)
+    grid = checked([nightly]).grid
+    assert {name: str(*row.values()) for name, row in grid.items()} == {
+        "old": "out-of-range",
+        "new": "ok",
+        "more": "out-of-range",
+    }
+
+
+def test_changes_with_a_when_of_their_own_may_overlap(world: World) -> None:
+    """Which of them is made is known where they apply; each is judged."""
+    fields = "by='g', requires=('up>=1',), when='w'"
+    changes = f"Replace('up.mod:f', {fields})", f"Replace('up.late:f', {fields})"
+    world.pack(row("p", "patch_a", *changes, requires="('up>=1,<2',)"), patch_a=BODY)
+    report = checked([subject("1.0", mod="def f(a, b=1): ...")])
+    assert codes(report) == ["PK101"]
+    assert the(report, "PK101").target == "up.late:f"
+    assert "w decides where it would apply" in the(report, "PK101").message

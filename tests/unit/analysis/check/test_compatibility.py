@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import ast
+import itertools
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from patchkit.analysis.check.compatibility import refused_call, takes_wrapped
+from patchkit.analysis.upstream.resolving.syntax import Signature, of_arguments
+
+
+def signature(text: str) -> Signature:
+    function = ast.parse(f"def f({text}): ...").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    return of_arguments(function.args)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "reason"),
+    [
+        ("a, b", "a, b", ""),
+        ("a, b", "a, b, c=1", ""),
+        ("a, b", "*args, **kwargs", ""),
+        ("a, b", "a, *args, **kwargs", ""),
+        ("a, /, b", "x, b", ""),
+        ("*, k", "k", ""),
+        ("a, b", "a", "too many positional arguments"),
+        ("a, b=1", "a, b", "missing a required argument: 'b'"),
+        ("a", "a, b", "missing a required argument: 'b'"),
+        ("a", "x", "missing a required argument: 'x'"),
+        ("a", "x=1", "unexpected keyword argument 'a'"),
+        ("a", "a, /", "'a'"),
+        ("a, b", "b, a", "arrives as"),
+        ("b=0, d=0", "b=0, a=0, *, d=0", "'d' arrives as 'a'"),
+        ("a, /, b", "x, b, a=0", ""),
+        ("a, *rest", "a", "too many positional arguments"),
+        ("a, **more", "a", "unexpected keyword argument 'more_keywords'"),
+        ("k", "*, k", "too many positional arguments"),
+    ],
+)
+def test_finds_a_call_that_is_refused(theirs: str, ours: str, reason: str) -> None:
+    """Each way in which callers may pass an argument has to be taken, and to arrive."""
+    found = refused_call(signature(theirs), signature(ours))
+    assert reason in (found or "") if reason else found is None
+
+
+NAMES = st.lists(st.sampled_from("abcd"), unique=True, max_size=3)
+
+
+@st.composite
+def parameters(draw: st.DrawFn) -> str:
+    names = draw(NAMES)
+    first = draw(st.integers(0, len(names)))
+    parts = [f"{one}=0" if at >= first else one for at, one in enumerate(names)]
+    star = draw(st.integers(0, len(parts)))
+    if star < len(parts):
+        parts.insert(star, "*")
+    return ", ".join(parts)
+
+
+@given(parameters(), parameters())
+@example("b=0, d=0", "b=0, a=0, *, d=0")
+def test_agrees_with_python(theirs: str, ours: str) -> None:
+    """Where no fault is found, every call that the one takes, the other takes."""
+    if refused_call(signature(theirs), signature(ours)) is not None:
+        return
+    space: dict[str, object] = {}
+    exec(f"def f({theirs}): return locals()\ndef g({ours}): return locals()", space)
+    for count in range(4):
+        for size in range(4):
+            for names in itertools.combinations("abcd", size):
+                args, kwargs = list(range(count)), dict.fromkeys(names, 9)
+                try:
+                    wanted = space["f"](*args, **kwargs)  # type: ignore[operator]
+                except TypeError:
+                    continue
+                got = space["g"](*args, **kwargs)  # type: ignore[operator]
+                assert wanted.items() <= {**wanted, **got}.items()
+
+
+def test_a_wrapper_takes_four_arguments() -> None:
+    """`by(wrapped, instance, args, kwargs)`, by position."""
+    assert takes_wrapped(signature("wrapped, instance, args, kwargs")) is None
+    assert takes_wrapped(signature("*all")) is None
+    assert takes_wrapped(signature("wrapped, *, instance, args, kwargs")) is not None
+    assert takes_wrapped(signature("a, b")) is not None

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.packages import row
+
+from analysis.check.released import checked, codes, edit, subject, the
+
+if TYPE_CHECKING:
+    from support.packages import World
+
+F = "def f():\n    x = 1\n    return x\n"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\n\f", "\n# \u2028\n"])
+def test_lines_end_as_python_has_it(world: World, end: str) -> None:
+    """Old line ends are line ends to an Edit too; a form feed, or a sign in a comment, is none."""
+    lines = ["import os", "def g(): ...", "def f():", "    x = 1", "    return x", ""]
+    edits = edit("x = 1", "x = 2"), edit("return x", "return [x]")
+    world.pack(row("p", "patch_a", *edits), patch_a="")
+    assert codes(checked([subject("1.0", mod=end.join(lines))])) == []
+
+
+def test_later_edits_see_the_earlier(world: World) -> None:
+    """Two edits of one function are looked for in turn, as they are applied."""
+    changes = (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"))
+    world.pack(row("p", "patch_a", *changes), patch_a="")
+    assert codes(checked([subject("1.0", mod="def f():\n    x = 1\n")])) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "more", "expected"),
+    [
+        (edit("x = 1", "x = 2"), edit("x = 1", "x = 3"), {}, ["PK111"]),
+        (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"), {}, []),
+        (edit("x = 1", "x = 1\ny = 1"), edit("return x", "return y"), {}, []),
+        (edit("x = 1", "x = 1; y = 1"), edit("= 1", "= 3"), {}, ["PK112"]),
+        (edit("x = 1", "x = 2"), edit("x = 1", "x = 3", target="up.again:f"), {}, ["PK102"]),
+        (edit("x = 1", "x = 2"), edit("x = 1", "x = 3"), {"roles": "{Role.WORKER}"}, []),
+        (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"), {"roles": "{Role.WORKER}"}, ["PK111"]),
+        (edit("x = 1", "x = 1"), edit("x = 1", "x = 3"), {}, ["PK113"]),
+    ],
+)
+def test_edits_of_one_function_are_made_one_after_another(
+    world: World, first: str, second: str, more: dict[str, str], expected: list[str]
+) -> None:
+    """What an Edit looks for is what those before it leave, in processes that have both."""
+    rows = row("p", "patch_a", first), row("q", "patch_a", second, after="('p',)", **more)
+    world.pack(*rows, patch_a="")
+    report = checked([subject("1.0", mod=F, again="from up.mod import f\n")])
+    assert codes(report) == expected
+    if expected in (["PK111"], ["PK112"]) and not more:
+        assert "as p leaves it" in the(report, *expected).message
+
+
+def test_an_edit_after_one_that_may_be_left_out_holds_without_it(world: World) -> None:
+    """Where `env` decides on the first, the second has to find its text either way."""
+    first = row("p", "patch_a", edit("x = 1", "x = 2"), env="'FAST'")
+    world.pack(first, row("q", "patch_a", edit("x = 2", "x = 3"), after="('p',)"), patch_a="")
+    assert codes(checked([subject("1.0", mod=F)])) == ["PK111"]

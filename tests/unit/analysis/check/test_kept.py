@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.check.released import Memory, files_of
+from patchkit.analysis.check.learning import learn_all
+from patchkit.analysis.check.subjects import Kept, Subject
+from patchkit.analysis.check.trails import meant
+from patchkit.analysis.upstream.reading.cache import Cache
+from patchkit.core.rows.target import Target
+from patchkit.errors import UpstreamError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# Of each module, what it may be in a release; '' for none.
+MODULES = {
+    "a": ["", "def f(x): return x", "from up.b import f", "from up.c.d import *"],
+    "b": ["", "def f(x, y): return y", "from up.c import f", "class f:\n def g(self): ..."],
+    "c": ["", "from up.c.d import f", "def f(): ...\nx = 1"],
+    "c__d": ["", "def f(z): return z\nx = 2", "from up.b import f\n__all__ = ['f']"],
+    "e": ["", "from up.b import f\nclass A(f): ...", "import up.c\nclass A(up.c.f): ..."],
+}
+TARGETS = [
+    Target.parse(f"up.{one}")
+    for one in ("a:f", "b:f", "b:f.g", "c", "c:f", "c:x", "c.d", "c.d:x", "e:A", "e:A.g", "none:x")
+]
+RELEASES = st.lists(
+    st.fixed_dictionaries({name: st.sampled_from(texts) for name, texts in MODULES.items()}),
+    min_size=2,
+    max_size=5,
+)
+
+
+def subjects(
+    releases: Sequence[Mapping[str, str]], kept: Kept | None, begun: str = "1"
+) -> list[Subject]:
+    """Releases of those modules that are not ''."""
+    return [
+        _subject(f"{begun}.{at}", {name: text for name, text in one.items() if text}, kept)
+        for at, one in enumerate(releases)
+    ]
+
+
+def _subject(version: str, modules: Mapping[str, str], kept: Kept | None) -> Subject:
+    source = Memory(f"up {version}", version, files_of(modules))
+    key = f"hash of {version}"
+    return Subject(source.name, "up", version, lambda: source, kept, key, is_local=False)
+
+
+@given(RELEASES)
+@settings(max_examples=30, deadline=None)
+def test_what_is_concluded_once_is_what_would_be_concluded_again(
+    releases: Sequence[Mapping[str, str]],
+) -> None:
+    """Whatever releases have in common, each answers as if it had been asked alone."""
+    kept = Kept(Cache(None))
+    several, alone = subjects(releases, kept), subjects(releases, None)
+    assert learn_all(several, lambda _: TARGETS) == {}
+    again = subjects(releases, kept, "2")
+    learn_all(again, lambda _: TARGETS)
+    for one, other, third in zip(several, alone, again, strict=True):
+        for target in TARGETS:
+            assert one.facts(target) == other.facts(target) == third.facts(target)
+
+
+def test_what_is_known_of_the_same_files_is_not_read() -> None:
+    """A release whose files say nothing new is not opened for what was concluded before."""
+    cache = Cache(None)
+    modules = {"a": "def f(x): return x", "b": "x = 1"}
+    first = _subject("1", modules, Kept(cache))
+    learn_all([first], lambda _: [Target("up.a", "f")])
+    second = _subject("2", {**modules, "b": "x = 2"}, Kept(cache))
+    second.source.read = None  # type: ignore[method-assign, assignment]
+    learn_all([second], lambda _: [Target("up.a", "f")])
+    assert second.facts(Target("up.a", "f")) == first.facts(Target("up.a", "f"))
+
+
+def test_what_held_the_gone_is_learnt_with_it() -> None:
+    """What held a name that is gone is known as well, whether a class may have it or a value."""
+    subject = _subject("1", {"a": "class C: ..."}, Kept(Cache(None)))
+    subject.learn([Target("up.a", "C.gone"), Target("up.b")])
+    assert subject.unknown([Target("up.a", "C"), Target("up.a")]) == [Target("up.a")]
+
+
+def test_what_was_meant_is_kept() -> None:
+    """A name like one that is missing is looked for once, unless the release cannot be read."""
+    cache, gone = Cache(None), Target("up.aaab", "f")
+    first, second, third = (_subject("1", {"aaaa": "def f(): ..."}, Kept(cache)) for _ in "123")
+
+    def unreadable(path: str) -> bytes:
+        raise UpstreamError(path)
+
+    first.source.read = unreadable  # type: ignore[method-assign]
+    assert meant(gone, first) == ""
+    assert meant(gone, second) == "; did you mean up.aaaa:f?"
+    third.source.paths = unreadable  # type: ignore[method-assign, assignment]
+    assert meant(gone, third) == meant(gone, second)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from support.packages import row
+
+from analysis.check.released import broken, subject
+from patchkit.analysis.check.review import accept
+from patchkit.core.lock.format import Lock, Span
+from patchkit.registry import read_pack
+
+if TYPE_CHECKING:
+    from support.packages import World
+
+    from patchkit.analysis.check.subjects import Subject
+
+
+def releases(*numbers: int) -> list[Subject]:
+    """Releases of which 1 and 2, and 3 and 4, have the same source."""
+    return [subject(f"{one}.0", mod=f"def f(): return {(one + 1) // 2}") for one in numbers]
+
+
+def spans(lock: Lock) -> list[str]:
+    return [str(one)[18:] for one in lock.spans("p", "up.mod:f")]
+
+
+def test_runs_of_the_same_source_are_one_line(world: World) -> None:
+    """What is out of range, absent or unreadable is not taken for reviewed."""
+    world.pack(
+        row("p", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=1,<5',)"), patch_a=""
+    )
+    looked = [*releases(1, 2, 3, 4), subject("4.5"), *releases(5), broken("6.0")]
+    lock, faults = accept(Lock(), read_pack("pack"), looked)
+    assert spans(lock) == ["up 1.0 - 2.0", "up 3.0 - 4.0"]
+    assert list(faults) == []
+
+
+def test_what_was_reviewed_elsewhere_stays(world: World) -> None:
+    """A later review replaces what it looked at, and joins what it overlaps."""
+    world.pack(row("p", "patch_a", "Wrap('up.mod:f', by='w')"), patch_a="")
+    rows = read_pack("pack")
+    lock, _ = accept(Lock(), rows, releases(1, 2))
+    lock, _ = accept(lock, rows, releases(4))
+    assert spans(lock) == ["up 1.0 - 2.0", "up 4.0"]
+    lock, _ = accept(lock, rows, releases(2, 3, 4))
+    assert spans(lock) == ["up 1.0 - 2.0", "up 3.0 - 4.0"]
+    stale = Lock({"p": {"up.mod:f": [Span("0" * 16, "up", "2.0", "3.0")], "up.old:f": []}})
+    lock, _ = accept(stale, rows, releases(1, 2, 3, 4))
+    assert spans(lock) == ["up 1.0 - 2.0", "up 3.0 - 4.0"]
+    assert list(lock.entries["p"]) == ["up.mod:f"]
+
+
+def test_every_way_in_which_a_source_was_written_is_kept(world: World) -> None:
+    """Within a run of releases, and from one review to the next."""
+    world.pack(row("p", "patch_a", "Wrap('up.mod:f', by='w')"), patch_a="")
+    rows = read_pack("pack")
+    texts = ("def f(): return 1", "def f(): return 1  # one", "def f():\n    return 1")
+    one, two, three = (subject(f"{at}.0", mod=text) for at, text in enumerate(texts, start=1))
+    lock, _ = accept(Lock(), rows, [one, two])
+    (span,) = lock.spans("p", "up.mod:f")
+    assert len(span.wordings) == 2
+    lock, _ = accept(lock, rows, [two, three])
+    (span,) = lock.spans("p", "up.mod:f")
+    assert (str(span)[18:], len(span.wordings)) == ("up 1.0 - 3.0", 3)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from support.packages import row
+
+from analysis.check.released import broken, checked, subject, the
+from patchkit.analysis.check.learning import learn_all
+from patchkit.analysis.check.trails import Trails
+from patchkit.core.rows.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from support.packages import World
+
+    from patchkit.analysis.check.subjects import Subject
+
+F = "def f(alpha, beta):\n    return sorted(alpha + one for one in beta if one.is_ready(alpha))\n"
+PLACE = Target("up.mod", "f")
+
+
+def followed(
+    subjects: Sequence[Subject], *ways: int, target: Target = PLACE, by_name: bool = False
+) -> list[str | None]:
+    """Where the target is said to be in each release; '' where it is said to be gone."""
+    learn_all(subjects, lambda _: [target])
+    trails = Trails(subjects, [target], ways, by_name=by_name)
+    trails.follow()
+    told = [trails.told(target, one) for one in subjects]
+    return [None if one is None else str(one.place or "") for one in told]
+
+
+def test_follows_one_move_after_another() -> None:
+    """Where the new place is gone too, the search goes on from there."""
+    releases = [subject("1", mod=F), subject("2", a=F), subject("3", a=F), subject("4", b=F)]
+    assert followed(releases, 1) == [None, "up.a:f", "up.a:f", "up.b:f"]
+
+
+def test_beyond_a_release_without_it_nothing_is_searched() -> None:
+    """What is gone in a release is not looked for in the next."""
+    releases = [subject("1", mod=F), subject("2"), subject("3", a=F)]
+    assert followed(releases, 1) == [None, "", ""]
+
+
+def test_goes_the_ways_that_are_asked_for() -> None:
+    """Back to earlier releases only where that is asked; what one way finds, the other keeps."""
+    releases = [subject("1", a=F), subject("2", mod=F), subject("3"), subject("4", mod=F)]
+    assert followed(releases, 1) == [None, None, "", None]
+    assert followed(releases, 1, -1) == ["up.a:f", None, "", None]
+
+
+def test_what_one_way_found_first_stays() -> None:
+    """Two functions look like what is gone: like that of the release before, or of that after."""
+    other = "def f(gamma):\n    while gamma.is_open:\n        gamma = gamma.follow(gamma.way)\n"
+    releases = [subject("1", mod=F), subject("2", a=F, b=other), subject("3", mod=other)]
+    assert followed(releases, 1, -1) == [None, "up.a:f", None]
+    assert followed(releases, -1) == [None, "up.b:f", None]
+
+
+def test_comes_back() -> None:
+    """Releases that have it under its own name again are not asked."""
+    releases = [subject("1", mod=F), subject("2", a=F), subject("3", mod=F), subject("4", b=F)]
+    assert followed(releases, 1, -1) == [None, "up.a:f", None, "up.b:f"]
+
+
+def test_what_no_release_has_is_looked_for_by_name_where_that_is_asked() -> None:
+    """In the newest, and back as far as that holds."""
+    releases = [subject("1"), subject("2", a__mod=F), subject("3", a__mod=F)]
+    assert followed(releases, 1) == [None, None, None]
+    assert followed(releases, 1, by_name=True) == [None, "up.a.mod:f", "up.a.mod:f"]
+
+
+def test_a_name_that_the_newest_lacks_is_found_in_those_before() -> None:
+    """A further release does not take away the hint that the others have without it."""
+    releases = [subject("1"), subject("2", a__mod=F), subject("3", a__mod=F), subject("4")]
+    assert followed(releases, 1, by_name=True) == [None, "up.a.mod:f", "up.a.mod:f", ""]
+
+
+def test_a_release_that_cannot_be_read_is_passed_over() -> None:
+    """It neither has nor lacks anything."""
+    releases = [subject("1", mod=F), broken("2"), subject("3", a=F)]
+    assert followed(releases, 1) == [None, None, None]
+
+
+def test_what_comes_later_is_not_searched_for(world: World) -> None:
+    """A range that begins too early is told the release in which the target appears."""
+    world.pack(row("p", "patch_a", "AfterImport('up.mod', call='w')"), patch_a="def w(): ...")
+    found = the(checked([subject("1.0"), subject("2.0", mod="")]), "PK101")
+    assert found.release == "up 1.0"
+    assert found.message.endswith("; it is there from up 2.0 on")

@@ -1,0 +1,269 @@
+"""What bodies and packages use, in releases: what is gone, refused, guarded."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.packages import row
+
+from analysis.check.released import checked, codes, subject, the, write_wheels
+from patchkit.analysis.check.checking import Check
+from patchkit.analysis.check.packs import read_packs
+from patchkit.analysis.check.subjects import Kept
+from patchkit.analysis.upstream.facts import Facts
+from patchkit.analysis.upstream.reading.archive import Archived
+from patchkit.analysis.upstream.reading.cache import Cache, default_directory
+from patchkit.analysis.uses.reader import uses_of
+from patchkit.cli import main
+from patchkit.core.lock.format import Lock
+from patchkit.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.packages import World
+
+    from patchkit.analysis.uses.reader import Use
+
+WRAP = row("p", "patch_a", "Wrap('up.mod:f', by='w')")
+BODY = "def w(wrapped, instance, args, kwargs):\n    {}\n"
+
+
+def body(top: str, inside: str = "...") -> str:
+    return f"{top}\n{BODY.format(inside)}"
+
+
+@pytest.mark.parametrize(
+    ("text", "lib", "expected"),
+    [
+        (body("from up.lib import g"), "def g(): ...", []),
+        (body("from up.lib import g"), "", ["PK601"]),
+        (body("from up.lib import g"), "globals().update(x())", []),
+        (body("import up.other"), "", ["PK601"]),
+        (body("", "from up.lib import g"), "", ["PK602"]),
+        (body("from up.lib import g", "from up.lib import g"), "", ["PK601"]),
+        (body("from up.lib import C", "C.x"), "class C: ...", ["PK602"]),
+        (body("from up.lib import C", "C.x"), "class C:\n    x = 1", []),
+        (body("from up.lib import C", "C.x"), "", ["PK601"]),
+        (body("import up.lib", "up.lib.held.x"), "held = None", []),
+        (body("from up.lib import g", "g(1)"), "def g(a): ...", []),
+        (body("from up.lib import g", "g(1)"), "def g(a, b): ...", ["PK603"]),
+        (body("from up.lib import g", "g(*x)"), "def g(a, b): ...", []),
+        (body("from up.lib import g", "g(*x, c=1)"), "def g(a, b): ...", ["PK603"]),
+        (body("from up.lib import g", "g(1)"), "@made\ndef g(a, b): ...", []),
+        (body("from up.lib import C", "C(1)"), "class C:\n    def __init__(self): ...", ["PK603"]),
+        (body("from up.lib import C", "C.f(1)"), "class C:\n    def f(self, a): ...", []),
+        (
+            body("from up.lib import C", "C.f(1)"),
+            "class C:\n    @classmethod\n    def f(cls): ...",
+            ["PK603"],
+        ),
+        (
+            body("from up.lib import C\nclass D(C):\n    def f(self): super().f(1)"),
+            "class C:\n    def f(self): ...",
+            ["PK603"],
+        ),
+        (
+            body("from up.lib import C\nclass D(C):\n    def f(self): ..."),
+            "class C:\n    def f(self, a): ...",
+            ["PK604"],
+        ),
+        (
+            body("from up.lib import C\nclass D(C):\n    def f(self, *a, **k): ..."),
+            "class C:\n    def f(self, a, *, b): ...",
+            [],
+        ),
+    ],
+)
+def test_uses_of_a_body(world: World, text: str, lib: str, expected: list[str]) -> None:
+    """What a body uses has to be there, and to take what it is given."""
+    world.pack(WRAP, patch_a=text)
+    report = checked([subject("1.0", mod="def f(): ...", lib=lib)])
+    assert codes(report) == expected
+    assert report.grid["p"]["up 1.0"] == ("broken" if expected else "ok")
+
+
+def test_what_is_guarded_is_a_note(world: World) -> None:
+    """A body that reckons with a name's absence holds in the release that lacks it."""
+    world.pack(WRAP, patch_a=body("try:\n    from up.lib import g\nexcept ImportError: ..."))
+    have, lack = (
+        subject(at, mod="def f(): ...", lib=lib) for at, lib in (("1", "g = 1"), ("2", ""))
+    )
+    report = checked([have, lack])
+    assert (the(report, "PK605").release, report.grid["p"]["up 2"]) == ("up 2", "ok")
+
+
+def test_what_rows_add_and_provide_is_there(world: World) -> None:
+    """In the releases for which they do; a name beside it is gone as before."""
+    rows = (
+        "Wrap('up.mod:f', by='w'), Add('up.lib:g', by='g')",
+        "Provide('up.new')",
+    )
+    texts = (
+        body("from up.lib import g, h\ng.attribute\nfrom up.new import x\ng = 1"),
+        "__all__ = []",
+    )
+    world.pack(
+        row("p", "patch_a", rows[0]),
+        row("q", "patch_b", rows[1]),
+        **dict(zip(("patch_a", "patch_b"), texts, strict=True)),
+    )
+    report = checked([subject("1.0", mod="def f(): ...", lib="")])
+    assert "up.lib has no 'h'" in the(report, "PK601").message
+
+
+def test_where_it_went(world: World) -> None:
+    """The finding names the new place, and the line of the body that uses the old one."""
+    world.pack(WRAP, patch_a=body("from up.old import g"))
+    function = "def g(a, b):\n    return [a + b * at for at in range(a, b)] if a else sorted(b)\n"
+    old = subject("1", mod="def f(): ...", old=function)
+    report = checked([old, subject("2", mod="def f(): ...", new=function)])
+    found = the(report, "PK601")
+    assert "up.new:g" in found.message
+    assert (found.release, found.line) == ("up 2", 1)
+    assert str(found.file).endswith("patch_a.py")
+
+
+@pytest.mark.parametrize(
+    ("top", "expected"),
+    [
+        ("from pack.help import x", ["PK601"]),
+        ("from . import help", ["PK601"]),
+        ("try:\n    from . import help\nexcept ImportError: ...", []),
+        ("def late():\n    from . import help", ["PK602"]),
+        ("", []),
+    ],
+)
+def test_helpers_of_the_pack_count(world: World, top: str, expected: list[str]) -> None:
+    """What a body imports of its own package is read too, as it is imported."""
+    world.pack(WRAP, patch_a=body(top), help="from up.lib import gone\nx = 1")
+    assert codes(checked([subject("1.0", mod="def f(): ...", lib="")])) == expected
+
+
+def test_what_every_release_refuses_is_meant(world: World) -> None:
+    """An override that matches none of several releases is deliberate; one that did is told."""
+    world.pack(WRAP, patch_a=body("from up.lib import C\nclass D(C):\n    def f(self): ..."))
+    mod, base = "def f(): ...", "class C:\n    def f(self{}): ..."
+    never = [subject(at, mod=mod, lib=base.format(", a")) for at in ("2", "3")]
+    once = subject("1", mod=mod, lib=base.format(""))
+    assert codes(checked(never)) == []
+    assert codes(checked([once, *never])) == ["PK604", "PK604"]
+
+
+def test_inverse_finds_releases_out_of_range_that_would_hold(world: World) -> None:
+    """Targets and uses both count; what does not hold out of range is not told."""
+    fields = {"requires": "('up>=2,<4',)"}
+    world.pack(
+        row("p", "patch_a", "Wrap('up.mod:f', by='w')", **fields),
+        patch_a=body("from up.lib import g"),
+    )
+    texts = {"1": ("def f(): ...", "g = 1"), "2": ("def f(): ...", "g = 1"), "3": ("", "g = 1")}
+    texts |= {"4": ("def f(): ...", ""), "5": ("", "g = 1"), "6": ("def f(): ...", "g = 2")}
+    subjects = [subject(at, mod=mod, lib=lib) for at, (mod, lib) in texts.items()]
+    rows, _ = read_packs(Settings(), ["pack"])
+    report = Check(list(rows), subjects, Lock(), {}, inverse=True).run()
+    found = [(one.code.code, one.release) for one in report.findings if one.severity != "info"]
+    wanted = {("PK305", "up 1"), ("PK305", "up 6"), ("PK101", "up 3")}
+    assert {one for one in found if one[0] in ("PK305", "PK101", "PK601")} == wanted
+    assert report.grid["p"]["up 6"] == "out-of-range"
+    assert "PK305" not in {one.code.code for one in checked(subjects).findings}
+
+
+@pytest.fixture
+def index(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three releases of `up`, and nothing else to find."""
+    monkeypatch.chdir(world.folder)
+    settings = {"PIP_CONFIG_FILE": "/dev/null", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "."}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    texts = {"1.0": "", "1.1": "def g(): ...", "1.2": "def g(): ...", "1.3": "def h(): ..."}
+    write_wheels(world.folder, {at: {"lib": text} for at, text in texts.items()})
+    return world.folder
+
+
+def test_fit_of_a_folder(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A package that is never run: what it uses, which releases have it, the first and the last."""
+    (index / "theirs").mkdir()
+    (index / "theirs" / "__init__.py").write_text("from up.lib import g\nraise SystemExit\n")
+    words = ["fit", "theirs", "--of", "up", "--format"]
+    assert main([*words, "json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["package"], told["first"], told["last"]) == ("theirs", "up 1.1", "up 1.2")
+    (use,) = told["uses"]
+    assert (use["name"], use["how"], use["guarded"]) == ("up.lib:g", "import", False)
+    assert use["where"] == [{"file": "theirs/__init__.py", "line": 1}]
+    fits = {one["release"]: one["fits"] for one in told["releases"]}
+    assert fits == {"up 1.0": False, "up 1.1": True, "up 1.2": True, "up 1.3": False}
+    (gone,) = told["releases"][-1]["findings"]
+    assert (gone["code"], gone["name"], gone["moved_to"]) == ("PK601", "up.lib:g", None)
+    for form in ("table", "markdown", "html", "github"):
+        assert main([*words, form]) == 1
+        assert "up.lib" in capsys.readouterr().out.replace("\\", "")
+
+
+def test_fit_of_releases_and_of_nothing(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit codes: 0 where all fit, 2 where there is no package, or no use to ask about."""
+    (index / "theirs").mkdir()
+    (index / "theirs" / "__init__.py").write_text("from up.lib import g\n")
+    words = ["fit", "--of", "up", "--releases"]
+    assert main([*words, "up>=1.1,<1.3", "theirs"]) == 0
+    assert "fits up 1.1 to up 1.2; 1 name" in capsys.readouterr().out
+    assert main([*words, "up", "nowhere"]) == 2
+    assert main([*words, "up", "nowhere.whl"]) == 2
+    (index / "theirs" / "__init__.py").write_text("")
+    assert main([*words, "up", "theirs"]) == 2
+    (index / "theirs-1.0-py3-none-any.whl").write_bytes(
+        (index / "up-1.0-py3-none-any.whl").read_bytes()
+    )
+    assert main([*words, "up==1.0", "theirs==1.0"]) == 2
+
+
+def test_releases_are_opened_while_a_package_is_read(
+    index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index answers meanwhile."""
+    opened = threading.Event()
+    paths = Archived.paths
+    monkeypatch.setattr(Archived, "paths", lambda one: (opened.set(), paths(one))[1])
+
+    def read(*given: Any) -> list[Use]:
+        assert opened.wait(60)
+        return uses_of(*given)
+
+    monkeypatch.setattr("patchkit.analysis.check.fit.uses_of", read)
+    (index / "theirs").mkdir()
+    (index / "theirs" / "__init__.py").write_text("from up.lib import g  # unheard of\n")
+    assert main(["fit", "theirs", "--of", "up", "--releases", "up==1.1"]) == 0
+    assert opened.is_set()
+
+
+def test_a_package_is_read_once(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a package uses is kept by its content: a damaged cache, or another file, is read."""
+    read: list[object] = []
+    monkeypatch.setattr(
+        "patchkit.analysis.check.fit.uses_of", lambda *given: read.append(given) or uses_of(*given)
+    )
+    (index / "theirs").mkdir()
+    words = ["fit", "theirs", "--of", "up", "--releases", "up==1.1"]
+
+    def asked(text: str) -> tuple[int, int]:
+        (index / "theirs" / "__init__.py").write_text(text)
+        return main(words), len(read)
+
+    first, other = "from up.lib import g  # once\n", "from up.lib import h  # again\n"
+    assert [asked(first), asked(first), asked(other)] == [(0, 1), (0, 1), (1, 2)]
+    for file in default_directory().rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"damaged")
+    assert [asked(first), asked(other)] == [(0, 3), (1, 4)]
+
+
+def test_facts_without_sources_are_kept_apart() -> None:
+    """What `fit` has learnt of a release lacks fingerprints; `check` does not take it for whole."""
+    cache, known = Cache(None), {"up.mod:f": Facts("absent", "it is gone").as_data()}
+    Kept(cache, brief=True).put("facts", "up 1", known)
+    assert Kept(cache, brief=True).get("facts", "up 1") == known
+    assert Kept(cache).get("facts", "up 1") is None

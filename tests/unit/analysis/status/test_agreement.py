@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchkit.analysis.status.picture import draw
+
+from .told import child, engine, journal, line, look, patch, role
+
+if TYPE_CHECKING:
+    from patchkit.analysis.status import Picture
+
+    from .told import Journals
+
+
+def drawn(*journals: Journals) -> Picture:
+    return draw([look(*journals)])
+
+
+def worker(pid: int, *entries: bytes) -> Journals:
+    """A worker of the engine."""
+    return journal(pid, role("worker"), *entries, at=5, ppid=20)
+
+
+def digest(text: str) -> bytes:
+    return line("digest", role="worker", digest=text)
+
+
+def disagreements(picture: Picture) -> list[str]:
+    return [found.message for found in picture.findings if found.kind == "disagreement"]
+
+
+def test_an_engine_agrees() -> None:
+    """Every role that there is, in order."""
+    picture = drawn(*engine())
+    assert list(picture.agreement.items()) == [
+        ("main", True),
+        ("engine-core", True),
+        ("worker", True),
+    ]
+    assert picture.findings == []
+
+
+def test_different_digests() -> None:
+    """The finding names both, and who has which."""
+    picture = drawn(*engine(0), worker(40, digest("abc")), worker(41, digest("def")))
+    assert picture.agreement["worker"] is False
+    assert disagreements(picture) == [
+        "worker: different digests: abc in pid 40 on node; def in pid 41 on node"
+    ]
+
+
+def test_applied_in_one_and_skipped_in_the_other() -> None:
+    """Digests are taken early; what came of a patch later counts as well."""
+    skipped = patch("one", "skipped", "no")
+    picture = drawn(*engine(0), worker(40, patch("one", "applied")), worker(41, skipped))
+    assert picture.agreement["worker"] is False
+    assert "one is applied in pid 40 on node, not in pid 41 on node" in disagreements(picture)[0]
+
+
+def test_one_that_waits_does_not_disagree() -> None:
+    """A rank may not need the module that the patch is for."""
+    picture = drawn(*engine(0), worker(40, patch("one", "applied")), worker(41))
+    assert picture.agreement["worker"] is True
+
+
+def test_a_patch_of_another_role_does_not_count() -> None:
+    """In a process of several roles the others' patches stand otherwise."""
+    roles = {"one": ["main"]}
+    workers = [
+        journal(40, role("worker"), patch("one", "applied"), at=5, ppid=20, roles=roles),
+        journal(41, role("worker"), patch("one", "skipped"), at=5, ppid=20, roles=roles),
+    ]
+    assert drawn(*engine(0), *workers).agreement["worker"] is True
+
+
+def test_what_a_worker_found_itself() -> None:
+    """It has stopped for it, and said why."""
+    told = line("disagreement", role="worker", reason="other patches than the engine")
+    picture = drawn(*engine(0), worker(40), worker(41, told, digest("def")))
+    assert picture.agreement["worker"] is False
+    assert disagreements(picture) == ["worker: other patches than the engine"]
+
+
+def test_a_rank_that_is_not_reached_does_not_agree() -> None:
+    """It has no patch at all."""
+    picture = drawn(
+        *engine(0),
+        worker(40),
+        journal(50, role("main"), child(41, "VllmWorker-1", "worker", 5), at=4, ppid=20),
+    )
+    assert picture.agreement["worker"] is False
+    assert "rank 1, pid 41 on node is not reached" in disagreements(picture)[0]
+
+
+def test_runs_are_not_compared() -> None:
+    """One directory may hold the journals of yesterday's engine, which had other patches."""
+    old = [journal(10, role("main")), journal(40, role("worker"), digest("abc"), ppid=10, at=1)]
+    new = [
+        journal(11, role("main"), at=50),
+        journal(41, role("worker"), digest("def"), ppid=11, at=51),
+    ]
+    assert drawn(*old, *new).agreement["worker"] is True
+
+
+def test_workers_without_a_parent_belong_to_the_latest_main() -> None:
+    """Of another node, where nothing says who asked for them."""
+    far = [
+        journal(pid, role("worker"), digest(text), host="far", at=60)
+        for pid, text in ((40, "abc"), (41, "def"))
+    ]
+    assert drawn(journal(10, role("main")), *far).agreement["worker"] is False
+
+
+def test_a_fork_in_which_nothing_happened_does_not_count() -> None:
+    """It has stopped where it was forked."""
+    fork = journal(
+        42,
+        role("worker", inherited=True),
+        patch("one", "skipped", inherited=True),
+        at=6,
+        ppid=40,
+        forked=True,
+    )
+    picture = drawn(*engine(0), worker(40, patch("one", "applied")), fork)
+    assert picture.agreement["worker"] is True

@@ -1,0 +1,129 @@
+"""What processes tell of their calls, read and shown."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from analysis.status.told import NOW, armed, journal, line, look, patch, role
+from patchkit.analysis.status.journals import parse_journal
+from patchkit.analysis.status.picture import draw
+from patchkit.analysis.status.process_status import CALLED, NEVER_CALLED, NOT_OBSERVABLE
+from patchkit.cli import main
+from patchkit.cli.report.as_json import status_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from patchkit.analysis.status.process_status import ProcessStatus
+
+LAYERS = {"vllm.a:f": ["one"], "vllm.a:g": ["one"]}
+APPLIED = patch("one", "applied", module="vllm.a", layers=LAYERS)
+
+
+def effects(at: float = 0, **targets: str) -> bytes:
+    """An entry for the targets `f` and `g`."""
+    told = {f"vllm.a:{name}": word for name, word in targets.items()}
+    return line("in-effect", patches={"one": told}, time=NOW + at)
+
+
+def parsed(*entries: bytes) -> ProcessStatus:
+    process = parse_journal("node-1-1.jsonl", armed(1) + role("worker") + b"".join(entries))
+    assert process is not None
+    return process
+
+
+@pytest.mark.parametrize(
+    ("words", "in_effect"),
+    [
+        ({"f": CALLED, "g": NEVER_CALLED}, "yes"),
+        ({"f": CALLED, "g": NOT_OBSERVABLE}, "yes"),
+        ({"f": NEVER_CALLED, "g": NEVER_CALLED}, "no"),
+        ({"f": NEVER_CALLED, "g": NOT_OBSERVABLE}, "unknown"),
+        ({"f": NEVER_CALLED}, "unknown"),
+        ({}, "unknown"),
+    ],
+)
+def test_in_effect(words: dict[str, str], in_effect: str) -> None:
+    """Any call makes it so; it takes all targets to say no, and a target nobody told of is open."""
+    one = parsed(APPLIED, effects(**words)).patches["one"]
+    assert one.in_effect == in_effect
+    assert [*one.calls] == [*LAYERS]
+    assert one.calls["vllm.a:g"] == words.get("g", NOT_OBSERVABLE)
+
+
+def test_the_last_word_counts() -> None:
+    """Entries hold what has changed; a patch that is applied no more has no word."""
+    said = APPLIED, effects(f=NEVER_CALLED, g=NEVER_CALLED), effects(f=CALLED)
+    assert parsed(*said).patches["one"].calls == {"vllm.a:f": CALLED, "vllm.a:g": NEVER_CALLED}
+    again = parsed(*said, patch("one", "armed"), APPLIED)
+    assert set(again.patches["one"].calls.values()) == {NOT_OBSERVABLE}
+
+
+def test_its_age() -> None:
+    """A look that found nothing new counts as well; without one, there is no age."""
+    assert parsed(APPLIED).observed is None
+    assert parsed(APPLIED, line("verified", time=NOW + 9)).observed is None
+    assert parsed(APPLIED, effects(5, f=NEVER_CALLED)).observed == NOW + 5
+    seen = effects(5, f=NEVER_CALLED), line("verified", time=NOW + 9)
+    assert parsed(APPLIED, *seen).observed == NOW + 9
+
+
+def test_json() -> None:
+    """The keys of the contract."""
+    one = journal(1, role("worker"), APPLIED, effects(40, f=NEVER_CALLED, g=NEVER_CALLED))
+    data: dict[str, Any] = json.loads(status_json(draw([look(one)])))
+    (process,) = data["processes"]
+    told = next(patch for patch in process["patches"] if patch["name"] == "one")
+    assert told["in_effect"] == "no"
+    assert told["targets"] == dict.fromkeys(LAYERS, NEVER_CALLED)
+    assert process["observed"] == 60
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> str:
+    """Two workers: in one of them a target was called."""
+    never = role("worker"), APPLIED, effects(f=NEVER_CALLED, g=NEVER_CALLED)
+    both = {**journal(1, *never), **journal(2, *never, effects(f=CALLED))}
+    for name, data in both.items():
+        (tmp_path / name).write_bytes(data)
+    return str(tmp_path)
+
+
+def test_unused(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each target that a process never called, with the processes and the age of the look."""
+    main(["status", written, "--unused"])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (first,) = [words for words in lines if words[:2] == ["one", "vllm.a:f"]]
+    assert first[2:5] == ["worker", "1,", "seen"]
+    assert first[-2:] == ["worker", "2"]
+    (at,) = [at for at, words in enumerate(lines) if words[:2] == ["one", "vllm.a:g"]]
+    assert [lines[at][2:4], lines[at + 1][:2]] == [["worker", "1,"], ["worker", "2,"]]
+
+
+def test_nothing_unused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It says so."""
+    one = journal(1, role("worker"), APPLIED, effects(f=CALLED, g=CALLED))
+    for name, data in one.items():
+        (tmp_path / name).write_bytes(data)
+    main(["status", str(tmp_path), "--unused"])
+    assert capsys.readouterr().out == "each target that can be observed was called\n"
+
+
+@pytest.mark.parametrize("more", [["--watch"], ["--patch", "one"], ["--format", "json"]])
+def test_unused_stands_alone(
+    written: str, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With another view it is wrong use."""
+    assert main(["status", written, "--unused", *more]) == 2
+    assert "--unused" in capsys.readouterr().err
+
+
+def test_one_patch(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page of a patch has the word beside each target, and the processes where they differ."""
+    main(["status", written, "--patch", "one"])
+    text = capsys.readouterr().out
+    assert "vllm.a:g  never called" in text
+    assert "vllm.a:f  called" in text

@@ -1,0 +1,184 @@
+"""Indexes, servers and files that are not as they should be, over real sockets."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from urllib3.util import connection
+
+from analysis.upstream import archives
+from analysis.upstream.server import Shop, serving
+from analysis.upstream.shops import WHEEL, Customer
+from patchkit.analysis.upstream.reading.cache import IndexPage
+from patchkit.analysis.upstream.reading.parallel import AT_ONCE
+from patchkit.analysis.upstream.reading.releases import find_releases
+from patchkit.errors import RequirementError, UpstreamError
+
+if TYPE_CHECKING:
+    import socket
+    from pathlib import Path
+
+
+from analysis.upstream.shops import age, prefetch, stock
+
+
+def test_a_network_that_fails_is_like_offline_and_said(buyer: Customer, tmp_path: Path) -> None:
+    """The page is old and nobody answers: it is used, and the user told."""
+    buyer = Customer(Shop(), tmp_path / "cache")
+    stock(buyer, "1.0", "1.1")
+    with serving(buyer.shop), buyer.library() as library:
+        find_releases("up", library)[0].source.read("up/version.py")
+        age(library, f"{buyer.shop.url}/simple/up/")
+    with buyer.library(retries=0) as library:
+        old, new = find_releases("up", library)
+        assert old.source.read("up/version.py") == b"1.0"
+        with pytest.raises(UpstreamError, match=r"up 1\.1: .* does not answer .*refused"):
+            new.source.read("up/version.py")
+    [notice] = buyer.notices
+    assert re.search(r"/simple/up/: .* does not answer .*; its page of 1970-.* is used", notice)
+
+
+BROKEN = {
+    "gone": "answers 404",
+    "gone-midway": "answers 404",
+    "cut": "breaks off",
+    "long": "calls them",
+    "other": "when asked for",
+    "changed": "has changed",
+    "broken": "answers 500",
+    "loop": "redirects more than",
+    "elsewhere": "expected a URL of http",
+}
+
+
+@pytest.mark.parametrize("behaviour", BROKEN)
+def test_one_bad_wheel_is_one_error(buyer: Customer, behaviour: str) -> None:
+    """It names release, file and reason; the releases around it are read."""
+    stock(buyer, "1.0", "1.1", "1.2")
+    buyer.shop.behaviours[WHEEL.format("1.1")] = behaviour
+    with buyer.library(retries=0) as library:
+        releases = find_releases("up", library)
+        errors = prefetch(releases, ["up/version.py", "up/m3.py"])
+        assert [releases[at].source.read("up/m3.py") for at in (0, 2)] == [b"x = 3\n"] * 2
+    assert list(errors) == ["1.1"]
+    text = str(errors["1.1"])
+    assert text.startswith(f"up 1.1: {WHEEL.format('1.1')}: ")
+    assert BROKEN[behaviour] in text
+    assert "\n" not in text
+
+
+def test_one_malicious_wheel_is_one_error(buyer: Customer) -> None:
+    """So it is with a wheel that arrives and is no wheel."""
+    stock(buyer, "1.0", "1.1")
+    buyer.shop.files[WHEEL.format("1.2")] = b"PK no"
+    bad = archives.wheel({"uuuuuuuuu.py": b""})
+    buyer.shop.files[WHEEL.format("1.3")] = archives.renamed(bad, "uuuuuuuuu.py", "../../evi.py")
+    with buyer.library() as library:
+        errors = prefetch(find_releases("up", library), ["up/m0.py"])
+    assert list(errors) == ["1.2", "1.3"]
+
+
+@pytest.mark.parametrize("behaviour", ["whole", "no-tail", "moved", "busy"])
+@pytest.mark.parametrize("has_hashes", [True, False])
+def test_servers_that_are_only_slow_of_understanding(
+    buyer: Customer, behaviour: str, has_hashes: bool
+) -> None:
+    """No ranges, none from the end, redirects, a busy moment: it is read all the same."""
+    stock(buyer, "1.0")
+    buyer.shop.has_hashes = has_hashes
+    buyer.shop.behaviours[""] = behaviour
+    with buyer.library() as library:
+        [release] = find_releases("up", library)
+        assert release.source.read("up/m3.py") == b"x = 3\n"
+        assert release.source.read("up/version.py") == b"1.0"
+
+
+def test_a_whole_file_is_compared_with_the_index(buyer: Customer) -> None:
+    """Another file than the index lists is refused."""
+    stock(buyer, "1.0")
+    buyer.shop.behaviours[""] = "whole"
+    with buyer.library() as library:
+        [release] = find_releases("up", library)
+        buyer.shop.files[WHEEL.format("1.0")] = archives.wheel()
+        with pytest.raises(UpstreamError, match="not the file of the index"):
+            release.source.paths()
+
+
+def test_one_index_that_fails_is_said_and_the_others_count(buyer: Customer) -> None:
+    """As pip does: the user is told, and has what there is."""
+    stock(buyer, "1.0")
+    indexes = (f"{buyer.shop.url}/simple", "http://127.0.0.1:9/simple")
+    with buyer.library(indexes=indexes) as library:
+        assert len(find_releases("up", library)) == 1
+    assert any("127.0.0.1:9" in line for line in buyer.notices)
+
+
+def test_a_host_that_is_down_is_asked_once(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty releases on a dead host are forty errors at once, not forty waits."""
+    stock(buyer, *(f"1.{number}" for number in range(40)))
+    tried: list[object] = []
+    connect = connection.create_connection
+
+    def counting(address: tuple[str, int], *args: object, **options: object) -> socket.socket:
+        tried.append(address)
+        return connect(address, *args, **options)
+
+    with buyer.library(retries=0) as library:
+        releases = find_releases("up", library)
+        for release in releases:
+            url = "http://127.0.0.1:9/" + release.link.filename
+            release.link = release.link._replace(url=url)
+        monkeypatch.setattr(connection, "create_connection", counting)
+        errors = prefetch(releases, ["up/m0.py"])
+    assert len(errors) == 40
+    assert all("does not answer" in str(error) for error in errors.values())
+    assert len(tried) <= AT_ONCE
+
+
+def test_nobody_knows_the_project(buyer: Customer) -> None:
+    """The error says where was looked."""
+    with (
+        buyer.library() as library,
+        pytest.raises(
+            UpstreamError, match=f"no release of up was found; looked at {buyer.shop.url}"
+        ),
+    ):
+        find_releases("up", library)
+
+
+def test_what_is_no_requirement(buyer: Customer) -> None:
+    """Wrong use is said as such."""
+    with buyer.library() as library, pytest.raises(RequirementError):
+        find_releases("up>=?", library)
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+def test_a_link_that_is_none_is_left_out(buyer: Customer, is_json: bool) -> None:
+    """One broken link on a page does not cost the others."""
+    stock(buyer, "1.0", "1.1")
+    buyer.shop.is_json = is_json
+    with buyer.library() as library:
+        library.index.links("up")
+        url = f"{buyer.shop.url}/simple/up/"
+        page = library.cache.page(url)
+        assert page is not None
+        names = (b"../../files/", b"/files/")[is_json]
+        body = page.body.replace(names + WHEEL.format("1.1").encode(), b"http://[" + b"x")
+        library.cache.keep_page(url, page._replace(body=body))
+        assert [one.version for one in find_releases("up", library)] == ["1.0"]
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"files": [1]}', b"no json", b"[" * 99_999])
+def test_a_page_that_is_none(buyer: Customer, body: bytes) -> None:
+    """What claims to be an index's JSON and is not is one error that names the page."""
+    url = f"{buyer.shop.url}/simple/up/"
+    with buyer.library() as library:
+        kind = "application/vnd.pypi.simple.v1+json"
+        library.cache.keep_page(url, IndexPage(url, kind, "", time.time(), body))
+        with pytest.raises(UpstreamError, match=f"{url}: its page is none of an index"):
+            find_releases("up", library)

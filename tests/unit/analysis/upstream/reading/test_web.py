@@ -1,0 +1,95 @@
+"""Parts of a file that are fetched over HTTP, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.upstream.shops import WHEEL
+from patchkit.analysis.upstream.reading import web as module
+from patchkit.analysis.upstream.reading.settings import PipSettings
+from patchkit.analysis.upstream.reading.web import RemoteContent, Reply, Web
+from patchkit.errors import UpstreamError
+
+if TYPE_CHECKING:
+    from analysis.upstream.shops import Customer
+
+
+@pytest.mark.parametrize("behaviour", ["other", "long"])
+def test_another_part_than_was_asked_for(buyer: Customer, behaviour: str) -> None:
+    """Neither from the end nor from within is it taken for what was asked for."""
+    buyer.shop.files["a.whl"] = bytes(range(200))
+    web = Web(PipSettings(retries=0))
+    content = web.content(f"{buyer.shop.url}/files/a.whl")
+    assert content.tail(5) == (bytes(range(195, 200)), 200)
+    assert content.tail(500) == (bytes(range(200)), 200)
+    assert content.fetch([(3, 7)]) == [bytes(range(3, 7))]
+    buyer.shop.behaviours[""] = behaviour
+    with pytest.raises(UpstreamError, match="sends"):
+        content.tail(5)
+    with pytest.raises(UpstreamError, match="sends"):
+        content.fetch([(3, 7)])
+    web.close()
+
+
+def test_what_is_larger_than_it_may_be(buyer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page, and a file that has to come whole, have a limit."""
+    buyer.shop.files[WHEEL.format("1.0")] = bytes(3 << 20)
+    buyer.shop.behaviours[""] = "whole"
+    web = Web(PipSettings())
+    with pytest.raises(UpstreamError, match="has more than 10 bytes"):
+        web.get(f"{buyer.shop.url}/simple/up/", {}, 10)
+    monkeypatch.setattr("patchkit.analysis.upstream.reading.web.MAX_DOWNLOAD", 1 << 20)
+    with (
+        pytest.raises(UpstreamError, match="more than 1,048,576 bytes"),
+        web.download(f"{buyer.shop.url}/files/{WHEEL.format('1.0')}", None),
+    ):
+        pass
+    web.close()
+
+
+WORKERS = ThreadPoolExecutor(2)
+
+
+class Recorder:
+    """Serves a file from memory, and counts."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.asked: list[tuple[int, int]] = []
+
+        self.workers = WORKERS
+
+    def ask(self, method: str, url: str, headers: dict[str, str], limit: int) -> Reply:
+        first, last = headers["Range"].removeprefix("bytes=").split("-")
+        start = int(first) if first else len(self.data) - int(last)
+        end = int(last) + 1 if first else len(self.data)
+        if first:
+            self.asked.append((start, end))
+        claim = {"content-range": f"bytes {start}-{end - 1}/{len(self.data)}"}
+        return Reply(206, url, claim, self.data[start:end])
+
+
+DATA = bytes(number * 7 % 251 for number in range(400_000))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 399_999), st.integers(1, 5_000)), min_size=1, max_size=12),
+    st.booleans(),
+)
+def test_spans_are_slices(starts: list[tuple[int, int]], looks_first: bool) -> None:
+    """Whatever is asked for, in whatever order, is what lies there, and nothing is asked twice."""
+    web = Recorder(DATA)
+    content = RemoteContent(web, "u")  # type: ignore[arg-type]
+    if looks_first:
+        assert content.tail(9) == (DATA[-9:], len(DATA))
+    spans = [(start, min(start + length, len(DATA))) for start, length in starts]
+    assert content.fetch(spans) == [DATA[start:end] for start, end in spans]
+    ordered = sorted(web.asked)
+    for one, other in itertools.pairwise(ordered):
+        assert other[0] - one[1] > module._GAP

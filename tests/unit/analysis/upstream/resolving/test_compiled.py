@@ -1,0 +1,92 @@
+"""Extension modules, in all that `check` opens: they are there, and nobody reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.layouts import dist_info, write
+
+from analysis.upstream import archives
+from analysis.upstream.memory import Memory
+from patchkit.analysis.upstream.facts import facts_of
+from patchkit.analysis.upstream.reading.releases import open_archive
+from patchkit.analysis.upstream.reading.tree import open_installed, open_tree
+from patchkit.analysis.upstream.resolving.resolve import Resolver
+from patchkit.core.rows.target import Target
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from patchkit.analysis.upstream.reading.files import ReleaseSource
+
+FALLBACK = """
+from ._plain import made
+try:
+    from ._abi import fast
+except ImportError:
+    def fast(): ...
+"""
+FILES = {
+    "up/__init__.py": FALLBACK,
+    "up/_plain.cpython-311-x86_64-linux-gnu.so": "ELF",
+    "up/_abi.abi3.so": "ELF",
+    "up/both.py": "def f(x): ...",
+    "up/both.cpython-311-x86_64-linux-gnu.so": "ELF",
+    "up/whole/__init__.py": "def f(x): ...",
+    "up/whole/__init__.cpython-311-x86_64-linux-gnu.so": "ELF",
+    "up/typed.pyi": "def f(x): ...",
+}
+
+
+def _installed(place: Path) -> ReleaseSource:
+    files = [write(place / name, text).relative_to(place) for name, text in FILES.items()]
+    dist_info(place, "up", "1.0", [str(file) for file in files])
+    return open_installed("up", [str(place)])
+
+
+def _tree(place: Path) -> ReleaseSource:
+    for name, text in FILES.items():
+        write(place / name, text)
+    return open_tree(place, "up")
+
+
+def _wheel(place: Path) -> ReleaseSource:
+    file = place / "up-1.0-py3-none-any.whl"
+    file.write_bytes(archives.wheel({name: text.encode() for name, text in FILES.items()}))
+    return open_archive(file)
+
+
+@pytest.fixture(params=[_installed, _tree, _wheel])
+def resolver(request: pytest.FixtureRequest, tmp_path: Path) -> Resolver:
+    """The same release, installed, as a tree and as a wheel."""
+    return Resolver(request.param(tmp_path))
+
+
+def test_an_extension_module_is_there(resolver: Resolver) -> None:
+    """Not "there is no module"; what it holds is not told."""
+    for name in ("up._plain", "up._abi", "up.both", "up.whole"):
+        assert facts_of(resolver, Target(name, "")).state == "present"
+        assert resolver.resolve(Target(name, "f")).state == "undecidable"
+    assert resolver.resolve(Target("up._none", "f")).state == "absent"
+    assert resolver.resolve(Target("up.typed", "f")).state == "undecidable"
+
+
+def test_what_is_imported_from_it_is_there(resolver: Resolver) -> None:
+    """The import would fail otherwise; it is what a function outside the release is."""
+    found = resolver.resolve(Target("up", "made"))
+    assert (found.state, str(found.kind)) == ("present", "outside the release")
+    assert resolver.resolve(Target("up", "_abi")).state == "present"
+
+
+def test_no_branch_is_taken_for_sure(resolver: Resolver) -> None:
+    """What `except ImportError` defines is one way of two."""
+    found = resolver.resolve(Target("up", "fast"))
+    assert (found.state, found.is_sure, len(found.variants)) == ("present", False, 2)
+
+
+def test_a_top_level_extension_covers_itself() -> None:
+    """A release may be one extension module."""
+    source = Memory({})
+    source._files["_native.cpython-311-x86_64-linux-gnu.so"] = b"ELF"
+    assert Resolver(source).resolve(Target("_native", "")).state == "present"

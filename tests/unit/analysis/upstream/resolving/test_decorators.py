@@ -1,0 +1,106 @@
+"""What decorators leave of a signature, of a kind, and of what a class may hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.upstream.memory import resolve
+
+# As Ray writes `PublicAPI`: with or without options, and a function of the module does the work.
+ARGS = """
+def api(*args, **kwargs):
+    if len(args) == 1 and len(kwargs) == 0 and callable(args[0]):
+        return api(level="stable")(args[0])
+    level = kwargs.get("level", "stable")
+    def wrap(obj):
+        mark(obj)
+        return obj
+    return wrap
+def mark(obj):
+    obj.marked = obj.__name__
+"""
+CAST = """
+from functools import wraps
+from typing import cast
+def api(func):
+    @wraps(func)
+    def wrapper(*args, **kwargs): return func(*args, **kwargs)
+    return cast(F, wrapper)
+"""
+DEPRECATED = """
+from functools import wraps
+def api(*, warning=False):
+    def inner(obj):
+        if not warning:
+            return obj
+        def wrapper(*args, **kwargs): return obj(*args, **kwargs)
+        if callable(obj):
+            wrapper = wraps(obj)(wrapper)
+        return wrapper
+    return inner
+"""
+MODULE = """
+def api(module):
+    def decorator(func):
+        if module is not None:
+            func.__module__ = module
+        return func
+    return decorator
+"""
+FUNCTION = "{}\n@{}\ndef f(a, *, b=1): ..."
+USES = [
+    (ARGS, "api"),
+    (ARGS, "api(level='beta')"),
+    (CAST, "api"),
+    (DEPRECATED, "api()"),
+    (MODULE, "api('up')"),
+    ("from typing_extensions import deprecated", "deprecated('since 2')"),
+    ("from warnings import deprecated", "deprecated('since 2')"),
+]
+
+
+@pytest.mark.parametrize(("source", "use"), USES)
+def test_a_decorator_that_leaves_the_signature_is_read(source: str, use: str) -> None:
+    """It returns what it was given, or what `wraps` it, whichever way it is written."""
+    found = resolve(FUNCTION.format(source, use), "f")
+    assert (str(found.kind), str(found.signature)) == ("function", "(a, *, b=…)")
+
+
+@pytest.mark.parametrize(
+    ("source", "use"),
+    [
+        (CAST.replace("@wraps(func)", ""), "api"),
+        (CAST.replace("@wraps(func)", "@wraps(other)"), "api"),
+        (ARGS.replace("return obj", "return partial(obj, 1)"), "api"),
+        (ARGS.replace("(args[0])\n", "(other)\n"), "api"),
+        (DEPRECATED.replace("wraps(obj)(wrapper)", "other(obj)"), "api()"),
+        ("import out", "out.side"),
+    ],
+)
+def test_of_any_other_nothing_is_said(source: str, use: str) -> None:
+    """What may take other arguments than the function has no signature."""
+    found = resolve(FUNCTION.format(source, use), "f")
+    assert (found.state, found.is_sure, found.signature) == ("present", False, None)
+
+
+@pytest.mark.parametrize(
+    ("source", "use"),
+    [
+        *USES[:2],
+        ("import attr", "attr.s"),
+        ("import attrs", "attrs.define(slots=False)"),
+        USES[-1],
+    ],
+)
+def test_a_class_below_one_stays_a_class(source: str, use: str) -> None:
+    """What it does not have it surely lacks, so that it can be added."""
+    text = f"{source}\n@{use}\nclass C:\n def f(self): ...\n"
+    assert (str(resolve(text, "C").kind), resolve(text, "C").is_sure) == ("class", True)
+    assert resolve(text, "C.f").is_sure
+    assert resolve(text, "C.other").state == "absent"
+
+
+def test_what_it_sets_on_a_class_is_not_decided() -> None:
+    """The constructor that attrs writes is no longer object's."""
+    assert resolve("import attr\n@attr.s\nclass C: ...", "C.__init__").state == "undecidable"
+    assert resolve(f"{ARGS}\n@api\nclass C: ...", "C.marked").state == "undecidable"

@@ -1,0 +1,174 @@
+"""Slots, written methods and constructors, in the ways that are easily got wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.upstream.memory import resolve
+
+IMPORTS = """
+import dataclasses, enum, typing
+from dataclasses import dataclass, field, KW_ONLY
+from collections import namedtuple
+import attr, attrs, pydantic
+import outside
+"""
+SLOTS = """
+class Annotated:
+    x: int
+    __slots__ = ("x", "_y", "__z")
+    def __init__(self): self._y = 1
+class Tried:
+    try:
+        __slots__ = ("x",)
+    except Exception:
+        __slots__ = ("x", "other")
+@dataclass
+class Data:
+    x: int
+    __slots__ = ("x",)
+@dataclass(**options)
+class Spread:
+    x: int
+"""
+
+
+@pytest.mark.parametrize(
+    ("qualname", "answer"),
+    [
+        ("Annotated.x", "present True"),
+        ("Annotated._y", "present True"),
+        ("Annotated._Annotated__z", "present True"),
+        ("Annotated.other", "absent False"),
+        ("Tried.x", "present True"),
+        ("Tried.other", "undecidable False"),
+        ("Data.x", "present True"),
+        ("Spread.x", "present False"),
+    ],
+)
+def test_slots_are_attributes(qualname: str, answer: str) -> None:
+    """Annotated, private, in a `try`, of a dataclass: a slot stands on the class."""
+    found = resolve(IMPORTS + SLOTS, qualname)
+    assert f"{found.state} {found.is_sure}" == answer
+    assert found.state != "present" or found.variants[0].attribute
+
+
+WRITTEN = """
+@dataclass
+class Plain: ...
+@dataclass(init=False)
+class Bare: ...
+@dataclass(**options)
+class Spread: ...
+@attr.s(auto_attribs=True)
+class Attrs:
+    x: int = 1
+@outside.decorator
+class Other: ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("qualname", "answer"),
+    [
+        ("Plain.__init__", "generated"),
+        ("Plain.__lt__", "not told"),
+        ("Plain.__eq__", "not told"),
+        ("Bare.__init__", "not told"),
+        ("Spread.__init__", "not told"),
+        ("Attrs.__lt__", "not told"),
+        ("Attrs.__init__", "not told"),
+        ("Attrs.x", "not told"),
+        ("Other.__eq__", "not told"),
+    ],
+)
+def test_methods_that_are_written(qualname: str, answer: str) -> None:
+    """The constructor of a dataclass is told; what else dataclasses and others write is open."""
+    found = resolve(IMPORTS + WRITTEN, qualname)
+    assert (str(found.kind) if found.is_sure else "not told") == answer
+
+
+CALLED = """
+class Base:
+    x = 1
+@dataclass
+class Inherits(Base):
+    x: int
+@dataclass
+class Marked:
+    _: KW_ONLY
+    x: int
+    y: int = field(default=1, kw_only=False)
+@dataclass
+class Tried:
+    try:
+        x: int = 1
+    except Exception: ...
+class Extra(pydantic.BaseModel, extra="allow"):
+    x: int
+def shown(f):
+    import functools
+    @functools.wraps(f)
+    def inner(*args): ...
+    inner.__signature__ = other(f)
+    return inner
+@shown
+def signed(a): ...
+class Mangled:
+    def method(self, __x, _y, *, __z=1): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("qualname", "signature"),
+    [
+        ("Inherits", "None"),
+        ("Marked", "(y=…, *, x)"),
+        ("Tried", "None"),
+        ("Extra", "None"),
+        ("signed", "None"),
+        ("Mangled.method", "(self, _Mangled__x, _y, *, _Mangled__z=…)"),
+    ],
+)
+def test_signatures_are_right_or_not_told(qualname: str, signature: str) -> None:
+    """Where a default is inherited, a field conditional or `__signature__` set, none is told."""
+    assert str(resolve(IMPORTS + CALLED, qualname).signature) == signature
+
+
+MIXED = """
+if outside.has_pydantic():
+    from pydantic import BaseModel as Base
+else:
+    class Base: ...
+class Model(Base):
+    x: int = 1
+    def method(self): ...
+class Colour(enum.Enum):
+    _ignore_ = "tmp other"
+    RED = 1
+    tmp = 2
+Point = namedtuple("Point", "x, y", defaults=(1, 2))
+Level = enum.Enum("Level", [("LOW", 1), ("HIGH", outside.value)])
+class Read:
+    def _get(self): ...
+    value = property(fget=_get)
+"""
+
+
+@pytest.mark.parametrize(
+    ("qualname", "answer"),
+    [
+        ("Model.x", "present field False"),
+        ("Model.method", "present method True"),
+        ("Colour.RED", "undecidable None False"),
+        ("Colour.tmp", "undecidable None False"),
+        ("Point.y", "undecidable None False"),
+        ("Point.__call__", "undecidable None False"),
+        ("Level.HIGH", "undecidable None False"),
+        ("Read.value", "present property True"),
+    ],
+)
+def test_classes_of_several_makes(qualname: str, answer: str) -> None:
+    """A default that may be a field, an enum that ignores names, classes that a call makes."""
+    found = resolve(IMPORTS + MIXED, qualname)
+    assert f"{found.state} {found.kind} {found.is_sure}" == answer

@@ -1,0 +1,387 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from analysis.upstream.memory import release, resolve
+from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.core.rows.target import Target
+
+TREE = """
+from .base import Base, Mixin
+from abc import ABC
+class Child(Mixin, Base, ABC):
+    def own(self): ...
+    def __init__(self):
+        self.instance = 1
+class Later(Child):
+    pass
+Later.put = lambda self: 1
+Later.of_module = helper = print
+"""
+BASE = """
+class Root:
+    def root(self, a): ...
+    both = 1
+class Base(Root):
+    def base(self, a): ...
+    def mixed(self): ...
+class Mixin(Root):
+    def mixed(self, b): ...
+    both = 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("qualname", "place"),
+    [
+        ("Child.own", "up:Child.own"),
+        ("Child.base", "up.base:Base.base"),
+        ("Child.root", "up.base:Root.root"),
+        ("Child.mixed", "up.base:Mixin.mixed"),
+        ("Child.both", "up.base:Mixin.both"),
+        ("Later.own", "up:Child.own"),
+    ],
+)
+def test_follows_the_order_of_classes(qualname: str, place: str) -> None:
+    """Members are found where Python finds them, across modules."""
+    found = resolve(TREE, qualname, base=BASE)
+    assert (found.state, str(found.defined)) == ("present", place)
+
+
+def test_an_instance_attribute_is_none_of_the_class() -> None:
+    """It is absent, and the reason says which method assigns it."""
+    found = resolve(TREE, "Later.instance", base=BASE)
+    assert (found.state, found.kind) == ("absent", Kind.INSTANCE_ATTRIBUTE)
+    assert "Child.__init__ assigns it" in found.reason
+
+
+def test_a_name_that_no_class_has() -> None:
+    """It is absent where all bases are known, the standard library's included."""
+    assert resolve(TREE, "Child.nothing", base=BASE).state == "absent"
+
+
+@pytest.mark.parametrize(
+    ("bases", "member", "state"),
+    [
+        ("torch.nn.Module", "forward_all", "absent"),
+        ("torch.nn.Module", "state_dict", "present"),
+        ("torch.Other", "forward_all", "undecidable"),
+        ("make()", "forward_all", "undecidable"),
+        ("*bases", "forward_all", "undecidable"),
+        ("A if c else B", "x", "undecidable"),
+        ("A if c else B", "own", "present"),
+        ("Exception", "args", "present"),
+        ("Exception", "nothing", "absent"),
+        ("Generic[T]", "nothing", "absent"),
+    ],
+)
+def test_bases_that_lie_outside(bases: str, member: str, state: str) -> None:
+    """What is known of them is told; an unknown one leaves all open that comes after it."""
+    source = (
+        "import torch\nfrom typing import Generic\nclass A:\n x = 1\nclass B: ...\n"
+        f"class C({bases}):\n own = 1"
+    )
+    assert resolve(source, f"C.{member}").state == state
+
+
+def test_behind_an_unknown_base_it_is_there_but_not_sure_what() -> None:
+    """A member of a later base is present; whose it is depends on the unknown one."""
+    source = "import torch\nclass A:\n def x(self): ...\nclass C(torch.Other, A): ..."
+    found = resolve(source, "C.x")
+    assert (found.state, found.is_sure) == ("present", False)
+    assert "torch.Other" in found.reason
+
+
+def test_a_metaclass_may_provide_attributes() -> None:
+    """Its own methods are found on the class; one that makes classes leaves the rest open."""
+    source = "class M(type):\n def on_class(cls): ...\nclass C(metaclass=M): ..."
+    assert str(resolve(source, "C.on_class").defined) == "up:M.on_class"
+    assert resolve(source, "C.nothing").state == "absent"
+    opened = source.replace("def on_class(cls)", "def __new__(cls, *a)")
+    assert resolve(opened, "C.nothing").state == "undecidable"
+
+
+def test_init_subclass_may_set_attributes() -> None:
+    """What a base's hook sets is not sure; computed names leave all open."""
+    source = (
+        "class B:\n def __init_subclass__(cls):\n  cls.tag = 1\n"
+        "class C(B):\n tag = 0\n def run(self): ..."
+    )
+    assert not resolve(source, "C.tag").is_sure
+    assert resolve(source, "C.run").is_sure
+    assert resolve(source, "C.nothing").state == "absent"
+    opened = source.replace("cls.tag = 1", "setattr(cls, f(), 1)")
+    assert resolve(opened, "C.nothing").state == "undecidable"
+
+
+def test_private_names_are_stored_mangled() -> None:
+    """`__name` is `_Class__name` on the class."""
+    source = "class C:\n def __run(self): ..."
+    assert resolve(source, "C._C__run").kind is Kind.METHOD
+    assert resolve(source, "C.__run").state == "absent"
+
+
+def test_a_decorator_that_sets_attributes() -> None:
+    """What a decorator of the release sets is not sure, the rest stays."""
+    source = (
+        "def deco(cls):\n def __init__(self, *a): ...\n cls.__init__ = __init__\n"
+        " cls.__bases__ = cls.__bases__ + (Extra,)\n return cls\n"
+        "class Extra:\n def more(self): ...\n"
+        "@deco\nclass C:\n def __init__(self, a): ...\n def run(self): ..."
+    )
+    assert not resolve(source, "C.__init__").is_sure
+    assert resolve(source, "C.run").is_sure
+    assert str(resolve(source, "C.more").defined) == "up:Extra.more"
+    assert resolve(source, "C.nothing").state == "absent"
+
+
+@pytest.mark.parametrize(
+    ("told", "state"), [("obj.__doc__", "absent"), ("obj", "undecidable"), ("obj.x", "undecidable")]
+)
+def test_a_decorator_that_asks_about_the_docstring(told: str, state: str) -> None:
+    """What is given a docstring alone, as Ray's `@DeveloperAPI` does, sets nothing on the class."""
+    source = (
+        "def indent(text):\n return len(text.splitlines())\n"
+        f"def deco(obj):\n obj.__doc__ = ' ' * indent({told})\n return obj\n"
+        "@deco\nclass C:\n def run(self): ..."
+    )
+    assert resolve(source, "C.nothing").state == state
+    assert resolve(source, "C.run").is_sure
+
+
+FIELDS = """
+import dataclasses, enum, msgspec, pydantic
+from collections import namedtuple
+from dataclasses import dataclass, field, KW_ONLY
+from pydantic import BaseModel, Field
+from pydantic.dataclasses import dataclass as checked
+from typing import ClassVar, NamedTuple, TypedDict, Protocol
+@dataclass
+class Data:
+    a: int
+    b: int = 2
+    c: list = field(default_factory=list)
+    d: int = field(default=3)
+    e: ClassVar[int] = 4
+    f = 5
+    _: KW_ONLY
+    g: int = 6
+    h: int = field(init=False, default=0)
+    i: int = made_by_code()
+@dataclass
+class Sub(Data):
+    b: int
+    z: int = 9
+@dataclass(slots=True, kw_only=True)
+class Slots:
+    a: int
+    b: list = field(default_factory=list)
+@checked
+class Checked:
+    a: int
+    b: list = Field(default_factory=list)
+    c: list = field(default_factory=list)
+    d: int = Field(4, gt=0)
+class Model(BaseModel):
+    a: int
+    b: int = 2
+    _p: int = 3
+    k: ClassVar[int] = 3
+    def method(self): ...
+class Message(msgspec.Struct, kw_only=True):
+    a: int
+    b: int = 1
+class Row(NamedTuple):
+    a: int
+    b: int = 1
+class Keys(TypedDict):
+    a: int
+class Colour(enum.Enum):
+    RED = 1
+    note: str
+    def shout(self): ...
+class Manual:
+    __slots__ = ('a', 'b')
+class Duck(Protocol):
+    a: int
+    def quack(self): ...
+Pair = namedtuple('Pair', 'a b')
+Level = enum.Enum('Level', ['LOW', 'HIGH'])
+"""
+
+
+@pytest.mark.parametrize(
+    ("qualname", "answer"),
+    [
+        ("Data.a", "field, no attribute"),
+        ("Data.b", "field"),
+        ("Data.c", "field, no attribute"),
+        ("Data.d", "field"),
+        ("Data.e", "constant"),
+        ("Data.f", "constant"),
+        ("Data.i", "field, not sure"),
+        ("Data.none", "absent"),
+        ("Data.__init__", "generated"),
+        ("Data.__eq__", "undecidable"),
+        ("Sub.b", "field"),
+        ("Sub.c", "field, no attribute"),
+        ("Slots.a", "field"),
+        ("Slots.b", "field"),
+        ("Checked.a", "field, no attribute"),
+        ("Checked.b", "field"),
+        ("Checked.c", "field, no attribute"),
+        ("Checked.d", "field"),
+        ("Model.a", "field, no attribute"),
+        ("Model.b", "field, no attribute"),
+        ("Model._p", "field"),
+        ("Model.k", "constant"),
+        ("Model.method", "method"),
+        ("Model.model_dump", "outside the release"),
+        ("Model.none", "absent"),
+        ("Message.a", "field"),
+        ("Row.a", "field"),
+        ("Row._replace", "undecidable"),
+        ("Keys.a", "field, no attribute"),
+        ("Colour.RED", "constant"),
+        ("Colour.note", "absent"),
+        ("Colour.shout", "method"),
+        ("Colour.name", "outside the release"),
+        ("Manual.a", "field"),
+        ("Manual.c", "absent"),
+        ("Duck.a", "absent"),
+        ("Duck.quack", "method"),
+        ("Pair", "class"),
+        ("Pair.a", "undecidable"),
+        ("Level.LOW", "undecidable"),
+    ],
+)
+def test_reads_fields(qualname: str, answer: str) -> None:
+    """A field is told to be one; whether it leaves an attribute depends on what makes the class."""
+    found = resolve(FIELDS, qualname)
+    text = str(found.kind) if found.state == "present" else found.state
+    if found.state == "present" and not found.is_sure and found.kind is Kind.FIELD:
+        text += ", not sure"
+    elif not found.variants[0].attribute:
+        text += ", no attribute"
+    assert text == answer
+
+
+@pytest.mark.parametrize(
+    ("name", "signature"),
+    [
+        ("Slots", "(*, a, b=…)"),
+        ("Checked", "(a, b=…, c=…, d=…)"),
+    ],
+)
+def test_knows_the_constructors_of_fields(name: str, signature: str) -> None:
+    """A constructor that is written by machinery takes the fields, those of bases first."""
+    assert str(resolve(FIELDS, name).signature) == signature
+
+
+def test_fields_of_bases_come_first() -> None:
+    """An override keeps its place, and takes its own default; keyword-only ones come last."""
+    source = """
+    from dataclasses import dataclass, field, KW_ONLY
+    @dataclass
+    class A:
+        a: int
+        b: int
+        _: KW_ONLY
+        k: int = 1
+        hidden: int = field(init=False)
+    @dataclass
+    class B(A):
+        c: int
+        b: int = 2
+    """
+    resolver = release(source.replace("\n    ", "\n").replace("c: int", "c: int = 0"))
+    assert str(resolver.resolve(Target("up", "B")).signature) == "(a, b=…, c=…, *, k=…)"
+    init = resolver.resolve(Target("up", "B.__init__"))
+    assert (init.kind, str(init.signature)) == (Kind.GENERATED, "(self, a, b=…, c=…, *, k=…)")
+
+
+@pytest.mark.parametrize(
+    ("source", "signature"),
+    [
+        ("class C:\n def __init__(self, a, b=1): ...", "(a, b=…)"),
+        ("class C:\n def __new__(cls, a): ...", "None"),
+        ("class C:\n def __new__(cls, *a, **k): ...\n def __init__(self, b): ...", "(b)"),
+        ("import x\nclass C(x.Y): ...", "None"),
+        ("class M(type): ...\nclass C(metaclass=M):\n def __init__(self, a): ...", "None"),
+        ("import x\nclass B(x.Y):\n def __init__(self, a): ...\nclass C(B): ...", "None"),
+    ],
+)
+def test_knows_how_classes_are_called(source: str, signature: str) -> None:
+    """By `__init__`; not at all where `__new__` or something unknown may decide it."""
+    assert str(resolve(source, "C").signature) == signature
+
+
+@pytest.mark.parametrize(
+    ("dotted", "name"),
+    [(one, name) for one in ("enum.Enum", "typing.Protocol", "abc.ABC") for name in ("_x", "x")],
+)
+def test_asks_the_standard_library(dotted: str, name: str) -> None:
+    """Classes of the standard library are known by what this Python's have."""
+    module, _, owner = dotted.partition(".")
+    has = hasattr(getattr(sys.modules[module], owner), name)
+    found = resolve(f"import {module}\nclass C({dotted}): ...", f"C.{name}")
+    assert (found.state == "present") is has
+
+
+HELPERS = """
+def mark(cls):
+    cls.marked = 1
+    return cls
+def fill(cls, names):
+    for name in names:
+        setattr(cls, name, 1)
+def look(cls): return cls.there
+"""
+EDITED = """
+from .helpers import fill, look, mark
+import elsewhere
+class C:
+    there = 1
+    def own(self): ...
+    @classmethod
+    def add(cls): cls.added = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("below", "name", "state"),
+    [
+        ("C.put = 1", "put", "undecidable"),
+        ("setattr(C, 'put', 1)", "put", "undecidable"),
+        ("setattr(C, name(), 1)", "put", "undecidable"),
+        ("for n in f(): setattr(C, n, 1)", "put", "undecidable"),
+        ("for each in (C, int): each.put = 1", "put", "undecidable"),
+        ("mark(C)", "marked", "undecidable"),
+        ("fill(C, f())", "put", "undecidable"),
+        ("look(C)", "put", "undecidable"),
+        ("C.add()", "added", "undecidable"),
+        ("elsewhere.register(C)", "put", "undecidable"),
+        ("@elsewhere.of(C)\ndef f(): ...", "put", "undecidable"),
+        ("isinstance(1, C)", "put", "absent"),
+        ("elsewhere.register(C)", "own", "present"),
+        ("def f(): C.put = 1", "put", "absent"),
+    ],
+)
+def test_what_is_done_below_a_class(below: str, name: str, state: str) -> None:
+    """What code at import sets on a class, or may have a function set, is not told."""
+    assert resolve(EDITED + below, f"C.{name}", helpers=HELPERS).state == state
+
+
+def test_what_is_set_again_is_not_sure() -> None:
+    """A member of the class that code below it sets again is there, as one or the other."""
+    found = resolve(EDITED + "C.own = 1", "C.own", helpers=HELPERS)
+    assert (found.state, found.is_sure) == ("present", False)
+
+
+def test_a_base_that_a_function_makes_is_open() -> None:
+    """What else a class has that derives from what a call gives is not told."""
+    source = "Base = make()\nclass C(Base):\n    def own(self): ..."
+    assert resolve(source, "C.own").state == "present"
+    assert resolve(source, "C.other").state == "undecidable"

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from analysis.upstream.memory import Memory
+from patchkit.analysis.upstream.reading.files import Files
+from patchkit.analysis.upstream.resolving.module_tree import Modules, module_name
+
+
+def test_reads_a_module_once_and_only_when_asked() -> None:
+    """A module's file is read at the first question about it, and kept."""
+    source = Memory({"up.": "", "up.a": "x = 1", "up.b": "y = 1"})
+    modules = Modules(Files(source))
+    assert source.read_paths == []
+    first = modules.get("up.a")
+    assert first is not None
+    assert modules.get("up.a") is first
+    assert source.read_paths == ["up/a.py"]
+
+
+def test_tells_packages_modules_and_namespaces_apart() -> None:
+    """A folder without an `__init__` is a package too, an empty one."""
+    modules = Modules(Files(Memory({"up.": "", "up.space.deep": "x = 1"})))
+    space = modules.get("up.space")
+    assert space is not None
+    assert (space.is_package, space.path, space.tree.body) == (True, "", [])
+    assert "up.space.deep" in modules
+    assert "up.space.none" not in modules
+
+
+def test_a_module_that_cannot_be_parsed_says_why() -> None:
+    """Source that this Python does not read is a fault in words, no exception."""
+    tree = Modules(Files(Memory({"up.": "def ("}))).get("up")
+    assert tree is not None
+    assert "cannot parse" in tree.fault
+
+
+def test_upstreams_warnings_are_not_ours() -> None:
+    """An invalid escape in upstream's source warns nobody."""
+    tree = Modules(Files(Memory({"up.": r"x = '\d'"}))).get("up")
+    assert tree is not None
+    assert not tree.fault
+
+
+def test_relative_imports_are_made_absolute() -> None:
+    """Dots count from the package, and not beyond the top."""
+    modules = Modules(Files(Memory({"up.": "", "up.a.": "", "up.a.b": ""})))
+    package, module = modules.get("up.a"), modules.get("up.a.b")
+    assert package is not None
+    assert module is not None
+    assert package.absolute("x", 1) == "up.a.x"
+    assert module.absolute("x", 1) == "up.a.x"
+    assert module.absolute(None, 2) == "up"
+    assert module.absolute("x", 4) is None
+
+
+def test_names_modules_by_their_paths() -> None:
+    """A package is named like its folder."""
+    assert module_name("up/a/__init__.py") == "up.a"
+    assert module_name("up/a/b.py") == "up.a.b"
+
+
+def test_finds_what_functions_bind_globally() -> None:
+    """A name counts that a function declares global."""
+    text = """
+    def start():
+        global made
+        made = other
+    """
+    tree = Modules(Files(Memory({"up.": text}))).get("up")
+    assert tree is not None
+    assert tree.rebound_in_functions() == {"made": {"start"}}

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from analysis.upstream.memory import resolve
+
+MADE = """
+import torch
+from .a import direct_register_custom_op
+def attend(q, k, out): ...
+{}
+"""
+BY_CALL = "direct_register_custom_op(op_name='attention', op_func=attend, mutates_args=['out'])"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        MADE.format(BY_CALL),
+        MADE.format(f"if torch.cuda:\n    {BY_CALL}"),
+        MADE.format("direct_register_custom_op('attention', attend)"),
+        "import torch\n@torch.library.custom_op('up::attention')\ndef attend(q, k, out): ...",
+    ],
+)
+def test_an_operator_is_the_function_that_its_module_made_it_of(source: str) -> None:
+    """Asked for from that module it is there, with signature and source."""
+    found = resolve(source, "torch.ops.up.attention")
+    assert (found.state, found.qualname, str(found.signature)) == (
+        *("present", "attend"),
+        "(q, k, out)",
+    )
+    assert found.nodes
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        (MADE.format(BY_CALL), "torch.ops.up.other"),
+        (MADE.format(BY_CALL), "torch.ops.down.attention"),
+        (MADE.format(BY_CALL), "torch.ops.up.attention['CUDA']"),
+        (MADE.format(BY_CALL.replace(")", ", target_lib=lib)")), "torch.ops.up.attention"),
+        ("import torch", "torch.ops.up.attention"),
+    ],
+)
+def test_of_any_other_operator_nothing_is_said(source: str, name: str) -> None:
+    """One that is made elsewhere, or in C++, and a single kernel of it: only torch can tell."""
+    assert resolve(source, name).state == "undecidable"

@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+import pytest
+
+from analysis.upstream.memory import Memory, release, resolve
+from patchkit.analysis.upstream.resolving.resolve import Resolver
+from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.core.rows.target import Target
+
+MANY = """
+import functools, os.path, json as j
+from contextlib import contextmanager
+def function(a, *, b=1): ...
+async def coroutine(): ...
+@functools.lru_cache
+def cached(a): ...
+@contextmanager
+def manager(a): yield
+class Class:
+    def method(self, a): ...
+    async def waiting(self): ...
+    @staticmethod
+    def static(a): ...
+    @classmethod
+    def of(cls, a): ...
+    @property
+    def prop(self): ...
+    @prop.setter
+    def prop(self, value): ...
+    @functools.cached_property
+    def once(self): ...
+    level = 3
+    class Inner:
+        def deep(self): ...
+    alias = method
+    other = staticmethod(function)
+    plain = function
+    def __new__(cls, a): ...
+number = 3
+table = {'a': function, 'b': 2, 'c': 3}
+rows = [1, Class]
+made = function(1)
+instance = Class(1)
+new_name = function
+short = lambda a: a
+"""
+
+
+@pytest.mark.parametrize(
+    ("qualname", "kind", "signature"),
+    [
+        ("", "module", None),
+        ("function", "function", "(a, *, b=…)"),
+        ("coroutine", "async function", "()"),
+        ("cached", "cached function", "(a)"),
+        ("manager", "function", "(a)"),
+        ("Class", "class", None),
+        ("Class.method", "method", "(self, a)"),
+        ("Class.waiting", "async method", "(self)"),
+        ("Class.static", "staticmethod", "(a)"),
+        ("Class.of", "classmethod", "(cls, a)"),
+        ("Class.prop", "property", "(self)"),
+        ("Class.once", "cached property", "(self)"),
+        ("Class.level", "constant", None),
+        ("Class.Inner.deep", "method", "(self)"),
+        ("Class.alias", "method", "(self, a)"),
+        ("Class.other", "staticmethod", "(a, *, b=…)"),
+        ("Class.plain", "method", "(a, *, b=…)"),
+        ("Class.__new__", "staticmethod", "(cls, a)"),
+        ("number", "constant", None),
+        ("table['a']", "item", "(a, *, b=…)"),
+        ("table['b']", "item", None),
+        ("table['c']", "item", None),
+        ("rows[1]", "item", None),
+        ("rows[1].method", "method", "(self, a)"),
+        ("made", "assignment", None),
+        ("instance", "assignment", None),
+        ("new_name", "function", "(a, *, b=…)"),
+        ("short", "function", "(a)"),
+        ("os", "outside the release", None),
+        ("j", "outside the release", None),
+    ],
+)
+def test_tells_what_is_there(qualname: str, kind: str, signature: str | None) -> None:
+    """Each kind of thing is present, of its kind, with its signature."""
+    found = resolve(MANY, qualname)
+    assert (found.state, str(found.kind)) == ("present", kind)
+    assert (str(found.signature) if found.signature else None) == signature
+
+
+@pytest.mark.parametrize(
+    ("qualname", "reason"),
+    [
+        ("nothing", "up has no 'nothing'"),
+        ("Class.nothing", "the class up:Class has no 'nothing'"),
+        ("Class.Inner.nothing", "up:Class.Inner has no 'nothing'"),
+        ("table['z']", "table of up has no item ['z']"),
+        ("rows[7]", "has no item [7]"),
+        ("nothing.at.all", "up has no 'nothing'"),
+    ],
+)
+def test_tells_what_is_not(qualname: str, reason: str) -> None:
+    """What no statement binds is absent, and the reason says where it was looked for."""
+    found = resolve(MANY, qualname)
+    assert found.state == "absent"
+    assert reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("source", "qualname", "reason"),
+    [
+        ("globals().update(f())", "x", "globals().update"),
+        ("for n in f(): globals()[n] = 1", "x", "globals()[n] = 1"),
+        ("from ctypes import *", "x", "from ctypes import *"),
+        ("def f():\n global x\n x = 1", "x", "only once f() has run"),
+        ("if a:\n x = 1", "x", "not (a)"),
+        ("import sys\nsys.modules[__name__] = f()", "x", "in its place in sys.modules"),
+        ("__getattr__, __dir__ = lazy.attach(__name__)", "x", "__getattr__"),
+        ("import torch\nclass C(torch.Thing): ...", "C.x", "torch.Thing"),
+        ("import torch", "torch.x", "torch lies outside the release"),
+        ("x = f()", "x.y", "the attributes of the assignment x are not told"),
+        ("def f(): ...", "f.x", "the attributes of the function f are not told"),
+        ("x = {f(): 1}", "x['k']", "the key f()"),
+        ("x = {}\ndef f(k): x[k] = 1", "x['k']", "filled by code"),
+        ("@deco\nclass C: ...", "C.x", "@deco may set it"),
+        ("class C: ...\nfor n in f(): setattr(C, n, 1)", "C.x", "line 2 may set it on C"),
+    ],
+)
+def test_says_what_cannot_be_told(source: str, qualname: str, reason: str) -> None:
+    """Names that code makes are undecidable, with the code named; never guessed."""
+    found = resolve(source, qualname)
+    assert found.state == "undecidable"
+    assert reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("source", "modules", "place"),
+    [
+        ("from .a import x", {"a": "x = 1"}, "up.a:x"),
+        ("from .a import y as x", {"a": "y = 1"}, "up.a:y"),
+        ("from up.a import x", {"a": "x = 1"}, "up.a:x"),
+        ("from .a import x", {"a": "from .b import x", "b": "x = 1"}, "up.b:x"),
+        ("from .a import *", {"a": "x = 1"}, "up.a:x"),
+        ("from .a import *", {"a": "from ctypes import *\nx = 1"}, "up.a:x"),
+        ("from .a import *", {"a": "__all__ = ['x']\nx = 1"}, "up.a:x"),
+        ("from .a import *", {"a": "__all__ = []\n__all__ += ['x']\nx = 1"}, "up.a:x"),
+        ("from .a import *\nfrom .b import *", {"a": "x = 1", "b": "x = 2"}, "up.b:x"),
+        ("import up.a\nx = up.a.y", {"a": "y = 1"}, "up.a:y"),
+        ("from . import a\nx = a.y", {"a": "y = 1"}, "up.a:y"),
+        ("x = y\ny = 2", {}, "up:x"),
+        ("y = 1\nx = y\ny = f()", {}, "up:y"),
+    ],
+)
+def test_follows_names_to_their_definition(
+    source: str, modules: dict[str, str], place: str
+) -> None:
+    """Re-exports, stars and aliases lead to where a thing is defined."""
+    found = resolve(source, "x", **modules)
+    assert found.state == "present"
+    assert str(found.defined) == place
+
+
+@pytest.mark.parametrize(
+    ("source", "a"),
+    [
+        ("from .a import *", "_x = 1\nx_ = 1"),
+        ("from .a import *", "__all__ = ['y']\nx = 1\ny = 1"),
+        ("from .a import *\ndel x", "x = 1"),
+        ("if TYPE_CHECKING:\n from .a import x", "x = 1"),
+    ],
+)
+def test_does_not_follow_what_does_not_run(source: str, a: str) -> None:
+    """Stars bring what `__all__` says, or what has no underscore; checkers' imports do not run."""
+    assert resolve(source, "x", a=a).state == "absent"
+
+
+def test_an_all_that_is_computed_is_open() -> None:
+    """What a computed `__all__` brings cannot be told; what it spells out can."""
+    a = "__all__ = ['x'] + f()\nx = y = 1"
+    assert resolve("from .a import *", "x", a=a).state == "present"
+    assert resolve("from .a import *", "y", a=a).state == "undecidable"
+
+
+def test_an_import_of_a_missing_name_is_no_way() -> None:
+    """A try whose import cannot succeed in this release leaves its handler alone."""
+    source = "try:\n from .a import x\nexcept ImportError:\n from .a import y as x"
+    found = resolve(source, "x", a="y = 1")
+    assert (found.state, str(found.defined)) == ("present", "up.a:y")
+
+
+def test_a_circle_of_imports_ends() -> None:
+    """Modules that import a name from each other do not hold the search up."""
+    found = resolve("from .a import x", "x", a="from .b import x", b="from .a import x")
+    assert found.state == "undecidable"
+    found = resolve("from .a import *", "x", a="from .b import *", b="from .a import *\nx = 1")
+    assert (found.state, str(found.defined)) == ("present", "up.b:x")
+
+
+def test_variants_of_one_kind_are_present() -> None:
+    """Both branches define it: present, with the conditions told."""
+    found = resolve("if a:\n def x(b): ...\nelse:\n def x(b): ...", "x")
+    assert (found.state, found.kind, found.is_sure) == ("present", Kind.FUNCTION, True)
+    assert str(found.signature) == "(b)"
+    assert "if a" in found.reason
+    assert "not (a)" in found.reason
+
+
+def test_variants_that_differ_are_not_sure() -> None:
+    """Of a function or a class it is told that it is there, and that it is not sure what."""
+    found = resolve("if a:\n def x(): ...\nelse:\n class x: ...", "x")
+    assert (found.state, found.is_sure, found.signature) == ("present", False, None)
+
+
+OPTIONAL = """
+try:
+    import ray
+    class Worker:
+        def run(self): ...
+except ImportError as e:
+    ray = None
+    Worker = None
+"""
+
+
+def test_none_stands_in_for_an_optional_import() -> None:
+    """The class counts, and so do its members; that it is optional is told."""
+    for qualname, kind in (("Worker", Kind.CLASS), ("Worker.run", Kind.METHOD)):
+        found = resolve(OPTIONAL, qualname)
+        assert (found.state, found.kind, found.is_sure) == ("present", kind, True)
+        assert "ImportError" in found.reason
+    assert resolve(OPTIONAL, "Worker.none").state == "absent"
+
+
+def test_submodules_are_attributes() -> None:
+    """A submodule is there once imported, also where the package does not."""
+    found = resolve("", "a.x", a="x = 1")
+    assert (found.state, str(found.defined)) == ("present", "up.a:x")
+    assert resolve("", "a", a="").kind is Kind.MODULE
+    assert resolve("", "b", a="").state == "absent"
+
+
+def test_a_name_and_a_submodule_may_clash() -> None:
+    """Which of them stands there depends on who imports it, unless the package itself does."""
+    assert not resolve("def run(): ...", "run", run="").is_sure
+    found = resolve("from .run import run", "run", run="def run(): ...")
+    assert (found.kind, found.is_sure) == (Kind.FUNCTION, True)
+    found = resolve("run = 1\nfrom .run import x", "run", run="x = 1")
+    assert (found.kind, found.is_sure) == (Kind.MODULE, True)
+
+
+def test_a_missing_module() -> None:
+    """A module that the release lacks is absent, and so is what is asked of it."""
+    resolver = release("")
+    assert resolver.resolve(Target("up.none")).state == "absent"
+    found = resolver.resolve(Target("up.none", "x"))
+    assert (found.state, found.reason) == ("absent", "there is no module up.none")
+
+
+def test_knows_where_the_source_is() -> None:
+    """File, lines and text cover the definition with its decorators."""
+    found = resolve("\n@staticmethod\ndef x():\n    return 1\ny = 2\n", "x")
+    assert (found.path, found.lines) == ("up/__init__.py", (2, 4))
+    assert found.source == "@staticmethod\ndef x():\n    return 1\n"
+
+
+def test_reads_only_what_lies_on_the_way() -> None:
+    """Modules that the target's name does not lead through are not read."""
+    source = Memory({"up.": "from .a import x\nfrom .b import y", "up.a": "x = 1", "up.b": "y = 1"})
+    Resolver(source).resolve(Target("up", "x"))
+    assert source.read_paths == ["up/__init__.py", "up/a.py"]
+
+
+DECORATORS = """
+import functools
+def same(f):
+    registry.append(f)
+    return f
+def with_name(name):
+    def put(f):
+        return f
+    return put
+def both(f=None, *, a=1):
+    def put(f):
+        return f
+    if f is None:
+        return put
+    return put(f)
+def wraps(f):
+    @functools.wraps(f)
+    def inner(*args, **kwargs):
+        return f(*args, **kwargs)
+    return inner
+def wraps_async(f):
+    @functools.wraps(f)
+    async def inner(*args, **kwargs): ...
+    return inner
+def other(f):
+    return lambda: f
+def rebinds(f):
+    f = partial(f)
+    return f
+class Registry:
+    def register(self, name):
+        def put(f):
+            return f
+        return put
+REGISTRY = Registry()
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "kind"),
+    [
+        ("same", "function"),
+        ("with_name('a')", "function"),
+        ("both", "function"),
+        ("both(a=2)", "function"),
+        ("wraps", "function"),
+        ("wraps_async", "async function"),
+        ("REGISTRY.register('a')", "function"),
+        ("other", "decorated"),
+        ("rebinds", "decorated"),
+        ("unknown", "decorated"),
+        ("other\n@same", "decorated"),
+        ("functools.cache", "cached function"),
+    ],
+)
+def test_reads_upstreams_decorators(decorator: str, kind: str) -> None:
+    """A decorator that returns what it got, or wraps it openly, leaves kind and signature."""
+    found = resolve(f"{DECORATORS}\n@{decorator}\ndef x(a, b=1): ...", "x")
+    assert str(found.kind) == kind
+    assert (found.signature is None) is (kind == "decorated")
+    assert found.is_sure is (kind != "decorated")
+
+
+def test_the_implementation_counts_among_overloads() -> None:
+    """Overload stubs are not what is called."""
+    source = (
+        "from typing import overload\n@overload\ndef x(a): ...\n"
+        "@overload\ndef x(a, b): ...\ndef x(a, b=1, c=2): ..."
+    )
+    assert str(resolve(source, "x").signature) == "(a, b=…, c=…)"
+    assert not resolve(source.rpartition("def x")[0], "x").is_sure

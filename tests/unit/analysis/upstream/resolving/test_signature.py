@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchkit.analysis.upstream.resolving.syntax import Signature, of_arguments, parameter
+
+NAMES = st.lists(st.sampled_from([f"p{at}" for at in range(12)]), unique=True, max_size=8)
+
+
+@st.composite
+def definitions(draw: st.DrawFn) -> str:
+    """The head of a function, with any mixture of parameters."""
+    names = draw(NAMES)
+    cuts = sorted(draw(st.tuples(*[st.integers(0, len(names))] * 2)))
+    only, both, keyword = names[: cuts[0]], names[cuts[0] : cuts[1]], names[cuts[1] :]
+    places = [*only, *both]
+    plain = draw(st.integers(0, len(places)))
+    written = [name if at < plain else f"{name}: int = 1" for at, name in enumerate(places)]
+    if only:
+        written.insert(len(only), "/")
+    star = draw(st.sampled_from(["", "*args"])) or ("*" if keyword else "")
+    named = [name + draw(st.sampled_from(["", "=None"])) for name in keyword]
+    rest = ["**kwargs"] if draw(st.booleans()) else []
+    return ", ".join([*written, *([star] if star else []), *named, *rest])
+
+
+def inspected(function: Any) -> Signature:
+    """What `inspect.signature` says."""
+    return Signature(
+        parameter(one.name, one.kind, one.default is not one.empty)
+        for one in inspect.signature(function).parameters.values()
+    )
+
+
+@given(definitions())
+def test_reads_what_python_reads(head: str) -> None:
+    """The static signature of any function is the one that `inspect` gives."""
+    text = f"def f({head}): ..."
+    node: Any = ast.parse(text).body[0]
+    space: dict[str, Any] = {}
+    exec(text, space)
+    assert of_arguments(node.args) == inspected(space["f"])
+
+
+@pytest.mark.parametrize(
+    ("head", "text"),
+    [
+        ("", "()"),
+        ("a, /, b, *, c=1, **d", "(a, /, b, *, c=…, **d)"),
+        ("a=1, /", "(a=…, /)"),
+        ("*a, b", "(*a, b)"),
+    ],
+)
+def test_is_written_like_python(head: str, text: str) -> None:
+    """Markers stand where they do in source; defaults are an ellipsis."""
+    node: Any = ast.parse(f"def f({head}): ...").body[0]
+    assert str(of_arguments(node.args)) == text
+
+
+def test_a_bound_method_lacks_its_first_parameter() -> None:
+    """Binding drops `self`, and nothing where there is no positional one."""
+    node: Any = ast.parse("def f(self, a): ...").body[0]
+    assert str(of_arguments(node.args).bound()) == "(a)"
+    node = ast.parse("def f(*args): ...").body[0]
+    assert str(of_arguments(node.args).bound()) == "(*args)"
+
+
+def test_signatures_that_are_kept_alike_are_one() -> None:
+    """Most releases have the same ones, and to make one takes longer than to look it up."""
+    data = [("a", 1, False), ("b", 3, True)]
+    assert Signature.of_data(data) is Signature.of_data([list(one) for one in data])
+    assert Signature.of_data(data) is not Signature.of_data(data[:1])
+    assert Signature.of_data(data).as_data() == data

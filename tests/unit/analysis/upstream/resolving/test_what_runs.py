@@ -1,0 +1,161 @@
+"""What code that runs at import does to names and classes, beyond what statements say."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.upstream.memory import Memory, resolve
+from patchkit.analysis.upstream.resolving.resolve import Resolver
+from patchkit.core.rows.target import Target
+
+BUILT = (
+    "_g = globals()\nbuild(_g)",
+    "build(globals())",
+    "build(vars())",
+    "import sys\nbuild(sys.modules[__name__])",
+    "def add(kind):\n from up import dtypes\n globals()[kind.name] = kind",
+    "import sys\ndef add(n): setattr(sys.modules[__name__], n, 1)",
+)
+
+
+@pytest.mark.parametrize("source", BUILT)
+def test_who_is_given_a_namespace_may_bind_names(source: str) -> None:
+    """`globals()` in another's hands: neither there nor not, through a star import too."""
+    assert resolve(source, "Language").state == "undecidable"
+    assert resolve("from .a import *", "Language", a=source).state == "undecidable"
+
+
+@pytest.mark.parametrize("source", ["x = globals().get('y')", "x = 'y' in globals()"])
+def test_who_only_looks_binds_nothing(source: str) -> None:
+    """A name that nothing binds stays absent."""
+    assert resolve(source, "Language").state == "absent"
+
+
+def test_a_function_that_binds_a_global() -> None:
+    """What the module's own statement says is not sure where a function says other."""
+    found = resolve("x = None\ndef start():\n global x\n x = make()\n", "x")
+    assert (found.state, found.is_sure) == ("present", False)
+    assert "start() binds x anew" in found.reason
+
+
+BOUND = """
+class Api:
+    def create(self, name): ...
+    @classmethod
+    def of(cls, name): ...
+_api = Api()
+create = _api.create
+of = Api.of
+raw = Api.create
+"""
+
+
+@pytest.mark.parametrize("name", ["create", "of", "raw"])
+def test_methods_that_a_module_gives_a_name(name: str) -> None:
+    """A function, of which is not told whether it is called with `self`."""
+    found = resolve(BOUND, name)
+    assert (str(found.kind), found.is_sure, found.signature) == ("function", False, None)
+
+
+META = """
+class Meta(type):
+    def __new__(mcs, name, bases, namespace):
+        namespace.pop("Options", None)
+        namespace["wrapped"] = wrap(namespace["wrapped"])
+        found = {key: one for key, one in namespace.items() if not hasattr(one, "contribute")}
+        return super().__new__(mcs, name, bases, found)
+class Keeps(type):
+    def __new__(mcs, name, bases, namespace):
+        cls = super().__new__(mcs, name, bases, namespace)
+        cls.added = 1
+        return cls
+class C(metaclass=Meta):
+    value = 1
+    def method(self): ...
+    def wrapped(self): ...
+    class Options: ...
+class D(metaclass=Keeps):
+    value = 1
+    def method(self): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("qualname", "state"),
+    [
+        ("C.method", "present"),
+        ("C.wrapped", "undecidable"),
+        ("C.Options", "undecidable"),
+        ("D.value", "undecidable"),
+        ("D.method", "present"),
+        ("D.added", "undecidable"),
+    ],
+)
+def test_what_a_metaclass_takes_away(qualname: str, state: str) -> None:
+    """What is no function, or is named by what makes the class, is not told."""
+    assert resolve(META, qualname).state == state
+
+
+FLAGS = """
+import sys
+import typing as t
+from typing import TYPE_CHECKING as TC
+from sys import version_info as vi
+from .compat import platform
+NEW = sys.version_info >= (3, 14)
+if sys.version_info >= (3, 14):
+    a = 1
+else:
+    def a(): ...
+if t.TYPE_CHECKING:
+    b = 1
+if TC or sys.platform.startswith("win"):
+    c = 1
+if vi < (3, 99) and not TC:
+    d = 1
+if NEW:
+    e = 1
+if platform.system() == "Linux":
+    f = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "kind"),
+    [
+        ("a", "present", "function"),
+        ("b", "absent", "None"),
+        ("c", "absent", "None"),
+        ("d", "present", "constant"),
+        ("e", "undecidable", "constant"),
+        ("f", "undecidable", "constant"),
+    ],
+)
+def test_names_that_stand_for_conditions(name: str, state: str, kind: str) -> None:
+    """Aliases of typing and sys are followed; flags, and other modules of such a name, are not."""
+    found = resolve(FLAGS, name, compat="")
+    assert (found.state, str(found.kind)) == (state, kind)
+    assert len(found.variants) == 1 + (name in "ef")
+
+
+def test_the_python_that_is_asked_about_decides() -> None:
+    """The same release on a newer Python has the other branch."""
+    source = Memory({"up.": FLAGS, "up.compat": ""})
+    found = Resolver(source, python=(3, 14)).resolve(Target("up", "a"))
+    assert (found.state, str(found.kind)) == ("present", "constant")
+
+
+@pytest.mark.parametrize(
+    ("source", "state"),
+    [
+        ("x = y = 1\ndel (x, y)", "absent"),
+        ("x = y = 1\ndel [y, (x,)]", "absent"),
+        ("match a:\n case [x, *rest]: pass\n case _: x = 1", "undecidable"),
+        ("match a:\n case {'k': 1, **x}: pass", "undecidable"),
+        ("match a:\n case int() as x: pass", "undecidable"),
+        ("try:\n if a:\n  x = 1\n  raise ImportError\nexcept ImportError: pass", "undecidable"),
+    ],
+)
+def test_names_in_brackets_and_patterns(source: str, state: str) -> None:
+    """`del` of several deletes each; `match` captures; a `raise` leaves what was bound."""
+    assert resolve(source, "x").state == state

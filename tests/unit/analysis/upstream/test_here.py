@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from support import packages
+
+from patchkit.analysis.upstream.here import Here
+from patchkit.core.rows.target import Target
+from patchkit.errors import UpstreamError
+
+if TYPE_CHECKING:
+    from support.packages import World
+
+world = packages.world
+
+
+def test_reads_the_files_of_packages_and_modules(world: World) -> None:
+    """Says which of them it is; nothing is imported."""
+    world.module("up.sub.mod", "x = 1\n")
+    here = Here([str(world.folder)])
+    assert here.read("up.sub.mod") == (b"x = 1\n", False)
+    assert here.read("up.sub") == (b"", True)
+    assert here.read("up.gone") is None
+    assert here.read("gone.mod") is None
+    assert "up" not in sys.modules
+
+
+def test_a_package_that_is_loaded_is_read_where_it_was_loaded_from(world: World) -> None:
+    """Whatever the path says by now."""
+    world.module("up.mod", "x = 1\n")
+    __import__("up")
+    sys.path.remove(str(world.folder))
+    assert Here().read("up.mod") == (b"x = 1\n", False)
+    assert Here([]).read("up.mod") is None
+
+
+def test_a_package_is_opened_once_until_it_rests(world: World) -> None:
+    """Many targets are looked up in one parsed module, which a process does not keep for ever."""
+    world.module("up.mod", "x = 1\n")
+    here = Here([str(world.folder)])
+    first = here.resolver("up")
+    assert here.facts(Target("up.mod", "x")).is_present
+    assert here.resolver("up") is first
+    here.rest()
+    assert here.resolver("up") is not first
+
+
+def test_what_is_not_installed_cannot_be_looked_up(world: World) -> None:
+    """It says so."""
+    with pytest.raises(UpstreamError, match="nowhere is not installed"):
+        Here([str(world.folder)]).facts(Target("nowhere.mod", "f"))

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import ast
+import json
+import textwrap
+
+import pytest
+
+from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
+from patchkit.analysis.uses.reader import Use, uses_of
+
+DEEP = " + 1" * 900
+"""More than a reader that calls itself gets through."""
+
+
+def read(text: str, path: str = "own/mod.py") -> list[Use]:
+    """The uses of `up` in a file."""
+    source = textwrap.dedent(text)
+    name = path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+    is_package = path.endswith("__init__.py")
+    tree = ModuleTree(name, path, is_package, ast.parse(source), source.encode())
+    return uses_of([tree], ["up"])
+
+
+def told(text: str) -> list[str]:
+    """The uses of `up` in a file, each in a word: `import up.a:C`."""
+    return [f"{one.how} {one.target}" for one in read(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import up.a", ["import up.a"]),
+        ("import up.a as m; m.C.f", ["import up.a", "attribute up.a:C.f"]),
+        ("import up.a, up.b; up.a.C", ["import up.a", "import up.b", "attribute up.a:C"]),
+        ("from up.a import C as D; D.f", ["import up.a:C", "attribute up.a:C.f"]),
+        ("from up.a import C; C(1)", ["import up.a:C", "call up.a:C"]),
+        ("from up.a import *", ["import up.a"]),
+        ("import other.up; from .up import x", []),
+        ("import up\nclass D(up.C): ...", ["import up", "base up:C"]),
+        ("from up import C\ndef f():\n    return C.x", ["import up:C", "attribute up:C.x"]),
+        ("from up import C\ndef f(C):\n    return C.x", ["import up:C"]),
+        ("from up import C\nC = wrap(C)\nC.x", ["import up:C"]),
+        ("from up import C\n[C.x for C in several]", ["import up:C"]),
+        ("from up import C\nlambda C: C.x", ["import up:C"]),
+        ("from up import C\ndef f():\n    global C\n    C = 1\nC.x", ["import up:C"]),
+        ("from up import C\nif (C := f()): C.x", ["import up:C"]),
+        ("from up import C\n[(C := x) for x in y]\nC.x", ["import up:C"]),
+        ("def f():\n    from up import C\n    C.x", ["import up:C", "attribute up:C.x"]),
+        ("from up import C\nclass K:\n    C = 1\n    def f(self):\n        C.x", ["import up:C"]),
+        (
+            "from up import C\ndef f():\n    from up.a import C\n    C.x",
+            ["import up:C", "import up.a:C"],
+        ),
+        ("import up\nup.C.x = 1", ["import up", "attribute up:C"]),
+        ("import up\ngetattr(up.C, 'x')", ["import up", "attribute up:C.x", "attribute up:C"]),
+        ("importlib.import_module('up.a')", ["import up.a"]),
+        ("from __future__ import annotations\nimport up\ndef f(x: up.C): ...", ["import up"]),
+        ("import up\ndef f(x: up.C): ...", ["import up", "attribute up:C"]),
+        ("import up\ndef f():\n    x: up.C = 1", ["import up"]),
+        ("import up\n@up.C\n@own\ndef f(): ...", ["import up", "attribute up:C"]),
+        ("import up\nx = f(\n    1,\n    up.C,\n)", ["import up", "attribute up:C"]),
+        ("from up import C as ключ\rключ.x", ["import up:C", "attribute up:C.x"]),
+    ],
+)
+def test_what_a_file_uses(text: str, expected: list[str]) -> None:
+    """Names are followed from imports; what a file binds in another way as well is its own."""
+    assert told(text) == expected
+
+
+def test_overrides_and_calls_of_the_base() -> None:
+    """A plain method of a subclass is an override, `super()` calls the base with `self` bound."""
+    text = """
+        from up import C
+        class D(C):
+            def __init__(self, x):
+                super().__init__(x, y=1)
+            def f(self, a): ...
+            @property
+            def g(self): ...
+    """
+    _, base, override, call = read(text)
+    assert (base.how, str(override.target), str(override.ours)) == ("base", "up:C.f", "(self, a)")
+    assert call.call is not None
+    assert (str(call.target), call.call.places, call.call.names) == ("up:C.__init__", 1, ("y",))
+    assert call.call.bound
+
+
+@pytest.mark.parametrize(
+    ("text", "guarded"),
+    [
+        ("from up import X", False),
+        ("try:\n    from up import X\nexcept ImportError: ...", True),
+        ("try:\n    from up import X\nexcept (KeyError, AttributeError): ...", True),
+        ("try: ...\nexcept ImportError:\n    from up import X", True),
+        ("try:\n    from up import X\nexcept ValueError: ...", False),
+        ("try: ...\nexcept ImportError: ...\nelse:\n    from up import X", False),
+        ("with suppress(ImportError):\n    from up import X", True),
+        ("with open(x):\n    from up import X", False),
+        ("if TYPE_CHECKING:\n    from up import X", True),
+        ("if vllm_version_is('1'):\n    from up import X", True),
+        ("if Version(up.__version__) >= Version('1'): ...\nelse:\n    from up import X", True),
+        ("if envs.USE_X:\n    from up import X", True),
+        ("if ready:\n    from up import X", False),
+        ("new = find_spec('x') is not None\nif new:\n    from up import X", True),
+        ("def f():\n    if not vllm_version_is('1'):\n        return\n    from up import X", True),
+        ("def f():\n    if not ready:\n        return\n    from up import X", False),
+        (
+            "try:\n    import x\nexcept ImportError:\n    x = None\nif x:\n    from up import X",
+            False,
+        ),
+        (
+            "try:\n    import up\nexcept ImportError:\n    up = 0\nif up:\n    from up import X",
+            True,
+        ),
+        ("if getattr(model, 'quick', None):\n    from up import X", False),
+        ("import up\nif getattr(up, 'Y', None):\n    from up import X", True),
+        ("import up\nup.X = 1\nfrom up import X", True),
+        ("import sys\nsys.modules['up.a'] = mine\nimport up.a\nfrom up import X", False),
+        ("import up\nsetattr(up, 'X', 1)\nfrom up import X", True),
+        ("try:\n    from up import X\nexcept ImportError as e:\n    raise Old from e", False),
+        (
+            "def f():\n    try:\n        from up import X\n    except ImportError:\n        raise",
+            True,
+        ),
+        ("import up\nif up.__version__ < '1':\n    raise Old\nfrom up import X", False),
+        ("import up\ndef f():\n    if up.version:\n        raise Old\n    from up import X", True),
+        ("import up\nmatch up.__version__:\n    case '1':\n        from up import X", True),
+        (f"from up import Y\nz = Y{DEEP}\nfrom up import X", False),
+        (f"from up import Y\nif find_spec(Y{DEEP}): ...\nfrom up import X", False),
+        (f"from up import Y\nz = 0 if envs else Y{DEEP}\nfrom up import X", False),
+    ],
+)
+def test_what_reckons_with_its_absence(text: str, guarded: bool) -> None:
+    """What stands below a test of what is there, or was set by the file, is guarded."""
+    found = [one for one in read(text) if str(one.target) == "up:X"]
+    assert [one.guarded for one in found] == [guarded] * len(found)
+    assert found
+
+
+@pytest.mark.parametrize(
+    ("text", "guarded"),
+    [
+        ("hasattr(up.C, 'x')", True),
+        ("getattr(up.C, 'x', None)", True),
+        ("getattr(up.C, 'x')", False),
+        ("hasattr(up, 'C') and up.C.x", True),
+        ("up.C.x if hasattr(up, 'C') else None", True),
+    ],
+)
+def test_what_is_asked_for(text: str, guarded: bool) -> None:
+    """`hasattr`, and `getattr` with a default, reckon with absence; a plain `getattr` does not."""
+    found = [one for one in read(f"import up\n{text}") if str(one.target) == "up:C.x"]
+    assert [one.guarded for one in found] == [guarded]
+
+
+def test_uses_as_data() -> None:
+    """What is written as JSON has it is read as it was."""
+    text = "from up import C\nclass D(C):\n    def f(self, a=1, *, b): super().f(*a, b=b)\nC(1)"
+    found = read(text)
+    assert [one.how for one in found] == ["import", "base", "override", "call", "call"]
+    data = json.loads(json.dumps([one.as_data() for one in found]))
+    assert [Use.of_data(one) for one in data] == found
+
+
+def test_what_runs_as_the_file_is_imported() -> None:
+    """Module and class bodies run at import, decorators and defaults of functions too."""
+    text = """
+        import up
+        class D:
+            x = up.a
+        @up.b
+        def f(y=up.c):
+            return up.d
+        g = lambda: up.e
+    """
+    found = {str(one.target): one.at_import for one in read(text)}
+    assert [name for name, now in found.items() if not now] == ["up:d", "up:e"]
+
+
+def test_a_module_that_a_package_puts_there() -> None:
+    """What a file puts into `sys.modules` is there for the others; a stand-in for all is not."""
+    text = "import sys\nsys.modules['{}'] = mine\nfrom up.a import X\nimport up.a\n"
+    assert [one.guarded for one in read(text.format("up.a"))] == [True, True]
+    assert [one.guarded for one in read(text.format("up"))] == [False, False]

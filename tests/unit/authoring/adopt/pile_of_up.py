@@ -1,0 +1,136 @@
+"""A pile that patches `up`, a release of it on an index, and what comes of both."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from analysis.check.released import no_own_packs, write_wheels
+from support.packages import World, world
+
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["PROBE", "TOOLS", "World", "adopt", "both", "here", "kinds", "world"]
+
+LIB = '''\
+"""What piles patch."""
+
+TABLE = {"a": 1}
+
+
+def f(a, b=0):
+    return ("f", a, b)
+
+
+def g():
+    return "g"
+
+
+class C:
+    size = 1
+
+    def m(self, a, b=0):
+        return ("m", a, b)
+
+    @staticmethod
+    def s(a):
+        return ("s", a)
+
+    @property
+    def p(self):
+        return "p"
+
+
+class D(C):
+    pass
+'''
+USER = "from up.lib import C, f, g\n\n\ndef use():\n    return f(1), g(), C().m(2)\n"
+UP = {"lib": LIB, "user": USER}
+PROBE = """
+import json
+from up import lib, user
+c = lib.C()
+told = [lib.f(1), lib.f(1, b=2), lib.g(), c.m(1), c.m(1, 2), lib.C.s(3), c.p, lib.C.size]
+told += [lib.D().m(4), getattr(lib.C, "new", None), getattr(lib, "extra", None), lib.TABLE]
+told += [type(c).__name__, user.use()]
+print(json.dumps(told, default=repr))
+"""
+
+
+@pytest.fixture
+def here(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A release of `up` on an index, and the same on the path."""
+    no_own_packs(monkeypatch)
+    monkeypatch.chdir(world.folder)
+    for name, value in {"CONFIG_FILE": "/dev/null", "NO_INDEX": "1", "FIND_LINKS": "."}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    monkeypatch.setenv("PATCHKIT_VERSIONS", "up=1.0")
+    write_wheels(world.folder, {"1.0": UP})
+    for name, text in UP.items():
+        world.module(f"up.{name}", text)
+    return world
+
+
+def adopt(
+    here: World, capsys: pytest.CaptureFixture[str], modules: Mapping[str, str], *words: str
+) -> dict[str, Any]:
+    """Write a pile, adopt it into `mine`, and return what is told."""
+    for name, text in modules.items():
+        here.module(f"pile.{name}", text)
+    capsys.readouterr()
+    of = ["--into", "mine", "--of", "up", "--releases", "up==1.0", "--format", "json"]
+    code = main(["adopt", "pile", *of, *words])
+    out, err = capsys.readouterr()
+    assert out, err
+    told: dict[str, Any] = json.loads(out)
+    assert code == bool(told["left"])
+    return told
+
+
+def kinds(told: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+    """The changes of each row, without the row that keeps the pile off."""
+    return {
+        one["name"]: [(each["kind"], each["target"]) for each in one["changes"]]
+        for one in told["patches"]
+        if one["name"] != "old-pile"
+    }
+
+
+def both(here: World) -> tuple[Any, Any]:
+    """What upstream does once the pile is imported, and with the rows applied instead."""
+    theirs = here.answer(f"import pile.patches\n{PROBE}", PATCHKIT="0")
+    held = "from patchkit import applied\napplied(packs='mine').__enter__()\nimport pile.patches\n"
+    return theirs, here.answer(f"{held}{PROBE}")
+
+
+TOOLS = """\
+import importlib
+
+
+class ArcticPatch:
+    def __class_getitem__(cls, target):
+        class Base:
+            def __init_subclass__(own):
+                for name, value in vars(own).items():
+                    if name[:2] != "__":
+                        setattr(target, name, value)
+
+        return Base
+
+
+def register_patch(*, target, reason, condition=None):
+    def put(value):
+        module, *names, last = target.replace("up.lib", "up/lib").split(".")
+        owner = importlib.import_module(module.replace("/", "."))
+        for name in names:
+            owner = getattr(owner, name)
+        if condition is None or condition():
+            setattr(owner, last, value)
+        return value
+
+    return put
+"""

@@ -1,0 +1,246 @@
+"""`patchkit export`: a diff that git takes, and a bill of materials that its schema takes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from analysis.check.released import no_own_packs, write_wheels
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+from support.packages import World, row, world
+
+from patchkit.analysis.upstream.fingerprint import of_nodes
+from patchkit.authoring.adopt.definitions import Definitions
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["world"]
+
+LIB = """\
+'''A module.'''
+
+import os.path
+from dataclasses import dataclass
+
+
+@dataclass
+class Config:
+    '''Settings.'''
+
+    size: int = 1
+
+    @staticmethod
+    def parse(text):
+        return text
+
+
+def f(a):
+    '''Words.'''
+    return a
+
+
+LIMIT = 1
+"""
+BODY = """\
+from __future__ import annotations
+
+import os
+from json import dumps
+from up.lib import LIMIT
+from up.other import deep
+
+BIG = 7
+names = "it is no list"
+LOW, HIGH = 1, 2
+
+
+def g(a, how=dumps):
+    return helper(a) + deep(LIMIT) + len(os.sep)
+
+
+def helper(a):
+    return a * BIG
+
+
+def parse(text):
+    return dumps(text)
+
+
+def above(a):
+    return a + LOW
+
+
+class Config:
+    def grow(self):
+        return self.size
+
+
+def around(wrapped, instance, args, kwargs):
+    return wrapped(*args, **kwargs)
+
+
+def serve(module):
+    module.x = 1
+"""
+
+
+@pytest.fixture
+def here(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A release of `up` on an index, and a folder with its files under git."""
+    no_own_packs(monkeypatch)
+    monkeypatch.chdir(world.folder)
+    for name, value in {"CONFIG_FILE": "/dev/null", "NO_INDEX": "1", "FIND_LINKS": "."}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    write_wheels(world.folder, {"1.0": {"lib": LIB, "other": "def deep(n):\n    return n"}})
+    return world.folder
+
+
+def export(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Run it on `up` 1.0 with the pack of the test."""
+    capsys.readouterr()
+    sys.path_importer_cache.clear()
+    code = main(["export", "--patches", "pack", "--releases", "up==1.0", *words])
+    return code, *capsys.readouterr()
+
+
+def applied(folder: Path, diff: str) -> Definitions:
+    """Let git apply a diff to the release; what `up.lib` then defines."""
+    wheel = next(folder.glob("up-1.0*.whl"))
+    tree = folder / "tree"
+    shutil.rmtree(tree, ignore_errors=True)
+    shutil.unpack_archive(wheel, tree, "zip")
+    git = ["git", "-C", str(tree), "apply"]
+    for more in (["--check"], []):
+        subprocess.run([*git, *more, "-"], input=diff.encode(), check=True, timeout=30)
+    return Definitions.of("up/lib.py", (tree / "up/lib.py").read_bytes())
+
+
+@pytest.mark.processes
+def test_each_kind_that_a_diff_can_say(
+    here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Definitions bring what they use; imports stay inside of functions, but for headers."""
+    world.pack(
+        row(
+            "all",
+            "patch_lib",
+            "Edit('up.lib:f', old='return a', new='return a + 1')",
+            "Add('up.lib:g', by='g')",
+            "Replace('up.lib:Config.parse', by='parse')",
+            "Add('up.lib:Config.grow', by='Config.grow')",
+            "AddField('up.lib:Config', name='many', type='list[int]', default=[1])",
+            "Replace('up.lib:LIMIT', by='BIG')",
+        ),
+        row("new", "patch_new", "Provide('up.new')"),
+        patch_lib=BODY,
+        patch_new="def made():\n    return 1\n\n\n__all__ = ['made']",
+    )
+    code, diff, said = export(capsys)
+    assert (code, said) == (0, "")
+    found = applied(here, diff)
+    assert {"f", "g", "helper", "BIG", "Config.grow", "Config.many"} <= found.named.keys()
+    assert found.text(found.named["f"]).endswith("return a + 1")
+    assert found.text(found.named["Config.parse"]) == (
+        "    @staticmethod\n    def parse(text):\n        return dumps(text)"
+    )
+    assert found.text(found.named["LIMIT"]) == "LIMIT = 7"
+    assert "    from up.other import deep" in found.text(found.named["g"])
+    assert found.imports["dumps"] == "from json import dumps"  # g's default needs it
+    assert "__all__ = ['made']" in (here / "tree/up/new.py").read_text()
+    code_of_it = (
+        "import up.lib as m; print(m.g(2), m.f(1), m.Config(many=[3]).grow(), m.Config().many)"
+    )
+    run = [sys.executable, "-c", code_of_it]
+    out = subprocess.run(run, cwd=here / "tree", check=True, capture_output=True, timeout=30).stdout
+    assert out.decode().split("\n")[0] == "22 2 1 [1]"
+
+
+@pytest.mark.parametrize(
+    ("change", "fields", "reason"),
+    [
+        ("Wrap('up.lib:f', by='around')", {}, "Wrap has no text of its own"),
+        ("AfterImport('up.lib', call='serve')", {}, "AfterImport has no text of its own"),
+        ("Replace('up.lib:f', by='parse', when='helper')", {}, "under a condition"),
+        ("Replace('up.lib:f', by='parse')", {"env": "'X'"}, "under a condition"),
+        ("Replace('up.lib:f', by='dumps')", {}, "alone defines dumps"),
+        ("Replace('up.lib:f', by='above')", {}, "uses LOW, which no plain assignment alone"),
+        ("Add('up.lib:os', by='helper')", {}, ""),
+        ("Edit('up.lib:f', old='return b', new='return a')", {}, "it occurs 0 times"),
+        ("Replace('up.lib:gone', by='parse')", {}, "gone"),
+        ("Provide('up.new', by='serve')", {}, "makes the module"),
+    ],
+)
+def test_what_a_diff_cannot_say_is_listed(
+    here: Path,
+    world: World,
+    capsys: pytest.CaptureFixture[str],
+    change: str,
+    fields: dict[str, str],
+    reason: str,
+) -> None:
+    """And nothing of it is written."""
+    world.pack(row("one", "patch_lib", change, **fields), patch_lib=BODY)
+    code, diff, said = export(capsys)
+    assert (code, bool(diff)) == ((1, False) if reason else (0, True))
+    assert reason in said
+
+
+@pytest.mark.processes
+def test_a_point_release_comes_back(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows of a later release, written as a diff, make the later release's functions."""
+    new = LIB.replace("return a\n", "b = a\n    return b\n").replace("LIMIT = 1", "LIMIT = 2")
+    new = f"from json import dumps\n{new}\n\ndef g(x):\n    return dumps(x)\n"
+    new = f"{new}\n\ndef k():\n    return g(LIMIT)\n"
+    write_wheels(here, {"1.1": {"lib": new, "other": "def deep(n):\n    return n"}})
+    words = ["up==1.1", "--into", "pack", "--of", "up", "--releases", "up==1.0"]
+    assert main(["adopt", *words]) == 0
+    code, diff, said = export(capsys)
+    assert (code, said) == (0, "")
+    found, wanted = applied(here, diff), Definitions.of("up/lib.py", new.encode())
+    for name in ("f", "LIMIT"):
+        assert of_nodes([found.named[name]]) == of_nodes([wanted.named[name]])
+    assert "return dumps(x)" in found.text(found.named["g"])
+    assert diff.count("+def g(x)") == 1  # k uses it, and does not bring another
+
+
+def test_a_bill_of_materials(here: Path, world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """CycloneDX's schema takes it; a patch that no diff can say has none."""
+    world.pack(
+        row(
+            "edit",
+            None,
+            "Edit('up.lib:f', old='return a', new='return a + 1')",
+            why="'It is one less.'",
+            upstream="'https://example.org/issues/1'",
+        ),
+        row("wrap", "patch_lib", "Wrap('up.lib:f', by='around')", upstream="'none: local'"),
+        patch_lib=BODY,
+    )
+    code, out, _ = export(capsys, "--format", "sbom")
+    assert code == 0
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(out) is None
+    (component,) = json.loads(out)["components"]
+    first, second = component["pedigree"]["patches"]
+    assert component["purl"] == "pkg:pypi/up@1.0"
+    assert "+    return a + 1" in first["diff"]["text"]["content"]
+    assert first["resolves"][0]["references"] == ["https://example.org/issues/1"]
+    assert "diff" not in second
+    assert "references" not in second["resolves"][0]
+
+
+def test_several_releases_are_refused(
+    here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A diff is of one."""
+    write_wheels(here, {"2.0": {"lib": LIB}})
+    world.pack(row("one", "patch_lib", "Replace('up.lib:f', by='parse')"), patch_lib=BODY)
+    code, _, said = export(capsys, "--releases", "up==2.0")
+    assert code == 2
+    assert "found up 1.0, up 2.0, expected one release" in said

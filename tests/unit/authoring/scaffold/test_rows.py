@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchkit.authoring.scaffold.rows import is_named, new_pack, row_text, with_row
+from patchkit.core.rows.declaration import Edit, Patch, Role, Wrap
+from patchkit.errors import ScaffoldError
+
+FILE = Path("my_pack/__init__.py")
+NEW = Patch(
+    name="new-one",
+    body="patch_new",
+    requires=("up>=1,<2", "other"),
+    roles={Role.WORKER},
+    changes=(
+        Wrap(
+            "up.mod:f", by="around_f", requires=("up>=1.2",), rebind=("more", "most"), when="asked"
+        ),
+        Edit("up.mod:g", old='it\'s "a"', new="b\\", rebind=False),
+    ),
+    required=False,
+    after=("old-0",),
+    when="asked",
+)
+OLD = {
+    "exploded": 'Patch(\n        name="{n}",\n        requires=("up",),\n        changes=(),\n)',
+    "short": "Patch(name='{n}', requires=['up'], changes=())",
+    "helper": "_row('{n}')",
+}
+HELPER = "\n\ndef _row(name):\n    return Patch(name=name, requires=['up'], changes=())\n\n\n"
+IMPORTS = (
+    "from patchkit import Patch",
+    "from patchkit import Wrap, Patch, Edit, Role  # all",
+    "from patchkit import (\n    Add,\n    Patch,\n)",
+)
+LAYOUTS = (
+    "(\n    {rows},\n)",
+    "({rows},)",
+    "(  # first\n    {rows},\n    # the end\n)",
+    "(\n    {rows}, # close\n    )",
+)
+
+
+@st.composite
+def files(draw: st.DrawFn) -> str:
+    """An `__init__.py` with some rows, in many hands' layouts."""
+    forms = draw(st.lists(st.sampled_from(sorted(OLD)), max_size=3))
+    rows = [OLD[form].format(n=f"old-{at}") for at, form in enumerate(forms)]
+    layout = draw(st.sampled_from(LAYOUTS)) if rows else draw(st.sampled_from(["()", "(\n)"]))
+    head = draw(st.sampled_from(["", '"""Rows: ü."""\n\n', "# -*- coding: utf-8 -*-\n"]))
+    annotation = draw(st.sampled_from(["", ": tuple[object, ...]"]))
+    tail = draw(st.sampled_from(["", "\n", "\n\nLATER = 'ü'  # stays\n"]))
+    start = f"{head}{draw(st.sampled_from(IMPORTS))}\n{HELPER}PATCHES{annotation} = "
+    return start + layout.replace("{rows}", ",\n    ".join(rows)) + tail
+
+
+@given(files(), st.sampled_from(["\n", "\r\n"]))
+def test_the_file_says_the_same_and_a_row_more(text: str, newline: str) -> None:
+    """Every letter outside of the import stays, in order; the rows are the old and the new one."""
+    old = text.replace("\n", newline).encode()
+    new = with_row(FILE, old, NEW)
+    assert is_subsequence(after_import(old), after_import(new))
+    assert rows_of(new) == [*rows_of(old), NEW]
+    assert new.count(b"\n") - new.count(b"\r\n") in (0, new.count(b"\n"))
+    assert (b"\r\n" in new) == (newline == "\r\n")
+
+
+def after_import(content: bytes) -> bytes:
+    return content.partition(b"def _row")[2]
+
+
+def is_subsequence(old: bytes, new: bytes) -> bool:
+    rest = iter(new)
+    return all(letter in rest for letter in old)
+
+
+def rows_of(content: bytes) -> list[Patch]:
+    space: dict[str, object] = {}
+    exec(compile(content, "file", "exec"), space)
+    return list(space["PATCHES"])  # type: ignore[call-overload]
+
+
+def test_the_import_is_sorted() -> None:
+    """Whatever it was before; one that has all words is left as it is."""
+    text = b"from patchkit import Wrap, Patch\nPATCHES = ()\n"
+    assert with_row(FILE, text, NEW).startswith(b"from patchkit import Edit, Patch, Role, Wrap\n")
+    text = b"from patchkit import Wrap, Patch, Role, Edit\nPATCHES = ()\n"
+    assert with_row(FILE, text, NEW).startswith(text[:45])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATCHES = ()\n",
+        "import patchkit\nPATCHES = ()\n",
+        "from patchkit import *\nPATCHES = ()\n",
+        "from patchkit import Patch as P\nPATCHES = ()\n",
+        "from patchkit import (\n    Patch,  # mine\n)\nPATCHES = ()\n",
+        "from patchkit import Patch\n",
+        "from patchkit import Patch\nPATCHES = [1]\n",
+        "from patchkit import Patch\nPATCHES = tuple(rows)\n",
+        "from patchkit import Patch\nPATCHES = (\n    f(1),\n    f(2)\n)\n",
+        "from patchkit import Patch\nPATCHES = (1,) + OTHERS\n",
+        "from patchkit import Patch\nPATCHES = 1, 2\n",
+        "from patchkit import Patch\nPATCHES = (f(1)), (f(2))\n",
+        "from patchkit import Patch\nPATCHES = ((1), (2))\n",
+        "from patchkit import Patch\nPATCHES = (1,)\nPATCHES += (2,)\n",
+        "from patchkit import Patch\nif here:\n    PATCHES = (1,)\n",
+        "from patchkit import Patch\nPATCHES = MINE = (1,)\n",
+        "from patchkit import Patch\nPATCHES = (\n",
+        "from patchkit import Patch\nPATCHES = (1,)\nPATCHES = (2,)\n",
+        "from patchkit import Patch\nPATCHES = ()\nprint(PATCHES)\n",
+    ],
+)
+def test_what_is_written_otherwise_is_refused(text: str) -> None:
+    """It is one clear error that names the file, and nothing is guessed."""
+    with pytest.raises(ScaffoldError, match=r"^my_pack/__init__\.py: .*expected one plain tuple"):
+        with_row(FILE, text.encode(), NEW)
+
+
+def test_a_new_pack_has_the_row() -> None:
+    """It is a whole file, which says what a row says by itself."""
+    assert rows_of(new_pack("my_pack", NEW)) == [NEW]
+    assert isinstance(ast.parse(row_text(NEW)), ast.Module)
+
+
+def test_a_name_that_others_come_after_is_free() -> None:
+    """Only a row's own name is taken."""
+    text = b"PATCHES = (Patch(name='new-one'),)"
+    assert is_named(text, NEW)
+    assert not is_named(text.replace(b"name=", b"after="), NEW)

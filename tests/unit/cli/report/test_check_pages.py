@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+import html.parser
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.cells import cell_len
+
+from cli.report.reports import HOSTILE, finding, large, sample, screen, shown
+from patchkit.analysis.check.comparison import Difference
+from patchkit.analysis.check.findings import Report, State
+from patchkit.cli.report.check_github import as_github, as_markdown
+from patchkit.cli.report.check_html import as_html
+from patchkit.cli.report.check_table import print_check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+EMPTY = Report([])
+HOSTILE_REPORT = Report(
+    ["vllm 0.9.0"],
+    [finding(patch=HOSTILE, target=HOSTILE, message=HOSTILE, fix=HOSTILE, release="vllm 0.9.0")],
+    {HOSTILE: {"vllm 0.9.0": State.BROKEN}},
+)
+
+
+def as_table(report: Report, width: int = 100) -> str:
+    console = screen(width)
+    print_check(report, console)
+    return shown(console)
+
+
+ALL = [as_table, as_github, as_markdown, as_html]
+
+
+@pytest.mark.parametrize("page", ALL)
+def test_every_page_takes_every_report(page: Callable[[Report], str]) -> None:
+    """Nothing found, no release, a patch in no release, and much of everything are all pages."""
+    for report in (EMPTY, Report([], [], {"a": {}}), Report(["vllm 0.9.0"]), sample(), large()):
+        page(report)
+
+
+@pytest.mark.parametrize("page", ALL)
+def test_no_page_drives_a_terminal(page: Callable[[Report], str]) -> None:
+    """No escape sequence of a report comes through."""
+    assert "\x1b" not in page(HOSTILE_REPORT)
+    assert "\r" not in page(HOSTILE_REPORT)
+
+
+def test_the_legend_of_fit_tells_of_a_package() -> None:
+    """It has no patches."""
+    states = {f"vllm 0.9.{at}": (State.OK, State.BROKEN)[at % 2] for at in range(40)}
+    report = Report([*states], [], {"shop": states})
+    assert "the patch does not hold" in as_html(report)
+    told = as_html(replace(report, command="fit"))
+    assert "the package does not fit" in told
+    assert "the patch does not hold" not in told
+
+
+# -- terminal -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [60, 100])
+@pytest.mark.parametrize("report", [sample(), large(), HOSTILE_REPORT])
+def test_no_line_is_wider_than_the_terminal(report: Report, width: int) -> None:
+    """80 releases fit, into 60 columns as well."""
+    assert max(map(cell_len, as_table(report, width).split("\n"))) <= width
+
+
+def test_each_state_is_shown_once_for_each_column_that_it_fills() -> None:
+    """Of 80 releases that differ, a patch's states are all there, however the grid is broken."""
+    lines = as_table(large()).split("\n")
+    row = large().grid["patch-number-7"]
+    named = [line for line in lines if line.startswith("patch-number-7 ")]
+    words = [word for line in named for word in line.split()[1:]]
+    assert words == [str(state).replace("out-of-range", "-") for state in row.values()]
+    heads = [word for line in lines if line.startswith(" ") for word in line.split()]
+    assert heads[: len(row)] == [release.removeprefix("vllm ") for release in row]
+
+
+def test_few_columns_are_in_words() -> None:
+    """A state is a word, and the finding has all that is known."""
+    text = as_table(sample())
+    assert re.search(r"one +ok +broken", text)
+    for part in ("PK101", "target missing", "it is gone", "fix: name it", "vllm 0.10.0 - 0.11.0"):
+        assert part in text
+
+
+def test_a_pipe_gets_a_grid_of_sensible_width() -> None:
+    """A console without an end does not make a line without an end of a grid."""
+    lines = as_table(large(), 10_000).split("\n")
+    assert max(len(line.rstrip()) for line in lines if line.startswith("patch-")) <= 120
+
+
+# -- GitHub -------------------------------------------------------------------------------------
+
+
+def test_a_command_is_one_line_whatever_it_says() -> None:
+    """A name that holds commands and line ends makes no second command."""
+    (line,) = as_github(HOSTILE_REPORT).split("\n")
+    properties = line.removeprefix("::error ").split("::")[0]
+    assert properties.startswith("title=PK101 target missing%3A ")
+    assert "," not in properties
+    assert "%0A" in line
+
+
+def test_a_file_of_the_repository_is_annotated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file below the working directory is a property, upstream's is part of the message."""
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    (tmp_path / "a,b.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    mine = finding(file=str(tmp_path / "a,b.py"), line=3)
+    theirs = finding("PK201", file="vllm/a.py", line=4)
+    assert as_github(Report([], [theirs, mine])).split("\n") == [
+        "::error file=a%2Cb.py,line=3,title=PK101 target missing::it is gone",
+        "::warning title=PK201 drift since review::it is gone%0Avllm/a.py:4",
+    ]
+
+
+def test_a_file_is_named_as_in_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On GitHub, a file is named from the checkout, also where a folder in it is checked."""
+    (tmp_path / "packs").mkdir()
+    (tmp_path / "packs" / "a.py").write_text("")
+    monkeypatch.chdir(tmp_path / "packs")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    said = as_github(Report([], [finding(file="a.py", line=3)]))
+    assert said.startswith("::error file=packs/a.py,line=3,")
+
+
+# -- Markdown -----------------------------------------------------------------------------------
+
+
+def test_a_report_becomes_no_markup() -> None:
+    """A hostile name has no tag, link, mention, reference or table cell of its own."""
+    text = as_markdown(HOSTILE_REPORT)
+    prose = re.sub(r"(`{3,})text\n.*?\1", "", text, flags=re.DOTALL)
+    prose = re.sub(r"(`+) ?.*? ?\1(?!`)", "", prose)
+    assert not re.search(r"<script|(?<!\\)\]\(|@someone|#1", prose)
+    header, _, row = [line for line in text.split("\n") if line.startswith("|")]
+    assert len(re.findall(r"(?<!\\)\|", row)) == len(re.findall(r"(?<!\\)\|", header))
+
+
+def test_github_takes_it() -> None:
+    """However much is found, it is short enough for an issue, and says how much is left out."""
+    text = as_markdown(large())
+    assert len(text) < 65_536
+    assert re.search(r"\d+ findings more", text)
+
+
+# -- HTML ---------------------------------------------------------------------------------------
+
+
+class Page(html.parser.HTMLParser):
+    """The tags of a page, and whether they match."""
+
+    VOID = frozenset({"meta", "link"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+TEXT = f"--- a\n+++ b\n@@ -1 +1 @@\n-old\n+{HOSTILE}\n"
+DIFFS = [Difference("one", ("vllm 0.10.0", "vllm 0.11.0"), TEXT)]
+
+
+@pytest.mark.parametrize("report", [EMPTY, sample(), HOSTILE_REPORT])
+def test_a_report_becomes_no_element(report: Report) -> None:
+    """Tags match, the only script is the page's own, and nothing is loaded."""
+    page = Page(as_html(report, DIFFS, [HOSTILE], {"PK101": HOSTILE}))
+    assert len(page.all("script")) == len(page.all("style")) == 1
+    names = {name for _, attributes in page.tags for name in attributes}
+    assert not {name for name in names if name.startswith("on") or name == "style"}
+    links = [attributes.get(name) for _, attributes in page.tags for name in ("src", "href")]
+    assert all(link.startswith(("#", "data:,")) for link in links if link)
+
+
+def test_a_cell_leads_to_what_is_said_of_it() -> None:
+    """The cell with findings is a link to the patch's section, whose parts name its column."""
+    page = Page(as_html(sample(), DIFFS))
+    cells = [one for one in page.all("a") if "data-run" in one]
+    assert [one["data-title"] for one in cells] == ["one, vllm 0.10.0 - 0.11.0: broken"]
+    assert str(cells[0]["href"])[1:] in {one["id"] for one in page.all("section")}
+    assert [one["data-runs"] for one in page.all("article")] == [cells[0]["data-run"], ""]
+    assert [one["data-runs"] for one in page.all("details")] == [cells[0]["data-run"]]
+
+
+def test_a_code_leads_to_what_it_means() -> None:
+    """Where that is known it is a link within the page; elsewhere a word."""
+    page = Page(as_html(sample(), (), (), {"PK101": "It is gone.", "PK999": "Nobody asked."}))
+    tags = [one for one in page.all("a") if "tag" in str(one.get("class"))]
+    assert [one["href"] for one in tags] == ["#PK101"]
+    assert {one["id"] for one in page.all("section")} == {"p0", "p1", "PK101"}
+
+
+def test_the_page_says_how_it_was_made() -> None:
+    """By what, when, with which command; a note is called a note."""
+    text = as_html(sample(), made=["patchkit 1.2, today", "patchkit check 'a b'"])
+    assert "patchkit 1.2, today" in text
+    assert "patchkit check &#x27;a b&#x27;" in text
+    assert "PK304 note" in text
+
+
+def test_rows_and_columns_have_heads() -> None:
+    """Each grid has a caption, and each head says what it heads."""
+    page = Page(as_html(sample()))
+    assert [one["scope"] for one in page.all("th")] == ["col"] * 3 + ["row"] * 2
+    assert len(page.all("caption")) == len(page.all("table")) == 1
+
+
+def _colors(css: str) -> dict[str, str]:
+    return dict(re.findall(r"--([\w-]+): (#\w{6})", css))
+
+
+def _light(color: str) -> float:
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_every_text_stands_out(scheme: int) -> None:
+    """Each color of a text is at least 4.5 : 1 on what it lies on."""
+    css = re.findall(r":root \{(.*?)\}", as_html(EMPTY), re.DOTALL)[scheme]
+    colors = _colors(css)
+    pairs = [(one, f"{one}-page") for one in ("ok", "unreviewed", "drift", "broken")]
+    pairs += [(one, on) for one in ("text", "quiet", "link") for on in ("page", "raised")]
+    for text, ground in pairs:
+        dark, bright = sorted((_light(colors[text]), _light(colors[ground])))
+        assert (bright + 0.05) / (dark + 0.05) >= 4.5, (text, ground)
+
+
+def test_markdown_counts_what_holds() -> None:
+    """A patch that holds in each release has no row; one that does not has."""
+    text = as_markdown(sample())
+    assert "| `one` |" in text
+    assert "| `two` |" not in text
+    assert "Fine, or for other releases: 1 patch." in text

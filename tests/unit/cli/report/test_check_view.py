@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cli.report.reports import HOSTILE, STATES, finding, sample
+from patchkit.analysis.check.findings import Report
+from patchkit.cli.report import check_view as view
+from patchkit.cli.report.as_json import check_json
+from patchkit.cli.report.check_github import as_markdown
+from patchkit.cli.report.check_html import as_html
+
+RELEASES = [f"vllm 0.{number}.0" for number in range(8)] + ["ray 2.1.0", "ray 2.2.0"]
+ROWS = st.dictionaries(st.sampled_from(RELEASES), st.sampled_from(STATES))
+
+
+@given(st.dictionaries(st.sampled_from("abc"), ROWS))
+def test_folding_loses_no_state(rows: dict[str, dict[str, object]]) -> None:
+    """Unfolded, a grid has each state that the report has, in the order of its releases."""
+    report = Report(RELEASES, [], rows)  # type: ignore[arg-type]
+    found: dict[str, dict[str, object]] = {}
+    seen: list[str] = []
+    for grid in view.grids(report):
+        seen += [release for run in grid.runs for release in run.releases]
+        for name, cells in grid.rows.items():
+            for run, state in zip(grid.runs, cells, strict=True):
+                new = dict.fromkeys(run.releases, state) if state is not None else {}
+                found.setdefault(name, {}).update(new)
+    assert seen == RELEASES
+    assert found == {name: row for name, row in rows.items() if row}
+
+
+def test_neighbours_that_look_the_same_are_one_column() -> None:
+    """0.10.0 and 0.11.0 are one run, and are named by its ends."""
+    (grid,) = view.grids(sample())
+    assert list(map(str, grid.runs)) == ["0.9.0", "0.10.0 - 0.11.0"]
+
+
+def test_findings_that_say_the_same_are_one() -> None:
+    """They are told once, with all their releases."""
+    report = sample()
+    (group,) = view.groups(report)["one"]
+    assert view.spans(group.releases, report) == "vllm 0.10.0 - 0.11.0"
+    assert view.tally(report) == "1 error (2 counted per release), 1 note"
+
+
+def test_pages_and_json_name_the_same_numbers() -> None:
+    """What is told once is counted as JSON counts it, too: the two differ by releases alone."""
+    summary = json.loads(check_json(sample()))["summary"]
+    assert [summary[name] for name in ("errors", "infos")] == [2, 1]
+    for page in (as_markdown(sample()).replace("\\", ""), as_html(sample())):
+        assert f"1 error ({summary['errors']} counted per release), 1 note" in page
+
+
+def test_spans_break_where_a_release_is_left_out() -> None:
+    """A release between that is not meant is not covered by a span."""
+    report = Report(RELEASES)
+    meant = [RELEASES[0], RELEASES[1], RELEASES[3], "ray 2.1.0"]
+    assert view.spans(meant, report) == "vllm 0.0.0 - 0.1.0, 0.3.0; ray 2.1.0"
+
+
+def test_the_worst_comes_first() -> None:
+    """Within a patch errors come before notes; packs and releases come before patches."""
+    found = [finding("PK304", patch="a"), finding(patch="a"), finding("PK901")]
+    groups = view.groups(Report([], found))
+    assert list(groups) == ["", "a"]
+    assert [one.finding.code.code for one in groups["a"]] == ["PK101", "PK304"]
+
+
+def test_patches_come_as_in_the_grid() -> None:
+    """A finding about a pack, which is found first, does not bring its patch to the top."""
+    found = [finding("PK511", patch="two"), finding(patch="one"), finding("PK901")]
+    report = Report(["vllm 0.9.0"], found, {"one": {}, "two": {}})
+    assert list(view.groups(report)) == ["", "one", "two"]
+
+
+def test_no_control_character_is_printed() -> None:
+    """Escape sequences, and what turns text round, are spelt out."""
+    text = view.printable(HOSTILE + "\u202e\udc80")
+    assert all(one.isprintable() or one == "\n" for one in text)
+    assert "\\x1b" in text

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.text import Text
+
+from cli.report.reports import screen, shown
+from patchkit.cli.report.console import print_diff_lines, print_lines
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PATH = "/opt/somewhere/very/deep/environments/vllm-0.32.0/lib/python3.12/site-packages/patchkit"
+LINES = [
+    (["topic"], ""),
+    (["  ok", "short"], "a few words that need no second line"),
+    (["  bad", "a-patch-with-a-long-name"], f"found {PATH} and some words behind it"),
+    (["  ", "file"], PATH),
+]
+
+
+def printed(out: Console, *lines: tuple[list[str], str]) -> list[str]:
+    """The lines that are shown."""
+    print_lines(out, [([*map(Text, cells)], words) for cells, words in lines])
+    return shown(out).splitlines()
+
+
+@pytest.mark.parametrize("width", [40, 80, 160, 10_000])
+def test_a_path_is_never_broken(width: int) -> None:
+    """It can be copied whole, however narrow the terminal; all else keeps to the width."""
+    lines = printed(screen(width), *LINES)
+    assert sum(PATH in line for line in lines) == 2
+    assert max(len(line) for line in lines if PATH not in line) <= max(width, 40)
+
+
+def test_what_is_said_lies_in_one_column() -> None:
+    """Behind the widest mark and subject."""
+    lines = printed(screen(160), *LINES[:3])
+    assert lines[0] == "topic"
+    assert lines[1].index("a few") == lines[2].index("found") == 33
+
+
+def test_a_subject_that_leaves_no_room_gets_a_line_of_its_own() -> None:
+    """What is said of it begins below."""
+    lines = printed(screen(50), *LINES[1:3])
+    assert "  bad  a-patch-with-a-long-name" in lines
+
+
+def test_a_diff_drives_no_terminal() -> None:
+    """What a text holds for the terminal is spelt out there; a pipe gets it as it is."""
+    lines = ["--- a", "+++ b", "@@ -1 +1 @@", "-old", "+'\x1b]0;title\x07'"]
+    terminal, pipe = screen(80, terminal=True), screen(80)
+    for out in (terminal, pipe):
+        print_diff_lines(lines, out)
+    assert "\x1b[32m" in shown(terminal)
+    assert "\x1b]" not in shown(terminal)
+    assert "\\x1b]0;title" in shown(terminal)
+    assert "\x1b]0;title" in shown(pipe)

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import ceil, log2
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchkit.analysis.bisection import Search, judged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    Set = frozenset[str]
+    Before = Mapping[str, Collection[str]]
+
+SIXTY = [f"patch-{number:02}" for number in range(60)]
+
+
+@dataclass
+class Trials:
+    """A search that was made: the sets that it tried, and its answer."""
+
+    tried: list[Set]
+    answer: Set
+    last: list[str]
+
+
+def bisect(order: list[str], before: Before, verdict: Callable[[Set], bool]) -> Trials:
+    """Search as the command does: all and none first."""
+    tried: list[Set] = []
+
+    def fails(patches: Set) -> bool:
+        tried.append(patches)
+        return verdict(patches)
+
+    search = Search(order, before, fails)
+    assert search.fails(frozenset(order))
+    assert not search.fails(frozenset())
+    answer = search.minimal()
+    return Trials(tried, answer, search.last(answer))
+
+
+def seeded(
+    culprits: Collection[str], order: list[str] = SIXTY, before: Before | None = None
+) -> Trials:
+    """Search where exactly the sets fail that hold all culprits."""
+    wanted = frozenset(culprits)
+    return bisect(order, before or {}, lambda it: wanted <= it)
+
+
+def closed_sets(order: list[str], before: Before) -> list[Set]:
+    """Every set in which no patch is without those it comes after: one by one, by definition."""
+    every = [
+        frozenset(some) for size in range(len(order) + 1) for some in combinations(order, size)
+    ]
+    return [one for one in every if all(set(before[name]) <= one for name in one)]
+
+
+@st.composite
+def orders(draw: st.DrawFn) -> tuple[list[str], dict[str, list[str]]]:
+    """A few patches, of which some come after earlier ones."""
+    order = [chr(ord("a") + number) for number in range(draw(st.integers(1, 6)))]
+    before = {
+        name: draw(st.lists(st.sampled_from(order[:at]), max_size=2, unique=True)) if at else []
+        for at, name in enumerate(order)
+    }
+    return order, before
+
+
+def removals(found: Set, closed: list[Set]) -> list[Set]:
+    """The sets that are left without one patch, where the others can do without it."""
+    return [found - {name} for name in found if found - {name} in closed]
+
+
+@given(orders(), st.data())
+def test_the_answer_fails_and_nothing_can_be_taken_away(
+    rows: tuple[list[str], dict[str, list[str]]], data: st.DataObject
+) -> None:
+    """Whatever the verdicts: it is 1-minimal, and no set is tried twice."""
+    order, before = rows
+    closed = closed_sets(order, before)
+    verdicts = {one: data.draw(st.booleans()) for one in closed}
+    verdicts.update({frozenset(order): True, frozenset(): False})
+    done = bisect(order, before, verdicts.__getitem__)  # KeyError for a set that is not closed
+    assert verdicts[done.answer]
+    assert not any(verdicts[rest] for rest in removals(done.answer, closed))
+    assert len(done.tried) == len(set(done.tried))
+
+
+@given(orders(), st.data())
+def test_where_more_patches_never_cure_the_answer_is_minimal(
+    rows: tuple[list[str], dict[str, list[str]]], data: st.DataObject
+) -> None:
+    """No smaller set inside it fails, by trying them all; few trials lead to it."""
+    order, before = rows
+    closed = closed_sets(order, before)
+    seeds = data.draw(st.lists(st.sampled_from(closed[1:]), min_size=1, max_size=3))
+    failing = [one for one in closed if any(seed <= one for seed in seeds)]
+    done = bisect(order, before, lambda it: it in failing)
+    assert done.answer in failing
+    assert not [one for one in failing if one < done.answer]
+    each = ceil(log2(len(order))) + 3
+    assert len(done.tried) <= 2 + each * len(done.answer)
+
+
+@given(orders(), st.data())
+def test_the_last_of_a_set_bring_all_others_with_them(
+    rows: tuple[list[str], dict[str, list[str]]], data: st.DataObject
+) -> None:
+    """They are those that no other comes after."""
+    order, before = rows
+    some = data.draw(st.sampled_from(closed_sets(order, before)))
+    inner = {other for name in some for other in before[name]}
+    search = Search(order, before, lambda _: False)
+    assert search.last(some) == [name for name in order if name in some and name not in inner]
+
+
+@pytest.mark.parametrize("culprit", SIXTY)
+def test_one_culprit_of_sixty(culprit: str) -> None:
+    """At most seven trials beside all and none, the one of it alone among them."""
+    done = seeded([culprit])
+    assert done.answer == {culprit}
+    assert len(done.tried) <= 2 + 7
+    assert frozenset({culprit}) in done.tried
+
+
+def test_every_pair_of_sixty() -> None:
+    """At most eighteen trials, all and none included."""
+    most = 0
+    for pair in combinations(SIXTY, 2):
+        done = seeded(pair)
+        assert done.answer == set(pair)
+        most = max(most, len(done.tried))
+    assert most <= 18
+
+
+def test_a_chain_is_named_by_its_end() -> None:
+    """What comes after others is tried with them, and they are not blamed."""
+    chain = {name: SIXTY[:at] for at, name in enumerate(SIXTY[:5])}
+    done = seeded([SIXTY[3]], before=chain)
+    assert done.answer == set(SIXTY[:4])
+    assert done.last == [SIXTY[3]]
+
+
+def test_what_a_run_shows() -> None:
+    """Its exit code, unless that is 125, or a patch could not be applied without the others."""
+    runs = [{"exit": code, "failed": []} for code in (1, 0, 125)]
+    assert [judged(run, runs) for run in runs] == ["bad", "good", "skipped"]
+    alone = {"exit": 1, "failed": ["a"]}
+    assert (judged(alone, runs), judged(alone, [alone])) == ("skipped", "bad")
+
+
+def test_names_outside_the_order_do_not_count() -> None:
+    """A patch may come after one that does not apply here."""
+    assert seeded(["b"], ["a", "b"], {"b": ["elsewhere"]}).answer == {"b"}

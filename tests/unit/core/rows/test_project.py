@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchkit.core.rows.project import Project
+from patchkit.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "pyproject.toml"
+    file.write_text(text)
+    return file
+
+
+def test_every_key_arrives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each key lands in its field; a lock is beside the file that names it."""
+    file = write(
+        tmp_path,
+        """[tool.patchkit]
+        packs = ["one", "two.deep"]
+        releases = ["vllm>=0.20,<0.34", "ray"]
+        lock = "kept/patchkit.lock"
+        ignore = ["PK304"]
+        accept = ["PK104 vllm.x:y", "PK402 my-patch"]
+        """,
+    )
+    monkeypatch.chdir("/")
+    assert Project.read(tmp_path) == Project(
+        file,
+        ("one", "two.deep"),
+        ("vllm>=0.20,<0.34", "ray"),
+        str(tmp_path / "kept/patchkit.lock"),
+        ("PK304",),
+        ("PK104 vllm.x:y", "PK402 my-patch"),
+    )
+
+
+def test_the_nearest_file_with_a_section_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a folder below it is found; a file without the section, or no TOML, is passed by."""
+    write(tmp_path, "[tool.patchkit]\npacks = ['outer']\n")
+    inner = tmp_path / "inner" / "deep"
+    inner.mkdir(parents=True)
+    write(inner, "[project]\nname = 'patchkit-like'\n")
+    write(inner.parent, "this is [no toml")
+    monkeypatch.chdir(inner)
+    assert Project.read().packs == ("outer",)
+
+
+def test_without_a_file_nothing_is_asked_for(tmp_path: Path) -> None:
+    """No file, no `tool`, and no section are all the same."""
+    assert Project.read(tmp_path) == Project()
+    write(tmp_path, "tool = 'patchkit'\n")
+    assert Project.read(tmp_path) == Project()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("pack = ['a']", ["unknown key 'pack'", "did you mean packs?"]),
+        ("zzz = 1", ["unknown key 'zzz'", "packs, releases, lock, ignore, accept"]),
+        ("file = 'x'", ["unknown key 'file'"]),
+        ("packs = 'mine'", ["packs: found 'mine'", "a list of modules"]),
+        ("packs = ['my-pack']", ["packs: found 'my-pack'", "a list of modules"]),
+        ("packs = [3]", ["packs: found 3"]),
+        ("releases = 'vllm'", ["releases: found 'vllm'", "a list of requirements"]),
+        ("releases = ['']", ["releases: found ''"]),
+        ("lock = ['a']", ["lock: found ['a']", "expected a file"]),
+        ("lock = ''", ["lock: found ''"]),
+        ("ignore = ['304']", ["ignore: found '304'", "a list of codes"]),
+        ("accept = ['PK104']", ["accept: found 'PK104'", "'CODE TARGET'"]),
+        ("packs = [", ["no TOML"]),
+    ],
+)
+def test_what_it_may_not_hold_names_file_and_field(
+    line: str, words: list[str], tmp_path: Path
+) -> None:
+    """One error: the file, the field, what stands there, and what may."""
+    file = write(tmp_path, f"[tool.patchkit]\n{line}\n")
+    with pytest.raises(SettingsError) as raised:
+        Project.read(tmp_path)
+    text = str(raised.value)
+    assert text.startswith(str(file))
+    for word in words:
+        assert word in text
+
+
+def test_a_section_that_is_no_table(tmp_path: Path) -> None:
+    """It says what was expected in its place."""
+    write(tmp_path, "[tool]\npatchkit = 1\n")
+    with pytest.raises(SettingsError, match=r"tool\.patchkit: found 1, expected a table"):
+        Project.read(tmp_path)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchkit.core.rows.target import Item, Target
+
+NAMES = st.sampled_from(["a", "b_c", "é", "_"])
+STEPS = st.lists(
+    st.one_of(
+        NAMES, st.builds(Item, st.one_of(st.integers(), st.sampled_from(["k", "a.b", "it's"])))
+    ),
+    max_size=5,
+)
+
+
+@given(NAMES, STEPS)
+def test_a_qualname_is_taken_apart(first: str, rest: list[str | Item]) -> None:
+    """Names and items come back as they were written."""
+    text = first + "".join(str(one) if isinstance(one, Item) else f".{one}" for one in rest)
+    target = Target.parse(f"pkg.mod:{text}")
+    assert target.steps == (first, *rest)
+    assert str(target) == f"pkg.mod:{text}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "m:",
+        ":f",
+        "m:f:g",
+        "m.:f",
+        "m:.f",
+        "m:f.",
+        "m:['k']",
+        "m:f['k'",
+        "m:f[k]",
+        "m:f[]",
+        "m:f['k']g",
+        "m:f..g['k']",
+        "m:f[1]]",
+        "m:f['k'].",
+        "m:f[open('x')]",
+    ],
+)
+def test_what_is_no_target(text: str) -> None:
+    """Anything else is refused."""
+    with pytest.raises(ValueError):  # noqa: PT011 - rules.py says what was wrong
+        Target.parse(text)

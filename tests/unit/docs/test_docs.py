@@ -1,0 +1,127 @@
+"""What README and docs show works as it stands."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from support.packages import REPOSITORY, world
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.packages import World
+
+__all__ = ["world"]
+
+README = (REPOSITORY / "README.md").read_text("utf-8")
+PAGES = [REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s…]+)(?:#[^)]*)?\)")
+SCHEDULER = "class Scheduler:\n    def schedule(self):\n        return 'scheduled'\n"
+CALL = """
+from patchkit import applied
+from vllm.v1.core.sched.scheduler import Scheduler
+with applied("log-slow-steps"):
+    print(Scheduler().schedule(), hasattr(Scheduler.schedule, "__wrapped__"))
+"""
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def project(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """README's files, each where its first line says, and a vLLM that has what they patch."""
+    for text in blocks(README, "python"):
+        place = world.folder / text.partition("\n")[0].removeprefix("# ")
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(text)
+    world.module("vllm.v1.core.sched.scheduler", SCHEDULER)
+    (settings,) = blocks(README, "toml")
+    (world.folder / "pyproject.toml").write_text(settings)
+    monkeypatch.setenv("VLLM_VERSION", "0.32.0")
+    return world
+
+
+def patchkit(project: World, *words: str) -> subprocess.CompletedProcess[str]:
+    return project.run("-m", "patchkit", *words, VLLM_VERSION="0.32.0")
+
+
+@pytest.mark.processes
+def test_readmes_first_blocks_work_as_they_stand(project: World) -> None:
+    """Put where their first lines say, they are a pack that is listed, holds, and is applied."""
+    assert "log-slow-steps" in patchkit(project, "list").stdout
+    checked = patchkit(project, "check", "--path", ".")
+    assert (checked.returncode, "PK" in checked.stdout) == (0, False), checked.stdout
+    done = project.run("-c", CALL, PATCHKIT_PATCHES="my_pack", VLLM_VERSION="0.32.0")
+    assert done.stdout == "scheduled True\n", done.stderr
+
+
+def test_readme_links_nowhere_that_an_index_lacks() -> None:
+    """A package index shows README alone: what is no picture, which it does not get, is no link."""
+    assert LINK.findall(re.sub(r"(?m)^\[?!\[.*\n", "", README)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    """Each names a file that is there."""
+    lost = [to for to in LINK.findall(page.read_text("utf-8")) if not (page.parent / to).exists()]
+    assert not lost
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    """docs/README.md names them all."""
+    named = LINK.findall((REPOSITORY / "docs" / "README.md").read_text("utf-8"))
+    docs = REPOSITORY / "docs"
+    assert {str(page.relative_to(docs)) for page in PAGES[1:]} - {"README.md"} <= set(named)
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    """And nothing is that is not there."""
+    settings = yaml.load((REPOSITORY / "mkdocs.yml").read_text("utf-8"), yaml.BaseLoader)
+    docs = REPOSITORY / "docs"
+    named = [page for page in leaves(settings["nav"]) if not page.startswith("repository/")]
+    pages = {str(page.relative_to(docs)) for page in docs.rglob("*.md")} - {"README.md"}
+    assert sorted(named) == sorted(pages)
+
+
+def leaves(tree: Any) -> list[str]:
+    """Every text at the end of a branch."""
+    if isinstance(tree, str):
+        return [tree]
+    parts = tree.values() if isinstance(tree, dict) else tree
+    return [leaf for part in parts for leaf in leaves(part)]
+
+
+@pytest.mark.processes
+def test_the_resolver_is_used_as_the_page_shows(tmp_path: Path) -> None:
+    """docs/resolution.md's lines run, beside a checkout of vLLM."""
+    (code,) = blocks((REPOSITORY / "docs" / "resolution.md").read_text("utf-8"), "python")
+    (tmp_path / "here").mkdir()
+    package = tmp_path / "vllm" / "vllm"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("class LLM:\n    def generate(self): 0\n")
+    words = [sys.executable, "-c", f"{code}print(found.state)"]
+    environ = {"PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(
+        words, cwd=tmp_path / "here", env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "present\n", done.stderr
+
+
+@pytest.mark.processes
+def test_runtime_env_is_there_without_an_import_of_its_own(world: World) -> None:
+    """`import patchkit` and `patchkit.ray.runtime_env()`, as the pages write it."""
+    done = world.run("-c", "import patchkit; print(sorted(patchkit.ray.runtime_env()))")
+    assert "env_vars" in done.stdout, done.stderr
+
+
+def test_the_page_of_findings_is_what_explain_prints() -> None:
+    """One file, so that they cannot differ."""
+    page = REPOSITORY / "docs" / "findings.md"
+    assert page.resolve() == REPOSITORY / "patchkit/analysis/check/findings.md"

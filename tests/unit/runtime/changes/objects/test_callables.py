@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import inspect
+import pickle
+import sys
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from patchkit import Replace, Wrap
+from patchkit.errors import TargetError
+from runtime.changes.kinds import WATCHED, Bench
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+UPSTREAM = """
+import contextlib, functools
+@functools.lru_cache(maxsize=7, typed=True)
+def cached(x): return [x]
+@functools.cache
+def kept(x): return [x]
+class Thing:
+    @functools.lru_cache
+    def method(self, x): return [self, x]
+    @staticmethod
+    @functools.lru_cache
+    def static(x): return [x]
+    def plain(self, x, y=0): return (self, x, y)
+    @functools.cached_property
+    def once(self): return object()
+@contextlib.contextmanager
+def scope(x): yield ('old', x)
+@contextlib.asynccontextmanager
+async def async_scope(x): yield ('old', x)
+thing = Thing()
+bound = thing.plain
+"""
+BODY = (
+    WATCHED
+    + """
+import contextlib, functools
+def cached(x): return ('new', x)
+def other(self, x): return ('new', x)
+def once(self): return ('new', object())
+def scope(x): yield ('new', x)
+async def async_scope(x): yield ('new', x)
+@functools.cache
+def cached_here(x): return ('here', x)
+@contextlib.contextmanager
+def around(wrapped, instance, args, kwargs):
+    with wrapped(*args, **kwargs) as value:
+        yield ('around', value)
+"""
+)
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    made = Bench(UPSTREAM, BODY)
+    sys.modules["upstream"], sys.modules["body"] = made.upstream, made.body
+    yield made
+    del sys.modules["upstream"], sys.modules["body"]
+
+
+def wrap(bench: Bench, target: str, by: str = "by") -> Any:
+    return bench.apply(Wrap(f"upstream:{target}", by=by))
+
+
+def replace(bench: Bench, target: str, by: str, **more: Any) -> Any:
+    return bench.apply(Replace(f"upstream:{target}", by=by, **more))
+
+
+# -- caches -----------------------------------------------------------------------------------
+
+
+def test_a_wrapped_cache_is_still_one(bench: Bench) -> None:
+    """The wrapper runs at each call around the cache, which is asked and cleared as before."""
+    original = bench.upstream.cached
+    undo = wrap(bench, "cached")
+    cached = bench.upstream.cached
+    assert type(cached) is FunctionType
+    assert cached(1) is cached(1)
+    assert len(bench.body.calls) == 2
+    assert cached.cache_info().hits == 1
+    assert cached.cache_parameters() == {"maxsize": 7, "typed": True}
+    cached.cache_clear()
+    assert original.cache_info().currsize == 0
+    assert inspect.signature(cached) == inspect.signature(original)
+    assert pickle.loads(pickle.dumps(cached)) is cached
+    undo()
+    assert bench.upstream.cached is original
+
+
+def test_wrapped_caches_in_a_class(bench: Bench) -> None:
+    """A cached method binds and a cached static method does not."""
+    wrap(bench, "Thing.method")
+    wrap(bench, "Thing.static")
+    thing = bench.upstream.thing
+    assert thing.method(1) is thing.method(1)
+    assert thing.static(1) is bench.upstream.Thing.static(1)
+    assert bench.body.calls == [(thing, (1,), {})] * 2 + [(None, (1,), {})] * 2
+    assert bench.upstream.Thing.method.cache_info().hits == 1
+
+
+@pytest.mark.parametrize("target", ["cached", "kept"])
+def test_a_replaced_cache_caches_alike(bench: Bench, target: str) -> None:
+    """A plain function of the body is cached with the parameters of upstream's."""
+    original = getattr(bench.upstream, target)
+    undo = replace(bench, target, "cached")
+    cached = getattr(bench.upstream, target)
+    assert cached(1) == ("new", 1)
+    assert cached(1) is cached(1)
+    assert cached.cache_parameters() == original.cache_parameters()
+    cached.cache_clear()
+    undo()
+    assert getattr(bench.upstream, target) is original
+
+
+def test_replaced_caches_in_a_class(bench: Bench) -> None:
+    """The new function takes on the cache below the static method, and the method's."""
+    replace(bench, "Thing.method", "other")
+    replace(bench, "Thing.static", "cached")
+    thing = bench.upstream.thing
+    assert thing.method(1) == ("new", 1)
+    assert thing.static(1) is bench.upstream.Thing.static(1)
+    assert bench.upstream.Thing.method.cache_info().currsize == 1
+
+
+def test_a_cache_may_go(bench: Bench) -> None:
+    """A cache of the body's stays what it is, and `unrelated` leaves the cache out."""
+    replace(bench, "cached", "cached_here")()
+    replace(bench, "cached", "cached", unrelated=True)
+    assert bench.upstream.cached is bench.body.cached
+
+
+def test_a_replaced_cached_property_still_caches(bench: Bench) -> None:
+    """A plain function becomes a cached property under its own name."""
+    replace(bench, "Thing.once", "once")
+    assert bench.upstream.thing.once[0] == "new"
+    assert bench.upstream.thing.once is bench.upstream.thing.once
+
+
+# -- bound methods ----------------------------------------------------------------------------
+
+
+def test_a_bound_method_in_a_module(bench: Bench) -> None:
+    """A method that a module has bound to an instance stays bound to it."""
+    wrap(bench, "bound")
+    thing = bench.upstream.thing
+    assert bench.upstream.bound(3) == (thing, 3, 0)
+    assert bench.upstream.bound.__self__ is thing
+    assert bench.body.calls == [(thing, (3,), {})]
+
+
+# -- context managers -------------------------------------------------------------------------
+
+
+def test_a_context_manager(bench: Bench) -> None:
+    """A generator function of the body becomes one, and a wrapper may be one itself."""
+    undo = replace(bench, "scope", "scope")
+    with bench.upstream.scope(1) as value:
+        assert value == ("new", 1)
+    undo()
+    wrap(bench, "scope", "around")
+    with bench.upstream.scope(1) as value:
+        assert value == ("around", ("old", 1))
+
+
+def test_an_async_context_manager(bench: Bench) -> None:
+    """An async generator function of the body becomes an async one."""
+    replace(bench, "async_scope", "async_scope")
+    manager = bench.upstream.async_scope(1)
+    step = manager.__aenter__()
+    with pytest.raises(StopIteration) as caught:
+        step.send(None)
+    assert caught.value.value == ("new", 1)
+
+
+def test_what_can_be_called_is_not_replaced_by_what_cannot(bench: Bench) -> None:
+    """A cache is code, too."""
+    with pytest.raises(TargetError, match="expected something to call"):
+        replace(bench, "cached", "calls")

@@ -1,0 +1,196 @@
+"""What Replace, Wrap and Add refuse since others hold it too, and what does it instead."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from patchkit import Add, AfterImport, Replace, Wrap
+from patchkit.errors import TargetError
+from patchkit.runtime.changes.objects.refusals import refused_call
+from runtime.changes.kinds import WATCHED, Bench
+
+if TYPE_CHECKING:
+    from patchkit.core.rows.declaration import Change
+
+
+PAGE = Path(__file__).parents[5] / "docs" / "targets.md"
+UPSTREAM = """
+import enum, functools
+class Color(enum.Enum):
+    RED = 'red'
+    def shout(self): return self.value.upper()
+@functools.singledispatch
+def show(x): return ('any', x)
+@show.register
+def show_int(x: int): return ('int', x)
+"""
+BODY = (
+    WATCHED
+    + """
+purple = 'purple'
+def cached(x): return ('new', x)
+def helper(self): return ('helped', self.name)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Add("upstream:Color.PURPLE", by="purple"),
+        Add("upstream:Color['PURPLE']", by="purple"),
+        Replace("upstream:Color.RED", by="purple"),
+        Replace("upstream:Color.RED", by="purple", unrelated=True),
+        Replace("upstream:Color['RED']", by="purple"),
+    ],
+)
+def test_a_member_of_an_enum_is_refused(change: Change) -> None:
+    """The error names what does it instead, and the enum is as it was."""
+    bench = Bench(UPSTREAM, BODY)
+    with pytest.raises(TargetError, match=r"the enum Color, whose members .* let an AfterImport"):
+        bench.apply(change)
+    assert [color.value for color in bench.upstream.Color] == ["red"]
+
+
+@pytest.mark.parametrize("hook", ["__init__", "__post_init__"])
+def test_what_a_struct_looks_for_once(hook: str) -> None:
+    """The error says what to do instead; another method of it can be wrapped."""
+    source = f"class Point:\n    __struct_fields__ = ()\n    def {hook}(self): ...\n"
+    bench = Bench(source + "    def method(self): return 'old'\n", BODY)
+    with pytest.raises(TargetError, match=f"msgspec.Struct Point, which looks for its {hook}"):
+        bench.apply(Wrap(f"upstream:Point.{hook}", by="by"))
+    original = bench.upstream.Point.method
+    bench.apply(Wrap("upstream:Point.method", by="by"))
+    assert bench.upstream.Point.method is not original
+
+
+def test_methods_of_an_enum_as_usual() -> None:
+    """An enum is a class like any other for what is no member."""
+    bench = Bench(UPSTREAM, BODY)
+    red = bench.upstream.Color.RED
+    undos = [
+        bench.apply(Wrap("upstream:Color.shout", by="by")),
+        bench.apply(Add("upstream:Color.helped", by="helper")),
+        bench.apply(Add("upstream:Color._private", by="purple")),
+    ]
+    assert (red.shout(), red.helped(), red._private) == ("RED", ("helped", "RED"), "purple")
+    for undo in undos:
+        undo()
+    assert not hasattr(red, "helped")
+    assert red.shout() == "RED"
+    assert len(bench.body.calls) == 1
+
+
+SLOTS = """
+import dataclasses, typing
+class Pair(typing.NamedTuple):
+    a: int = 1
+@dataclasses.dataclass(slots=True)
+class Data:
+    a: int = 1
+class Plain:
+    __slots__ = ('a',)
+class Sub(Data): ...
+"""
+
+
+@pytest.mark.parametrize("owner", ["Pair", "Data", "Plain", "Sub"])
+def test_the_default_of_a_field_in_a_slot_is_refused(
+    owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the class it would hide the value of every instance, or forbid to make one."""
+    monkeypatch.setitem(sys.modules, "upstream", ModuleType("upstream"))  # dataclasses ask for it
+    bench = Bench(SLOTS, "value = 2\na = property(lambda self: 'read')")
+    with pytest.raises(TargetError, match=rf"found {owner}\.a, through which each instance reads"):
+        bench.apply(Replace(f"upstream:{owner}.a", by="value"))
+    if owner != "Plain":
+        made = getattr(bench.upstream, owner)(a=3)
+        assert made.a == 3
+        undo = bench.apply(Replace(f"upstream:{owner}.a", by="a"))  # it is meant for all of them
+        assert made.a == "read"
+        undo()
+        assert made.a == 3
+
+
+def test_the_functions_that_the_page_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They put a member in an enum and a function in a dispatcher, and take both out again."""
+    (example,) = (
+        text
+        for text in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+        if "def add_purple" in text
+    )
+    bench = Bench(UPSTREAM, example)
+    monkeypatch.setitem(sys.modules, "upstream", bench.upstream)
+    color, show = bench.upstream.Color, bench.upstream.show
+    before = {name: repr(value) for name, value in vars(color).items()}
+    undos = [
+        bench.apply(AfterImport("upstream", call=call)) for call in ("add_purple", "show_numbers")
+    ]
+    purple = color("purple")
+    assert purple is color.PURPLE is color["PURPLE"] is pickle.loads(pickle.dumps(purple))
+    assert (list(color), purple.shout()) == ([color.RED, purple], "PURPLE")
+    assert (show(7), show("a")) == ("number 7", ("any", "a"))
+    for undo in undos:
+        undo()
+    assert {name: repr(value) for name, value in vars(color).items()} == before
+    assert list(color) == [color.RED]
+    assert show(7) == ("int", 7)
+
+
+def of(source: str) -> Any:
+    """Make a function from its parameters."""
+    return eval(f"lambda {source}: None")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("a, b", "a, b"),
+        ("a, b", "x, y"),
+        ("a, b", "*args"),
+        ("a, b=1", "a, b=2, c=3"),
+        ("a, *, k", "a, *, k, other=1"),
+        ("a, *, k", "*args, **kwargs"),
+        ("a, *args, **kwargs", "a"),
+        ("", ""),
+    ],
+)
+def test_what_can_be_called_alike(old: str, new: str) -> None:
+    """Names by position, further defaults and open arguments are no fault."""
+    assert refused_call(of(old), of(new)) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("a, b", "a", "too many positional arguments"),
+        ("a", "a, b", "missing a required argument: 'b'"),
+        ("a, b=1", "a, b", "missing a required argument: 'b'"),
+        ("a, b=1", "a", "too many positional arguments"),
+        ("a, *, k=1", "a", "unexpected keyword argument 'k'"),
+        ("a", "a, *, k", "missing a required"),
+    ],
+)
+def test_what_cannot(old: str, new: str, fault: str) -> None:
+    """The fault names both signatures and what is wrong."""
+    found = refused_call(of(old), of(new))
+    assert found is not None
+    assert fault in found
+    assert f"takes ({new})" in found
+
+
+def test_methods_of_every_kind() -> None:
+    """Descriptors are compared by the function in them; what has no signature is let pass."""
+    one, two = of("a"), of("a, b")
+    assert refused_call(staticmethod(one), staticmethod(two))
+    assert refused_call(classmethod(one), classmethod(two))
+    assert refused_call(property(one), property(two))
+    assert refused_call(len, two) is None
+    assert refused_call(one, object()) is None

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchkit.errors import TargetError, UndoError
+from patchkit.runtime.changes.source.code_site import CodeSites
+from runtime.changes.source.edits import Desk
+
+UPSTREAM = """
+    def f(x=1, *, y=2):
+        a, b, c, d = 1, 2, 3, 4
+        return [a, b, c, d]
+"""
+ORIGINAL = [1, 2, 3, 4]
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("edit"), st.integers(0, 3), st.integers(10, 99)),
+        st.tuples(st.just("undo"), st.integers(0, 9), st.just(0)),
+    ),
+    max_size=12,
+)
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk(UPSTREAM)
+
+
+@given(STEPS)
+def test_any_order_of_edits_and_undos(steps: list[tuple[str, int, int]]) -> None:
+    """The function does what the edits that are left say, and has its very code in the end."""
+    desk = Desk(UPSTREAM)
+    function, code = desk.upstream.f, desk.upstream.f.__code__
+    alive: dict[int, tuple[Any, int]] = {}
+    for what, at, value in steps:
+        if what == "edit" and at not in alive:
+            ready = desk.prepare(
+                "f", f"{'abcd'[at]},\n" if at < 3 else "d]", f"{value}{',]'[at > 2]}"
+            )
+            ready.apply()
+            alive[at] = (ready, value)
+        elif what == "undo" and alive:
+            ready, _ = alive.pop(list(alive)[at % len(alive)])
+            ready.undo()
+        expected = [alive[n][1] if n in alive else ORIGINAL[n] for n in range(4)]
+        assert desk.upstream.f is function
+        assert function() == expected
+    for ready, _ in alive.values():
+        ready.undo()
+    assert function.__code__ is code
+
+
+def test_edits_compose_in_the_order_of_their_rows(desk: Desk) -> None:
+    """However they came: the later row sees the text that the earlier one has made."""
+    later = desk.prepare("f", "[a,", "[-a,", rank=(2, 0))
+    later.apply()
+    earlier = desk.prepare("f", "a, b, c, d = 1", "a, b, c, d = 9", rank=(1, 0))
+    earlier.apply()
+    assert desk.upstream.f() == [-9, 2, 3, 4]
+    later.undo()
+    assert desk.upstream.f() == [9, 2, 3, 4]
+
+
+def test_a_row_may_edit_what_it_has_edited(desk: Desk) -> None:
+    """Its changes are all prepared before the first of them is made."""
+    first = desk.prepare("f", "return [a, b, c, d]", "return sum([a, b, c, d])", rank=(0, 0))
+    second = desk.prepare("f", "sum([a, b, c, d])", "sum([a, b])", rank=(0, 1))
+    assert desk.upstream.f() == ORIGINAL
+    first.apply()
+    second.apply()
+    assert desk.upstream.f() == 3
+
+
+def test_what_a_row_did_not_come_to_make_is_not_seen_by_others(desk: Desk) -> None:
+    """A row that was refused half way leaves nothing behind."""
+    _refused = desk.prepare("f", "[a, b, c, d]", "0", rank=(0, 0))
+    with pytest.raises(TargetError):
+        desk.prepare("f", "nowhere", "0", rank=(0, 1))
+    desk.prepare("f", "[a, b, c, d]", "[a]", rank=(1, 0)).apply()
+    assert desk.upstream.f() == [1]
+
+
+def test_an_edit_that_others_build_on_stays_until_they_are_gone(desk: Desk) -> None:
+    """Undoing it is an error that says so; then nothing is half, and it goes with the last."""
+    code = desk.upstream.f.__code__
+    under = desk.edit("f", "[a, b, c, d]", "sum([a, b])")
+    beside = desk.edit("f", "d = 1, 2", "d = 10, 20")
+    over = desk.edit("f", "sum([a, b])", "sum([a])")
+    with pytest.raises(UndoError, match=r"(?s)stays in effect .* not found.*sum\(\[a, b\]\)"):
+        under.undo()
+    assert desk.upstream.f() == 10
+    under.undo()
+    beside.undo()
+    assert desk.upstream.f() == 1
+    over.undo()
+    assert desk.upstream.f.__code__ is code
+
+
+def test_an_edit_before_others_that_breaks_them_is_refused(desk: Desk) -> None:
+    """A later row's anchor must still be there."""
+    desk.prepare("f", "return [a, b, c, d]", "return [d]", rank=(2, 0)).apply()
+    with pytest.raises(TargetError, match=r"(?s)not found.*return \[a, b, c, d\]"):
+        desk.prepare("f", "[a, b, c, d]", "[a]", rank=(1, 0))
+    assert desk.upstream.f() == [4]
+
+
+def test_undo_is_idempotent_and_may_come_before_apply(desk: Desk) -> None:
+    """What was not made is not taken back, and nothing twice."""
+    code = desk.upstream.f.__code__
+    ready = desk.prepare("f", "d = 1", "d = 5")
+    ready.undo()
+    ready.apply()
+    other = desk.edit("f", "2, 3", "6, 3")
+    ready.undo()
+    ready.undo()
+    assert desk.upstream.f() == [1, 6, 3, 4]
+    other.undo()
+    assert desk.upstream.f.__code__ is code
+
+
+@pytest.mark.parametrize("torn", ["__code__", "__defaults__", "__kwdefaults__"])
+def test_an_apply_that_is_torn_off_is_taken_back(desk: Desk, torn: str) -> None:
+    """Whatever had been set by then."""
+    function = desk.upstream.f
+    names = ("__code__", "__defaults__", "__kwdefaults__")
+    before = [getattr(function, name) for name in names]
+    ready = desk.prepare("f", "x=1, *, y=2", "x=5, *, y=6")
+
+    class Torn:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(function, name)
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name == torn:
+                raise KeyboardInterrupt
+            setattr(function, name, value)
+
+    stand_in: Any = Torn()
+    ready.code.function = stand_in
+    with pytest.raises(KeyboardInterrupt):
+        ready.apply()
+    ready.code.function = function
+    ready.undo()
+    assert all(getattr(function, name) is value for name, value in zip(names, before, strict=True))
+
+
+def test_code_that_somebody_else_has_set_is_left(desk: Desk) -> None:
+    """Undo is an error then, and another edit is refused."""
+    ready = desk.edit("f", "d = 1", "d = 5")
+    desk.upstream.f.__code__ = theirs = (lambda x=1, *, y=2: "theirs").__code__
+    with pytest.raises(TargetError, match="was changed by somebody else"):
+        desk.prepare("f", "2, 3", "6, 3")
+    with pytest.raises(UndoError, match="changed by somebody else; it is left as it is"):
+        ready.undo()
+    ready.undo()
+    assert desk.upstream.f.__code__ is theirs
+
+
+def test_nothing_is_kept_of_a_function_that_is_no_longer_edited(desk: Desk) -> None:
+    """After a reload the old function and its module's text can go."""
+    sites = desk.sites.noted(CodeSites)
+    ready = desk.edit("f", "d = 1", "d = 5")
+    assert sites.at(desk.upstream.f) is ready.code
+    ready.undo()
+    site, function = weakref.ref(ready.code), weakref.ref(desk.upstream.f)
+    del ready, desk.upstream.f
+    gc.collect()
+    assert site() is function() is None
+
+
+def test_edits_that_were_prepared_side_by_side(desk: Desk) -> None:
+    """Each was matched without the other; both act, whichever is applied first."""
+    first, second = desk.prepare("f", "[a", "[7"), desk.prepare("f", "d]", "8]")
+    second.apply()
+    assert desk.upstream.f() == [1, 2, 3, 8]
+    first.apply()
+    assert desk.upstream.f() == [7, 2, 3, 8]
+    second.undo()
+    assert desk.upstream.f() == [7, 2, 3, 4]
+
+
+def test_what_a_stranger_puts_there_is_seen(desk: Desk) -> None:
+    """After each edit and each undo the function is as it was left, or it is not."""
+    ready = desk.edit("f", "d]", "8]")
+    own = desk.upstream.f.__code__
+    assert ready.code.is_intact()
+    desk.upstream.f.__code__ = (lambda x=1, *, y=2: "theirs").__code__
+    assert not ready.code.is_intact()
+    desk.upstream.f.__code__ = own
+    assert ready.code.is_intact()
+    ready.undo()
+    assert ready.code.is_intact()
+    desk.upstream.f.__code__ = own
+    assert not ready.code.is_intact()
+
+
+def test_an_edit_that_was_prepared_in_vain(desk: Desk) -> None:
+    """It is prepared anew, without what it was to do the first time."""
+    first, second = (desk.prepare("f", "[a", "[7", rank=(0, 0)) for _ in range(2))
+    assert first.code is second.code
+    second.apply()
+    assert desk.upstream.f() == [7, 2, 3, 4]

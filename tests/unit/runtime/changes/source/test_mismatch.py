@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from patchkit.errors import TargetError
+from runtime.changes.source.edits import Desk, loaded
+
+UPSTREAM = """
+    # above
+    def f(a, b):
+        process = start(
+            target=run,
+            daemon=True,
+        )
+        if process:
+            return wait(process, a)
+        return wait(process, b)
+"""
+
+
+def refusal(old: str, count: int = 1) -> str:
+    module = loaded(UPSTREAM)
+    with pytest.raises(TargetError) as caught:
+        Desk(module).prepare("f", old, "", count)
+    text = str(caught.value)
+    return text.replace(module.f.__code__.co_filename, "FILE")
+
+
+def test_the_nearest_text_is_shown_with_its_line() -> None:
+    """The error names the target, the fragment, the place, and what is most like it."""
+    assert refusal("daemon=False") == (
+        "Edit('upstream:f'): old not found, expected once in FILE:3:\n"
+        "    daemon=False\n"
+        "nearest to it:\n"
+        "     6          daemon=True,"
+    )
+
+
+def test_the_nearest_text_is_as_high_as_the_fragment() -> None:
+    """Two lines are sought by two lines."""
+    said = refusal("if process:\n    return wait(process, a, 1)\n")
+    assert said.endswith(
+        "nearest to it:\n     8      if process:\n     9          return wait(process, a)"
+    )
+
+
+def test_too_many_are_shown_with_their_lines() -> None:
+    """A person sees which context to add."""
+    assert refusal("wait(process") == (
+        "Edit('upstream:f'): old found 2 times, lines 9, 10, expected once in FILE:3:\n"
+        "    wait(process"
+    )
+
+
+def test_too_few_are_shown_with_the_nearest_of_the_others() -> None:
+    """What was found is not what is missing."""
+    said = refusal("return wait(process, a)", 2)
+    assert "found once, line 9, expected 2 times in FILE:3:" in said
+    assert said.endswith("nearest to it:\n    10      return wait(process, b)")

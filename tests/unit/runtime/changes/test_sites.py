@@ -1,0 +1,346 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.layers import push
+
+from patchkit.core.rows.target import Item
+from patchkit.errors import TargetError, UndoError
+from patchkit.runtime.changes.owners import MISSING, Location, namespace, read
+from patchkit.runtime.changes.sites import Layer, Site, Sites
+
+
+@dataclass(frozen=True)
+class Around:
+    """What a wrapping layer makes: it shows what lies below."""
+
+    label: int
+    below: Any
+
+
+def wrapping(label: int) -> Layer:
+    return Layer(lambda below: Around(label, below))
+
+
+def replacing(value: Any) -> Layer:
+    return Layer(lambda _: value, base=True)
+
+
+def site_on(owner: Any, name: str = "name") -> Site:
+    return Sites().at(Location(owner, name, read(owner, name), name in namespace(owner)))
+
+
+def upstream(value: Any = "original") -> Any:
+    module = ModuleType("upstream")
+    vars(module)["name"] = value
+    return module
+
+
+def expected(original: Any, layers: list[tuple[int, bool]]) -> Any:
+    """The oracle: the last replacement, or the original, inside the wrappers in order."""
+    value = original
+    for label, base in layers:
+        value = ("replacement", label) if base else value
+    for label, base in layers:
+        value = value if base else Around(label, value)
+    return value
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("push"), st.booleans()),
+        st.tuples(st.just("remove"), st.integers(0, 20)),
+    ),
+    max_size=25,
+)
+
+
+@given(STEPS)
+def test_any_order_of_pushes_and_removals(steps: list[tuple[str, Any]]) -> None:
+    """The value is the original with the layers that are left, whatever came and went before."""
+    original = object()
+    module = upstream(original)
+    site = site_on(module)
+    alive: list[tuple[int, bool]] = []
+    undos: list[Any] = []
+    for label, (step, detail) in enumerate(steps):
+        if step == "push":
+            layer = replacing(("replacement", label)) if detail else wrapping(label)
+            undos.append(push(site, layer))
+            alive.append((label, detail))
+        elif undos:
+            at = detail % len(undos)
+            undos.pop(at)()
+            alive.pop(at)
+        assert module.name == expected(original, alive)
+        assert site.is_intact()
+    while undos:
+        undos.pop(0)()
+    assert module.name is original
+
+
+@given(STEPS)
+def test_copies_follow(steps: list[tuple[str, Any]]) -> None:
+    """A copy that a site remembers holds what the attribute holds, after every step."""
+    module, other = upstream(), {"copy": "original", "theirs": "other"}
+    site = site_on(module)
+    Sites().follow(site, other, Item("copy"))
+    undos: list[Any] = []
+    for label, (step, detail) in enumerate(steps):
+        if step == "push":
+            undos.append(push(site, wrapping(label)))
+        elif undos:
+            undos.pop(detail % len(undos))()
+        assert other == {"copy": module.name, "theirs": "other"}
+
+
+class Closing(dict[str, Any]):
+    """A registry that takes nothing any more once it is closed."""
+
+    closed = False
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if self.closed:
+            raise RuntimeError("the registry is closed")
+        super().__setitem__(key, value)
+
+
+def test_copies_that_refuse() -> None:
+    """The others go back, and the error names the one that does not; later it goes back too."""
+    module, closing, other = upstream(), Closing(copy="original"), {"copy": "original"}
+    site, sites = site_on(module), Sites()
+    for owner in (closing, other):
+        sites.follow(site, owner, Item("copy"))
+    undo = push(site, replacing("patched"))
+    closing.closed = True
+    with pytest.raises(UndoError, match=r"\['copy'\] \(RuntimeError: the registry is closed\)"):
+        undo()
+    assert (module.name, other["copy"], closing["copy"]) == ("original", "original", "patched")
+    another = replacing("another")
+    with pytest.raises(TargetError, match="the registry is closed"):
+        site.put(another)
+    closing.closed = False
+    site.take(another)
+    assert closing["copy"] == "original"
+
+
+def test_a_place_that_refuses_the_undo() -> None:
+    """Its copies go back nevertheless."""
+    closing, other = Closing(name="original"), {"copy": "original"}
+    site = Sites().at(Location(closing, Item("name"), "original", own=True))
+    Sites().follow(site, other, Item("copy"))
+    undo = push(site, replacing("patched"))
+    closing.closed = True
+    with pytest.raises(RuntimeError, match="closed"):
+        undo()
+    assert (closing["name"], other["copy"]) == ("patched", "original")
+
+
+def test_a_copy_that_was_overwritten_is_left_alone() -> None:
+    """Who assigned something else to the copied name keeps it."""
+    module, other = upstream(), {"copy": "original"}
+    site = site_on(module)
+    Sites().follow(site, other, Item("copy"))
+    undo = push(site, wrapping(1))
+    other["copy"] = "theirs"
+    undo()
+    assert other == {"copy": "theirs"}
+
+
+def test_an_inherited_attribute_is_deleted_at_the_end() -> None:
+    """A class that only inherited the attribute has none of its own after undo."""
+
+    class Base:
+        name: Any = "original"
+
+    class Child(Base):
+        pass
+
+    undo = push(site_on(Child), wrapping(1))
+    assert vars(Child)["name"] == Around(1, "original")
+    assert Base.name == "original"
+    undo()
+    assert "name" not in vars(Child)
+
+
+def test_an_overwritten_attribute_is_not_touched() -> None:
+    """Undo over somebody else's value is an error that names both, and leaves the value."""
+    module = upstream()
+    undo = push(site_on(module), wrapping(1))
+    module.name = "theirs"
+    with pytest.raises(UndoError, match=r"upstream\.name was overwritten .* 'theirs'"):
+        undo()
+    assert module.name == "theirs"
+
+
+def test_one_site_for_an_attribute() -> None:
+    """Two patches on one attribute share its site, so that each can be taken off alone."""
+    module, sites = upstream(), Sites()
+    first = sites.at(Location(module, "name", "original", True))
+    push(first, wrapping(1))
+    assert sites.at(Location(module, "name", module.name, True)) is first
+
+
+def test_a_new_execution_makes_a_new_site() -> None:
+    """What a reload has put there is the original from then on."""
+    module, sites = upstream(), Sites()
+    first = sites.at(Location(module, "name", "original", True))
+    push(first, wrapping(1))
+    module.name = "reloaded"
+    second = sites.at(Location(module, "name", "reloaded", True))
+    assert second is not first
+    push(second, wrapping(2))()
+    assert module.name == "reloaded"
+
+
+def test_a_value_that_cannot_be_set_leaves_the_site_usable() -> None:
+    """An owner that refuses the attribute raises, and a later try begins from the original."""
+
+    class Stubborn:
+        name = "original"
+        stubborn = True
+
+        def __setattr__(self, key: str, value: object) -> None:
+            if self.stubborn:
+                raise AttributeError("cannot be set")
+            super().__setattr__(key, value)
+
+    owner: Any = Stubborn()
+    sites = Sites()
+    location = Location(owner, "name", "original", False)
+    refused = wrapping(1)
+    with pytest.raises(AttributeError, match="cannot be set"):
+        push(sites.at(location), refused)
+    sites.at(location).take(refused)
+    Stubborn.stubborn = False
+    undo = push(sites.at(location), wrapping(2))
+    assert owner.name == Around(2, "original")
+    undo()
+    assert read(owner, "name") == "original"
+    assert "name" not in namespace(owner)
+    assert read(owner, "absent") is MISSING
+
+
+def test_what_nobody_holds_is_forgotten() -> None:
+    """Thousands of cycles leave nothing behind, and what somebody has copied stays known."""
+    module = upstream()
+    site = site_on(module)
+    below = push(site, wrapping(0))
+    copied = []
+    for label in range(1, 1000):
+        undo = push(site, replacing(Around(label, "replaced")) if label % 2 else wrapping(label))
+        if label in (500, 501):
+            copied.append(module.name)
+        undo()
+    assert len(site.wrappers) + len(site.replacements) <= 2 * len(copied)
+    assert all(site.knows(one) for one in copied)
+    below()
+    assert module.name == "original"
+
+
+def test_a_function_that_has_another_code_by_now() -> None:
+    """It is told with the code that it had when it was put there; where it has that, nothing is."""
+
+    def ours() -> str:
+        return "ours"
+
+    site = site_on(upstream())
+    assert site.code_since() is None
+    undo = push(site, replacing(ours))
+    assert site.code_since() is None
+    before = ours.__code__
+    ours.__code__ = (lambda: "theirs").__code__
+    assert site.code_since() == (ours, before)
+    undo()
+    assert site.code_since() is None
+
+
+def test_an_attribute_that_holds_no_function() -> None:
+    """It has no code that could be another."""
+    site = site_on(upstream())
+    push(site, replacing("replaced"))
+    assert site.code_since() is None
+
+
+def test_what_was_made_and_what_was_put_are_told_apart() -> None:
+    """Who holds a wrapper has it from here; a replacement may be from anywhere."""
+    site = site_on(upstream())
+    as_it_is = push(site, Layer(lambda below: below))
+    held = [site.current]
+    as_it_is()
+    assert (site.wrappers, site.replacements) == ([], [])
+    put = push(site, replacing(Around(1, "replaced")))
+    held.append(site.current)
+    put()
+    assert (site.wrappers, site.replacements) == ([], held[1:])
+    wrap = push(site, wrapping(2))
+    held.append(site.current)
+    wrap()
+    assert (site.wrappers, site.replacements) == (held[2:], held[1:2])
+
+
+def test_a_replacement_that_a_wrap_leaves_as_it_is() -> None:
+    """It stays a replacement, which others may have from elsewhere."""
+    site = site_on(upstream())
+    put = push(site, replacing(Around(1, "replaced")))
+    as_it_is = push(site, Layer(lambda below: below))
+    held = site.current
+    as_it_is()
+    put()
+    assert (site.wrappers, site.replacements) == ([], [held])
+
+
+def test_the_site_that_a_place_goes_with() -> None:
+    """The last that it was repointed with; none once that one has left it, or for another place."""
+    module, sites = upstream(), Sites()
+    first = sites.at(Location(module, "name", "original", True))
+    second = sites.at(Location(module, "other", "original", True))
+    copy = ModuleType("copy")
+    assert sites.leader(copy, "name") is None
+    sites.follow(first, copy, "name")
+    assert (sites.leader(copy, "name"), sites.leader(copy, "other")) == (first, None)
+    sites.follow(second, copy, "name")
+    assert sites.leader(copy, "name") is second
+    assert not first.aliases
+    second.forget(copy, "name")
+    assert sites.leader(copy, "name") is None
+
+
+def test_what_a_kind_of_change_notes() -> None:
+    """It is made once, when it is first asked for, and each kind has its own."""
+    sites = Sites()
+    noted = sites.noted(list[int])
+    assert noted == []
+    assert sites.noted(list[int]) is noted
+    assert sites.noted(dict[int, int]) == {}
+
+
+def test_a_fork_while_another_thread_changes_a_site() -> None:
+    """The thread is gone, and with it its hold; the sites of the child can be changed."""
+    module, sites = upstream(), Sites()
+    site = sites.at(Location(module, "name", "original", True))
+    held, go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with site.guard:
+            held.set()
+            go.wait(20)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(20)
+    try:
+        assert not site.guard.acquire(blocking=False)
+        sites.after_fork()
+        assert site.guard.acquire(blocking=False)
+        site.guard.release()
+        assert sites.at(Location(module, "name", "original", True)) is site
+    finally:
+        go.set()
+        thread.join(20)

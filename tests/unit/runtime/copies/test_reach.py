@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchkit.runtime.copies.holders import MOST, HolderKinds
+
+from .loaded import New
+
+if TYPE_CHECKING:
+    from .loaded import Loaded
+
+HOLDERS = {
+    "def default(a, x=function): ...": ["up.user:default (default of x)"],
+    "def keyword(*, x=function): ...": ["up.user:keyword (default of x)"],
+    "def outer(y=None):\n    y = function\n    def inner(): return y\n    return inner\n"
+    "closure = outer()": ["up.user:closure (closure y)"],
+    "from functools import partial\npart = partial(function, 1)": ["up.user:part (partial)"],
+    "from functools import partial\npart = partial(print, function)": ["up.user:part (partial)"],
+    "from functools import lru_cache\ncached = lru_cache(function)": [
+        "up.user:cached.__wrapped__"
+    ],
+    "table = {'k': function}": ["up.user:table['k']"],
+    "row = [1, function]": ["up.user:row[1]"],
+    "pair = (function,)": ["up.user:pair[0]"],
+    "some = {function}": ["up.user:some (a member)"],
+    "class Pair(tuple):\n    def __iter__(self): raise Warning\npair = Pair((function,))": [
+        "up.user:pair[0]"
+    ],
+    "class Holder: ...\nholder = Holder()\nholder.kept = function": ["up.user:holder.kept"],
+    "class A:\n    s = staticmethod(function)": ["up.user:A.s (staticmethod)"],
+    "class A:\n    c = classmethod(function)": ["up.user:A.c (classmethod)"],
+    "class A:\n    p = property(function)": ["up.user:A.p (property)"],
+    "class A:\n    def m(self, x=function): ...": ["up.user:A.m (default of x)"],
+    "class A:\n    @staticmethod\n    def s(x=function): ...": [
+        "up.user:A.s (default of x)"
+    ],
+    "class A:\n    table = {'k': function}": ["up.user:A.table['k']"],
+    "from types import MethodType\nbound = MethodType(function, 1)": [
+        "up.user:bound (method)"
+    ],
+    "from functools import singledispatch\n@singledispatch\ndef on(x): ...\n"
+    "on.register(int, function)": ["up.user:on (closure dispatch)"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", HOLDERS)
+def test_what_is_out_of_reach_is_named(loaded: Loaded, source: str) -> None:
+    """Each holder is reported in words, and left as it is."""
+    loaded.add("up.user", f"from up import function\n{source}\ndel function")
+    site, _ = loaded.changed("function")
+    assert loaded.repoint(site) == ([], HOLDERS[source])
+
+
+def test_what_a_dispatcher_of_the_same_module_has(loaded: Loaded) -> None:
+    """It goes on calling the original, whatever the name holds."""
+    source = (
+        "import functools\n@functools.singledispatch\ndef on(x): ...\non.register(int, function)"
+    )
+    exec(source, vars(loaded.up))
+    site, _ = loaded.changed("function")
+    assert loaded.repoint(site) == ([], ["up:on (closure dispatch)"])
+
+
+@pytest.mark.parametrize("kind", ["static", "klass", "prop"])
+def test_the_function_inside_of_a_method(loaded: Loaded, kind: str) -> None:
+    """Who took it out of a static or class method or a property has it apart."""
+    method = vars(loaded.up.Thing)[kind]
+    loaded.add("up.user", inside=method.fget if kind == "prop" else method.__func__)
+    site, _ = loaded.changed(f"Thing.{kind}")
+    assert loaded.repoint(site) == ([], ["up.user:inside (the function inside)"])
+
+
+def test_what_our_own_wrappers_hold_is_no_finding(loaded: Loaded) -> None:
+    """A wrapper has the original in its closure, on purpose; wherever the wrapper is."""
+    original = loaded.up.function
+
+    def wrapper(below: object = original) -> object:
+        return original, below
+
+    site, _ = loaded.changed("function", wrapper)
+    loaded.add("up.user", "from up import function as theirs\nclass A:\n    stored = theirs")
+    assert loaded.repoint(site) == ([], [])
+
+
+def test_a_class_in_its_own_methods(loaded: Loaded) -> None:
+    """`super()` needs the class in a closure; that is how it should be."""
+    source = "class Deep(Thing):\n    def method(self): return super().method()\nAlias = Deep"
+    exec(source, vars(loaded.up))
+    site, _ = loaded.changed("Deep", type("Deep", (loaded.up.Deep,), {}))
+    assert loaded.repoint(site) == (["up:Alias"], [])
+
+
+def test_annotations_and_bases_are_no_holders(loaded: Loaded) -> None:
+    """What only says what is there is not in the way."""
+    source = "from up import Thing\nclass A:\n    x: Thing\n__all__ = [Thing]\ny: Thing\ndel Thing"
+    loaded.add("up.user", source)
+    site, _ = loaded.changed("Thing")
+    assert loaded.repoint(site) == ([], [])
+
+
+def test_a_holder_that_two_modules_import_is_told_once(loaded: Loaded) -> None:
+    """A function by where it was made, a table by where it was found first."""
+    source = "from up import function\ndef default(x=function): ...\ntable = {'k': function}"
+    loaded.add("up.a", source)
+    loaded.add("up.b", "from up.a import default, table, function as other\nown = [other]")
+    site, _ = loaded.changed("function")
+    _, left = loaded.repoint(site)
+    assert left == ["up.a:default (default of x)", "up.a:table['k']", "up.b:own[0]"]
+
+
+def test_a_large_container_is_not_looked_through(loaded: Loaded) -> None:
+    """The pass is bounded."""
+    loaded.add("up.user", f"table = [up.function, *range({MOST})]")
+    site, _ = loaded.changed("function")
+    assert loaded.repoint(site) == ([], [])
+
+
+FULL = {
+    "row = [up.function, *range({})]": ["up.user:row[0]"],
+    "row = (up.function, *range({}))": ["up.user:row[0]"],
+    "some = {{up.function, *range({})}}": ["up.user:some (a member)"],
+    "table = {{'k': up.function, **dict.fromkeys(map(str, range({})))}}": ["up.user:table['k']"],
+    "def outer(y):\n    def inner(): return y\n    return inner\n"
+    "closure = outer([up.function, *range({})])": ["up.user:closure (closure y)"],
+    "def outer(y):\n    def inner(): return y\n    return inner\n"
+    "closure = outer({{'k': up.function, **dict.fromkeys(map(str, range({})))}})": [
+        "up.user:closure (closure y)"
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", FULL)
+def test_the_largest_container_that_is_looked_through(loaded: Loaded, source: str) -> None:
+    """One item more is too many."""
+    loaded.add("up.user", source.format(MOST - 1))
+    site, _ = loaded.changed("function")
+    assert loaded.repoint(site) == ([], FULL[source])
+    loaded.add("up.user", source.format(MOST))
+    assert loaded.repoint(site) == ([], [])
+
+
+def test_holders_in_packages_that_have_nothing_to_do_with_it(loaded: Loaded) -> None:
+    """A package that imports the target's is looked into; it cannot be missed by its name."""
+    loaded.add("plugin", "from up import Thing\ntable = {'k': Thing.method}")
+    site, _ = loaded.changed("Thing.method")
+    assert loaded.repoint(site) == ([], ["plugin:table['k']"])
+
+
+def test_quick_and_named_parts_are_the_same(loaded: Loaded) -> None:
+    """What is looked for quickly is all that can be named."""
+    kinds = HolderKinds()
+    for source in HOLDERS:
+        module = loaded.add("up.user", f"from up import function\n{source}")
+        for name, value in vars(module).items():
+            kind = kinds[type(value)]
+            if kind is not None and not name.startswith("__"):
+                quick = {id(part) for part in kind.parts(value)}
+                assert {id(part) for _, part in kind.named(value)} <= quick
+
+
+def test_a_class_that_another_package_imported_first(loaded: Loaded) -> None:
+    """It is looked into with its own module, whoever has it too and comes before."""
+    loaded.add("a_script")
+    source = "class K:\n    kept = up.function\n    def m(self, x=up.function): ..."
+    user = loaded.add("up.user", source)
+    vars(sys.modules["a_script"]).update(K=user.K, up=loaded.up)
+    site, _ = loaded.changed("function", new := New())
+    assert loaded.repoint(site) == (["up.user:K.kept"], ["up.user:K.m (default of x)"])
+    assert vars(user.K)["kept"] is new

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from support import packages
+from support.one_patch import UPSTREAM, a_world
+from support.reviews import review
+
+from patchkit.analysis.upstream.here import Here
+from patchkit.core.lock.format import Lock, Span, read_lock
+from patchkit.core.rows.target import Target
+from patchkit.runtime.drift import Look
+
+if TYPE_CHECKING:
+    from support.packages import World
+
+world = packages.world
+
+TARGET = Target("up.mod", "function")
+
+
+def look(world: World, lock: Lock, *, parser: bool = True) -> Look:
+    """A look at the world; without a parser, one that fails where it would need it."""
+    here = Here([str(world.folder)])
+    if not parser:
+        here.facts = lambda target: pytest.fail(f"{target} was parsed")  # type: ignore[method-assign]
+    return Look("p", lock, here)
+
+
+def test_the_reviewed_text_is_known_without_a_parser(world: World) -> None:
+    """Nothing is parsed, nothing imported."""
+    a_world(world)
+    lock = read_lock(review(world, "up.mod:function"))
+    assert look(world, lock, parser=False).verdict(TARGET).state == "reviewed"
+    assert "up" not in sys.modules
+
+
+def test_what_a_call_wraps_is_compared_in_a_process(world: World) -> None:
+    """The line that stays the same hides nothing, though no parser was needed for it before."""
+    source = "from functools import lru_cache\ndef f(): return {}\nfunction = lru_cache(f)\n"
+    a_world(world)
+    world.module("up.mod", source.format(1))
+    target = Target("up.mod", "function")
+    facts = Here([str(world.folder)]).facts(target)
+    assert facts.wording is None
+    lock = Lock({"p": {str(target): [Span(facts.fingerprint or "", "up", "1.0", "1.0")]}})
+    assert look(world, lock).verdict(target).state == "reviewed"
+    world.module("up.mod", source.format(2))
+    assert look(world, lock).verdict(target).state == "drift"
+
+
+def test_another_text_of_the_same_source_is_reviewed(world: World) -> None:
+    """A remark is no drift, and neither is a lock without wordings."""
+    a_world(world)
+    lock = read_lock(review(world, "up.mod:function"))
+    world.module("up.mod", UPSTREAM.replace("return", "return (") + "# remark\n")
+    world.module("up.mod", "# remark\n" + UPSTREAM.replace("'old'", '"old"'))
+    assert look(world, lock).verdict(TARGET).state == "reviewed"
+    bare = read_lock(review(world, "up.mod:function", wordings=False))
+    assert look(world, bare).verdict(TARGET).state == "reviewed"
+
+
+def test_another_source_has_drifted(world: World) -> None:
+    """It says what stands there, and what was reviewed last."""
+    a_world(world)
+    lock = read_lock(review(world, "up.mod:function"))
+    world.module("up.mod", UPSTREAM.replace("'old'", "'other'"))
+    found = look(world, lock).verdict(TARGET)
+    assert found.state == "drift"
+    assert "up.mod:function differs from the source last reviewed for" in found.words
+    assert "last reviewed for up 1.0" in found.words
+
+
+@pytest.mark.parametrize(
+    ("source", "state", "words"),
+    [
+        ("", "absent", ""),
+        (
+            "exec('def function(): ...')",
+            "unknown",
+            "up.mod:function cannot be compared with what was reviewed",
+        ),
+    ],
+)
+def test_what_is_not_there_or_not_decidable(
+    world: World, source: str, state: str, words: str
+) -> None:
+    """A missing target is the patch's own failure; one that cannot be compared is said to be."""
+    a_world(world)
+    lock = read_lock(review(world, "up.mod:function"))
+    world.module("up.mod", source)
+    found = look(world, lock).verdict(TARGET)
+    assert found.state == state
+    assert found.words.startswith(words)
+    assert bool(found.words) is bool(words)
+
+
+def test_what_the_lock_lacks_was_never_reviewed(world: World) -> None:
+    """Said of what can be reviewed only."""
+    a_world(world)
+    found = look(world, Lock({"p": {}})).verdict(TARGET)
+    assert (found.state, found.words) == (
+        "unreviewed",
+        "up.mod:function has never been reviewed for this patch",
+    )
+
+
+def test_a_package_that_is_not_installed_cannot_be_compared(world: World) -> None:
+    """Its patch is skipped anyway."""
+    found = look(world, Lock({"p": {}})).verdict(Target("nowhere.mod", "f"))
+    assert found.state == "unknown"
+    assert "not installed" in found.words

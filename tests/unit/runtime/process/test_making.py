@@ -1,0 +1,95 @@
+"""Bodies, as they are loaded for the modules that they change."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from typing import Any
+
+from support import packages
+from support.one_patch import MAIN, UPSTREAM, WRAP, load
+from support.packages import World, row
+
+from patchkit.runtime.process.patch_state import APPLIED, ARMED, FAILED
+
+world = packages.world
+
+COUNTS = """
+import counter
+counter.executed += 1
+from up.mod import Thing
+def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))
+"""
+
+
+def test_a_body_executes_anew_with_its_module(world: World) -> None:
+    """Once for the first execution, once for a reload: what it has copied is the new module's."""
+    world.module("counter", "executed = 0\n")
+    world.module("up.mod", UPSTREAM)
+    world.pack(row("p", "patch_a", WRAP), patch_a=COUNTS)
+    world.session().arm(MAIN)
+    module, counter = load("up.mod"), load("counter")
+    first = module.Thing
+    assert (counter.executed, load("pack.patch_a").Thing is first) == (1, True)
+    importlib.reload(module)
+    assert module.function() == ("by", "old")
+    assert counter.executed == 2
+    assert load("pack.patch_a").Thing is module.Thing is not first
+
+
+def test_a_body_that_was_loaded_is_not_executed_for_the_first_module(world: World) -> None:
+    """Who imported it before the target has it executed once."""
+    world.module("counter", "executed = 0\n")
+    world.module("up.mod", UPSTREAM)
+    world.pack(row("p", "patch_a", WRAP), patch_a=COUNTS)
+    world.session().arm(MAIN)
+    load("pack.patch_a")
+    assert load("up.mod").function() == ("by", "old")
+    assert load("counter").executed == 1
+
+
+def test_a_body_that_needs_what_is_half_imported(world: World) -> None:
+    """It waits for the end of that import, says so meanwhile, and acts once it has come."""
+    world.module("up.mod", UPSTREAM)
+    seen = "import seen\nimport up.mod\nseen.note()\nlater = 1\n"
+    world.module("up.whole", seen)
+    world.module("seen", "notes = []\ndef note(): notes.append(tell())\n")
+    body = "from up.whole import later\ndef by(w, i, a, k): return ('by', w(*a, **k))\n"
+    world.pack(row("p", "patch_a", WRAP), patch_a=body)
+    session = world.session()
+    session.arm(MAIN)
+    state = session.states["p"]
+    load("seen").tell = lambda: (state.status, state.reason)
+    load("up.whole")
+    waits = "waits for the end of the import of up.whole, which its body needs"
+    assert load("seen").notes == [(ARMED, waits)]
+    assert (state.status, load("up.mod").function()) == (APPLIED, ("by", "old"))
+
+
+def test_a_body_that_needs_what_there_is_not(world: World) -> None:
+    """It fails with what Python says; nothing is waited for."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(row("p", "patch_a", WRAP, required="False"), patch_a="import absent_module")
+    session = world.session()
+    session.arm(MAIN)
+    assert load("up.mod").function() == "old"
+    state = session.states["p"]
+    assert state.status == FAILED
+    assert state.reason == "ModuleNotFoundError: No module named 'absent_module'"
+    assert not any(group.loads for group in state.groups)
+
+
+def test_a_body_that_looks_at_its_own_state(world: World) -> None:
+    """While it executes its group is being loaded, by this thread; afterwards it is nobody's."""
+    world.module("up.mod", UPSTREAM)
+    world.module("seen")
+    body = "import seen\nseen.note()\ndef by(w, i, a, k): return ('by', w(*a, **k))\n"
+    world.pack(row("p", "patch_a", WRAP), patch_a=body)
+    session = world.session()
+    session.arm(MAIN)
+    (group,) = session.states["p"].groups
+    notes: list[Any] = []
+    load("seen").note = lambda: notes.append((group.loads, group.thread))
+    load("up.mod")
+    assert notes == [(True, threading.get_ident())]
+    assert (group.loads, group.thread) == (False, None)

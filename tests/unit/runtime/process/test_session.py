@@ -1,0 +1,355 @@
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from typing import Any
+
+import pytest
+from support import packages
+from support.one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
+from support.packages import World, row
+from support.undoing import apply, undo
+
+from patchkit import Role
+from patchkit.errors import ApplyError
+from patchkit.runtime.process.patch_state import APPLIED, ARMED
+
+world = packages.world
+
+
+# -- when ------------------------------------------------------------------------------------------
+
+
+def test_arming_imports_nothing(world: World) -> None:
+    """Neither upstream nor a body is imported before somebody asks for the target."""
+    session = a_world(world)
+    session.arm(MAIN)
+    assert {"up", "up.mod", "pack.patch_a"}.isdisjoint(sys.modules)
+    assert session.states["p"].status == ARMED
+
+
+def test_it_applies_when_the_target_is_imported(world: World) -> None:
+    """Whoever imports the module gets it patched, and the journal says where."""
+    session = a_world(world)
+    session.arm(MAIN)
+    assert load("up.mod").function() == ("new", "old")
+    assert session.states["p"].status == APPLIED
+    assert session.journal.entries[-1].items() >= {"module": "up.mod", "status": APPLIED}.items()
+
+
+def test_it_waits_for_its_role(world: World) -> None:
+    """A process that is not in the role has the original; entering it applies, late."""
+    session = a_world(world, roles="{Role.WORKER}")
+    session.arm(MAIN)
+    module = load("up.mod")
+    assert module.function() == "old"
+    assert "pack.patch_a" not in sys.modules
+    session.enter(Role.WORKER)
+    assert module.function() == ("new", "old")
+
+
+def test_several_roles_in_one_process(world: World) -> None:
+    """A patch of two roles applies once."""
+    session = a_world(world, WRAP, roles="{Role.MAIN, Role.WORKER}")
+    session.arm(MAIN)
+    module = load("up.mod")
+    session.enter(Role.WORKER)
+    session.enter(Role.ENGINE_CORE)
+    assert module.function() == ("by", "old")
+    assert session.roles == set(Role)
+
+
+def test_a_module_that_was_imported_before_arming(world: World) -> None:
+    """Late is not lost."""
+    session = a_world(world)
+    module = load("up.mod")
+    session.arm(MAIN)
+    assert module.function() == ("new", "old")
+
+
+def test_applying_twice_changes_nothing(world: World) -> None:
+    """Arming, entering and importing again find it done."""
+    session = a_world(world, WRAP)
+    session.arm(MAIN)
+    function = load("up.mod").function
+    session.arm(MAIN)
+    session.enter(Role.MAIN)
+    apply(session, ["p"])
+    session.imported("up.mod", load("up.mod"))
+    assert load("up.mod").function is function
+
+
+def test_a_row_may_touch_two_modules(world: World) -> None:
+    """Each module's changes are made when it is imported."""
+    world.module("up.other", "value = 1")
+    session = a_world(world, REPLACE, "Replace('up.other:value', by='original')")
+    session.arm(MAIN)
+    assert load("up.mod").function() == ("new", "old")
+    assert callable(load("up.other").value)
+
+
+def test_a_change_for_another_version_is_left_out(world: World) -> None:
+    """A target that moved is two changes in one row."""
+    moved = "Replace('up.mod:gone', by='function', requires=('up<1',))"
+    session = a_world(world, moved, REPLACE)
+    session.arm(MAIN)
+    assert load("up.mod").function() == ("new", "old")
+
+
+def test_patches_of_one_target_apply_in_order(world: World) -> None:
+    """`after` decides which wrapper is inside."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("outer", "patch_b", WRAP, after="('inner',)"),
+        row("inner", "patch_a", WRAP),
+        patch_a="def by(w, i, a, k): return ('inner', w())",
+        patch_b="def by(w, i, a, k): return ('outer', w())",
+    )
+    world.session().arm(MAIN)
+    assert load("up.mod").function() == ("outer", ("inner", "old"))
+
+
+def test_becoming_another_role_and_back(world: World) -> None:
+    """A process that takes on other roles has their patches only, each time."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("main", "patch_a", WRAP),
+        row("both", "patch_b", WRAP, roles="{Role.MAIN, Role.WORKER}"),
+        patch_a="def by(w, i, a, k): return ('main', w())",
+        patch_b="def by(w, i, a, k): return ('both', w())",
+    )
+    session = world.session()
+    session.arm(MAIN)
+    module = load("up.mod")
+    assert module.function() == ("both", ("main", "old"))
+    session.become({Role.WORKER})
+    assert module.function() == ("both", "old")
+    assert session.states["main"].status == ARMED
+    session.become(MAIN)
+    assert module.function() == ("both", ("main", "old"))
+
+
+def test_a_body_that_enters_the_role_again(world: World) -> None:
+    """A role that is being entered is not entered anew: the order of the patches holds."""
+    world.module("up.mod", UPSTREAM)
+    world.module("gate")
+    by = "def by(w, i, a, k): return ({!r}, w())\n"
+    world.pack(
+        row("one", "patch_a", WRAP, roles="{Role.WORKER}"),
+        row("two", "patch_b", WRAP, roles="{Role.WORKER}", after="('one',)"),
+        patch_a=by.format("one") + "import gate\ngate.enter()\n",
+        patch_b=by.format("two"),
+    )
+    session = world.session()
+    load("gate").enter = lambda: session.enter(Role.WORKER)
+    session.arm(MAIN)
+    load("up.mod")
+    session.enter(Role.WORKER)
+    assert load("up.mod").function() == ("two", ("one", "old"))
+
+
+# -- copies ----------------------------------------------------------------------------------------
+
+
+def test_copies_made_before_a_late_apply_are_repointed(world: World) -> None:
+    """`from up.mod import function` elsewhere follows; the body keeps the original."""
+    session = a_world(world)
+    world.module("up.user", "from up.mod import function as theirs")
+    user = load("up.user")
+    session.arm(MAIN)
+    assert user.theirs() == ("new", "old")
+    assert session.journal.entries[-1]["rebound"] == ["up.user:theirs"]
+    undo(session)
+    assert user.theirs() == "old"
+
+
+def test_a_circular_importer_is_repointed(world: World) -> None:
+    """A module that copied a name while the target was half imported gets the new one."""
+    session = a_world(world)
+    world.module("up.mod", UPSTREAM + "import up.friend\n")
+    world.module("up.friend", "from up.mod import function\n")
+    session.arm(MAIN)
+    load("up.mod")
+    assert load("up.friend").function() == ("new", "old")
+    assert session.journal.entries[-1]["rebound"] == ["up.friend:function"]
+
+
+def test_a_circular_importer_that_came_first_is_patched(world: World) -> None:
+    """A module whose import imports the target gets the new function in the first place."""
+    session = a_world(world)
+    world.module("up.mod", UPSTREAM + "import up.friend\n")
+    world.module("up.friend", "from up.mod import function\n")
+    session.arm(MAIN)
+    assert load("up.friend").function() == ("new", "old")
+
+
+def test_rebind_may_be_refused(world: World) -> None:
+    """`rebind=False` changes the target alone."""
+    session = a_world(world, REPLACE.replace(")", ", rebind=False)"))
+    world.module("up.user", "from up.mod import function")
+    user = load("up.user")
+    session.arm(MAIN)
+    assert (user.function(), load("up.mod").function()) == ("old", ("new", "old"))
+
+
+def test_a_copy_made_between_two_patches_follows(world: World) -> None:
+    """A patch that comes with a later role reaches who copied the first patch's function."""
+    world.module("up.mod", UPSTREAM)
+    world.module("up.user", "from up.mod import function")
+    world.pack(
+        row("first", "patch_a", WRAP),
+        row("second", "patch_b", WRAP, roles="{Role.WORKER}"),
+        patch_a="def by(w, i, a, k): return ('first', w())",
+        patch_b="def by(w, i, a, k): return ('second', w())",
+    )
+    session = world.session()
+    session.arm(MAIN)
+    user = load("up.user")
+    session.enter(Role.WORKER)
+    assert user.function() == ("second", ("first", "old"))
+
+
+def test_undo_reaches_copies_made_since(world: World) -> None:
+    """A module imported while the patch was applied gets the original, too."""
+    session = a_world(world, WRAP)
+    session.arm(MAIN)
+    world.module("up.user", "from up.mod import function")
+    user = load("up.user")
+    undo(session, ["p"])
+    assert user.function is load("up.mod").function
+    assert user.function() == "old"
+
+
+def test_subclasses_are_out_of_reach(world: World) -> None:
+    """A class that derives from the original goes on doing so; the journal names it."""
+    world.module("up.mod", UPSTREAM)
+    world.module("user", "import up.mod\nclass Sub(up.mod.Thing): ...")
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:Thing', by='Thing')"),
+        patch_a="import up.mod\nclass Thing(up.mod.Thing): ...",
+    )
+    load("user")
+    session = world.session()
+    session.arm(MAIN)
+    assert session.journal.entries[-1]["out_of_reach"] == ["user:Sub (derives from it)"]
+
+
+# -- reload and eviction ---------------------------------------------------------------------------
+
+
+def test_reload_applies_again(world: World) -> None:
+    """A reloaded module is patched anew, once, and undo restores what the reload made."""
+    session = a_world(world, WRAP)
+    session.arm(MAIN)
+    module = load("up.mod")
+    importlib.reload(module)
+    assert module.function() == ("by", "old")
+    undo(session)
+    assert module.function() == "old"
+
+
+def test_a_body_executes_again_with_its_target(world: World) -> None:
+    """It builds on what the module held; one that somebody threw out is imported."""
+    session = a_world(world)
+    session.arm(MAIN)
+    module = load("up.mod")
+    first, body = module.function, sys.modules["pack.patch_a"]
+    importlib.reload(module)
+    second = module.function
+    assert second is not first
+    assert sys.modules["pack.patch_a"] is body
+    del sys.modules["pack.patch_a"]
+    importlib.reload(module)
+    assert module.function is not second
+    assert sys.modules["pack.patch_a"] is not body
+
+
+def test_eviction_and_a_second_import_apply_again(world: World) -> None:
+    """A module thrown out of `sys.modules` and imported again is patched like the first."""
+    session = a_world(world)
+    session.arm(MAIN)
+    load("up.mod")
+    del sys.modules["up.mod"]
+    again = load("up.mod")
+    assert again.function() == ("new", "old")
+    assert sys.modules["pack.patch_a"].original.__code__ is not again.function.__code__
+
+
+def test_a_second_import_replaces_the_second_class(world: World) -> None:
+    """The body, executed again, derives from the new module's class, whatever `up.mod` was."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:Thing', by='Thing')"),
+        patch_a="import up.mod\nclass Thing(up.mod.Thing): ...",
+    )
+    world.session().arm(MAIN)
+    first = load("up.mod").Thing
+    del sys.modules["up.mod"]
+    second = load("up.mod").Thing
+    assert second.__module__ == "pack.patch_a"
+    assert not issubclass(second, first.__mro__[1])
+
+
+def test_reload_of_a_module_that_only_reexports(world: World) -> None:
+    """What the reload did not make anew is not wrapped twice."""
+    world.module("up.inner", "class Thing:\n    def method(self): return 'old'\n")
+    world.module("up.mod", "from up.inner import Thing")
+    world.pack(
+        row("p", "patch_a", "Wrap('up.mod:Thing.method', by='by')"),
+        patch_a="def by(w, i, a, k): return ('by', w())",
+    )
+    session = world.session()
+    session.arm(MAIN)
+    module = load("up.mod")
+    importlib.reload(module)
+    assert module.Thing().method() == ("by", "old")
+    undo(session)
+    assert module.Thing().method() == "old"
+
+
+# -- looking again ---------------------------------------------------------------------------------
+
+
+def test_what_no_import_told_of_is_applied_when_it_looks_again(world: World) -> None:
+    """A module that somebody put into `sys.modules` himself is found there."""
+    session = a_world(world)
+    session.arm(MAIN)
+    session.stand_down()
+    module = load("up.mod")
+    assert module.function() == "old"
+    session.lookout.look_again()
+    assert module.function() == ("new", "old")
+    session.lookout.look_again()
+    assert module.function() == ("new", "old")
+
+
+def test_looking_again_finds_what_was_overwritten(world: World) -> None:
+    """What is applied is looked at as well."""
+    session = a_world(world)
+    session.arm(MAIN)
+    load("up.mod").function = len
+    with pytest.raises(ApplyError, match="overwritten"):
+        session.lookout.look_again()
+
+
+def test_a_fork_while_another_thread_loads_a_body(world: World) -> None:
+    """In the child nobody is at the patch any more."""
+    gate: Any = load(world.module("gate").stem)
+    gate.reached, gate.go = threading.Event(), threading.Event()
+    world.module("up.mod", UPSTREAM)
+    slow = "import gate\ngate.reached.set()\nassert gate.go.wait(20)\n"
+    world.pack(row("p", "patch_slow", WRAP), patch_slow=slow + BODY)
+    session = world.session()
+    session.arm(MAIN)
+    (group,) = session.states["p"].groups
+    thread = threading.Thread(target=load, args=("up.mod",))
+    thread.start()
+    try:
+        assert gate.reached.wait(20)
+        assert (group.thread, group.loads) == (thread.ident, True)
+        session.after_fork()
+        assert (group.thread, group.loads) == (None, False)
+    finally:
+        gate.go.set()
+        thread.join(20)

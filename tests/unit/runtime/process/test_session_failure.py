@@ -1,0 +1,302 @@
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from support import packages
+from support.one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
+from support.packages import World, row
+
+from patchkit import Role
+from patchkit.errors import ApplyError
+from patchkit.runtime.process.patch_state import APPLIED, ARMED, FAILED, SKIPPED
+
+if TYPE_CHECKING:
+    from patchkit.runtime.process.session import Session
+
+world = packages.world
+
+
+# -- failure ---------------------------------------------------------------------------------------
+
+
+def test_a_failure_changes_nothing_and_stops(world: World) -> None:
+    """The import fails with the reason; no change of the patch is left."""
+    session = a_world(world, WRAP, "Replace('up.mod:gone', by='function')")
+    session.arm(MAIN)
+    with pytest.raises(ApplyError, match=r"patch p .*up\.mod:gone is not there"):
+        load("up.mod")
+    assert "up.mod" not in sys.modules
+    assert session.states["p"].status == FAILED
+    assert session.journal.entries[-1]["status"] == FAILED
+
+
+def test_a_retry_raises_again(world: World) -> None:
+    """Nobody gets the module unpatched by asking twice."""
+    session = a_world(world, "Replace('up.mod:gone', by='function')")
+    session.arm(MAIN)
+    for _ in range(3):
+        with pytest.raises(ApplyError):
+            load("up.mod")
+
+
+def test_a_swallowed_failure_stops_the_role(world: World) -> None:
+    """Upstream may catch what the import raised; the role is not entered then."""
+    session = a_world(world, "Replace('up.mod:gone', by='function')", roles="set(Role)")
+    session.arm(MAIN)
+    with pytest.raises(ApplyError):
+        load("up.mod")
+    for role in Role:
+        with pytest.raises(ApplyError, match="half patched"):
+            session.enter(role)
+    with pytest.raises(ApplyError):
+        session.stop_if_failed()
+
+
+def test_a_late_failure_stops_at_role_entry(world: World) -> None:
+    """The module stays as it was, copies too, and entering again raises again."""
+    session = a_world(world, WRAP, "Replace('up.mod:gone', by='function')", roles="{Role.WORKER}")
+    session.arm(MAIN)
+    module = load("up.mod")
+    original = module.function
+    for _ in range(2):
+        with pytest.raises(ApplyError):
+            session.enter(Role.WORKER)
+    assert module.function is original
+
+
+def test_a_failure_in_a_second_module_takes_the_first_back(world: World) -> None:
+    """All changes of a patch or none, across modules."""
+    world.module("up.other")
+    session = a_world(world, WRAP, "Replace('up.other:gone', by='function')")
+    session.arm(MAIN)
+    module = load("up.mod")
+    world.module("up.user", "from up.mod import function")
+    user = load("up.user")
+    with pytest.raises(ApplyError):
+        load("up.other")
+    assert module.function() == user.function() == "old"
+
+
+def test_other_patches_are_not_taken_along(world: World) -> None:
+    """What was applied before the failing patch stays applied, and is in the journal."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("bad", "patch_b", "Replace('up.mod:gone', by='by')", after="('good',)"),
+        row("good", "patch_a", WRAP),
+        patch_a=BODY,
+        patch_b=BODY,
+    )
+    session = world.session()
+    module = load("up.mod")
+    with pytest.raises(ApplyError):
+        session.arm(MAIN)
+    assert module.function() == ("by", "old")
+    assert session.states["good"].status == APPLIED
+
+
+TWO = "def by(wrapped, instance, args, kwargs): return 'by'"
+
+
+def statuses(session: Session, name: str) -> list[str]:
+    """What the journal says of a patch, in order."""
+    entries = session.journal.entries
+    return [one["status"] for one in entries if one["event"] == "patch" and one["name"] == name]
+
+
+def test_a_failure_is_not_told_of_a_patch_that_shares_the_body(world: World) -> None:
+    """The body's end makes both due; the innocent one is armed, and names what it waits for."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("good", "patch_a", WRAP),
+        row("bad", "patch_a", "Wrap('up.mod:gone', by='by')"),
+        patch_a=TWO,
+    )
+    session = world.session()
+    module = load("up.mod")
+    for _ in range(2):  # the second time somebody has swallowed the first
+        with pytest.raises(ApplyError, match=r"required patch bad .*gone"):
+            session.arm(MAIN)
+    good = session.states["good"]
+    assert (good.status, good.error, good.reason) == (
+        ARMED,
+        None,
+        "waits for required patch bad, which failed meanwhile",
+    )
+    assert FAILED not in statuses(session, "good")
+    assert statuses(session, "bad") == [FAILED]
+    assert module.function() == "old"
+
+
+def test_a_failure_is_not_told_of_a_patch_whose_body_imports_the_target(world: World) -> None:
+    """A body that imports what another patch cannot patch is armed; what it had done is undone."""
+    world.module("up.mod", UPSTREAM)
+    world.module("up.later", UPSTREAM)
+    world.module("up.other")
+    world.pack(
+        row("good", "patch_a", WRAP, "AfterImport('up.later', call='load')"),
+        row("bad", "patch_b", "Wrap('up.other:gone', by='by')"),
+        patch_a=TWO + "\ndef load(module): import up.other",
+        patch_b=TWO,
+    )
+    session = world.session()
+    session.arm(MAIN)
+    assert load("up.mod").function() == "by"
+    with pytest.raises(ApplyError, match=r"required patch bad .*gone"):
+        load("up.later")
+    assert load("up.mod").function() == "old"
+    assert statuses(session, "good") == [APPLIED, ARMED]
+    assert "bad" in session.states["good"].reason
+
+
+def test_a_failure_within_the_own_body_is_told_once(world: World) -> None:
+    """A patch that fails for a module that its own body imports gives the cause as its reason."""
+    world.module("up.mod", UPSTREAM)
+    world.module("up.other")
+    world.pack(
+        row(
+            "p", "patch_a", WRAP, "AfterImport('up.mod', call='load')", "Add('up.other:x', by='x')"
+        ),
+        patch_a=TWO + "\ndef load(module): import up.other",
+    )
+    session = world.session()
+    session.arm(MAIN)
+    with pytest.raises(ApplyError):
+        load("up.mod")
+    assert statuses(session, "p") == [FAILED]
+    assert session.states["p"].reason.startswith("TargetError")
+
+
+@pytest.mark.parametrize("how", ["optional", "warn"])
+def test_a_failure_that_may_be(world: World, how: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """An optional patch or PATCHKIT_ON_FAILURE=warn: one warning, and the original works."""
+    required = {"required": "False"} if how == "optional" else {}
+    a_world(world, WRAP, "Replace('up.mod:gone', by='by')", **required)
+    session = world.session(on_failure="warn" if how == "warn" else "stop")
+    session.arm(MAIN)
+    assert load("up.mod").function() == "old"
+    importlib.reload(load("up.mod"))
+    session.enter(Role.WORKER)
+    session.stop_if_failed()
+    assert capsys.readouterr().err.count("warning: patch p failed") == 1
+
+
+def test_a_body_may_use_the_target_through_its_package(world: World) -> None:
+    """`import up.mod` and `up.mod.Thing` work in a body, although the import is not over yet."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:Thing', by='Thing')"),
+        patch_a="import up.mod\nclass Thing(up.mod.Thing): ...",
+    )
+    world.session().arm(MAIN)
+    assert load("up.mod").Thing.__module__ == "pack.patch_a"
+
+
+def test_an_error_of_the_body_is_the_patchs(world: World) -> None:
+    """A body that cannot be imported is the cause of the ApplyError, never an ImportError."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(row("p", "patch_a", REPLACE), patch_a="import no_such_module")
+    world.session().arm(MAIN)
+    with pytest.raises(ApplyError, match="no_such_module") as caught:
+        load("up.mod")
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+
+
+def test_upstreams_own_error_is_not_touched(world: World) -> None:
+    """A module that fails to import fails as it did, and is patched when it succeeds."""
+    session = a_world(world)
+    file = world.module("up.mod", "raise ZeroDivisionError('theirs')")
+    session.arm(MAIN)
+    with pytest.raises(ZeroDivisionError, match="theirs"):
+        load("up.mod")
+    file.write_text(UPSTREAM + "# and longer\n")
+    importlib.invalidate_caches()
+    assert load("up.mod").function() == ("new", "old")
+
+
+def test_a_failed_module_is_nowhere_to_be_found(world: World) -> None:
+    """`from up import mod` after the failure does not find it in its package either."""
+    session = a_world(world, "Replace('up.mod:gone', by='function')")
+    session.arm(MAIN)
+    with pytest.raises(ApplyError):
+        load("up.mod")
+    assert not hasattr(load("up"), "mod")
+
+
+# -- skipping --------------------------------------------------------------------------------------
+
+
+def test_a_row_for_another_version_is_skipped(world: World) -> None:
+    """The state says why; the body is not loaded."""
+    a_world(world)
+    session = world.session(versions="0.5")
+    session.arm(MAIN)
+    assert load("up.mod").function() == "old"
+    assert session.states["p"].status == SKIPPED
+    assert "0.5" in session.states["p"].reason
+    assert "pack.patch_a" not in sys.modules
+
+
+def test_disabled_by_the_user(world: World) -> None:
+    """PATCHKIT_DISABLE leaves a patch out."""
+    a_world(world)
+    session = world.session(disabled=("p",))
+    session.arm(MAIN)
+    assert load("up.mod").function() == "old"
+    assert session.states["p"].reason == "disabled by PATCHKIT_DISABLE"
+
+
+@pytest.mark.parametrize("field", ["only", "disabled"])
+def test_a_mistyped_name_stops_where_a_patch_is_due(world: World, field: str) -> None:
+    """The import fails with the variable and what was meant; a process without targets goes on."""
+    a_world(world)
+    session = world.session(**{field: ("q",)})
+    session.arm(MAIN)
+    variable = {"only": "PATCHKIT_ONLY", "disabled": "PATCHKIT_DISABLE"}[field]
+    with pytest.raises(ApplyError, match=rf"{variable}: found 'q', expected a patch's name: p"):
+        load("up.mod")
+    with pytest.raises(ApplyError, match=variable):
+        session.enter(Role.MAIN)
+
+
+def test_a_reason_that_is_a_sentence_ends_once(world: World) -> None:
+    """No two full stops where a cause has one of its own."""
+    a_world(world)
+    session = world.session(versions="banana")
+    session.arm(MAIN)
+    with pytest.raises(ApplyError, match="which is no version") as caught:
+        load("up.mod")
+    assert ".." not in str(caught.value)
+    assert "to the release that runs here. The process stops" in str(caught.value)
+    assert "PATCHKIT_DISABLE" not in str(caught.value)  # the next patch would fail alike
+
+
+def test_conflicting_patches_stop(world: World) -> None:
+    """Two rows that exclude each other are an error that names both."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("one", "patch_a", WRAP),
+        row("two", "patch_b", WRAP, conflicts="('one',)"),
+        patch_a=BODY,
+        patch_b=BODY,
+    )
+    world.session().arm(MAIN)
+    with pytest.raises(ApplyError, match=r"(?s)one .*conflicts with two.*PATCHKIT_DISABLE"):
+        load("up.mod")
+
+
+# -- pickling --------------------------------------------------------------------------------------
+
+
+def test_what_a_patch_puts_there_pickles_by_reference(world: World) -> None:
+    """Replaced and wrapped functions and classes survive a round trip."""
+    session = a_world(world, REPLACE, "Replace('up.mod:Thing', by='Thing')")
+    body = BODY + "import up.mod\nclass Thing(up.mod.Thing): ...\n"
+    world.module("pack.patch_a", body)
+    session.arm(MAIN)
+    module = load("up.mod")
+    for value in (module.function, module.Thing):
+        assert pickle.loads(pickle.dumps(value)) is value

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from support import packages
+from support.packages import World, row
+
+pytestmark = pytest.mark.processes
+
+world = packages.world
+
+WRAP = "Wrap('up.mod:function', by='by')"
+BY = "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+
+
+@pytest.fixture
+def upstream(world: World) -> World:
+    world.module("up.mod", "def function(): return 'old'\n")
+    world.pack(row("p", "patch_a", WRAP), patch_a=BY)
+    return world
+
+
+def test_arming_costs_no_heavy_import(upstream: World) -> None:
+    """Neither vLLM, torch, Ray, wrapt nor a body nor what takes long to import."""
+    upstream.module("vllm", "raise AssertionError")
+    upstream.module("torch", "raise AssertionError")
+    upstream.module("ray", "raise AssertionError")
+    code = """
+import json, sys, patchkit.runtime.reach.arming
+before = set(sys.modules)
+patchkit.runtime.reach.arming.arm()
+print(json.dumps(sorted(name for name in sys.modules if name.partition(".")[0] in
+    {"vllm", "torch", "ray", "wrapt", "up", "multiprocessing", "click", "rich", "asyncio"}
+    or name.startswith("pack.patch_"))))
+"""
+    assert upstream.answer(code) == []
+
+
+def test_armed_once(upstream: World) -> None:
+    """Whichever way in comes second finds the session of the first."""
+    code = """
+import json, sys
+from patchkit.runtime.reach.arming import arm, current
+before = current()
+first = arm()
+finders = list(sys.meta_path)
+import patchkit.auto, patchkit.runtime.reach.vllm_plugin
+patchkit.runtime.reach.vllm_plugin.platform(), patchkit.runtime.reach.vllm_plugin.general()
+names = [type(finder).__name__ for finder in finders]
+print(json.dumps([before, arm() is first is current() is patchkit.auto.session,
+                  finders == sys.meta_path, names.count("Finder")]))
+"""
+    assert upstream.answer(code) == [None, True, True, 1]
+    assert sum(entry["event"] == "armed" for entry in upstream.entries()) == 1
+
+
+def test_threads_arm_one_session(upstream: World) -> None:
+    """Two ways in at once make one session, and apply each patch once."""
+    code = """
+import json, sys, threading
+sys.setswitchinterval(1e-6)
+from patchkit.runtime.reach.arming import arm
+barrier, sessions = threading.Barrier(6), []
+def work():
+    barrier.wait(10)
+    sessions.append(id(arm()))
+    import up.mod
+threads = [threading.Thread(target=work, daemon=True) for _ in range(6)]
+for thread in threads: thread.start()
+for thread in threads: thread.join(20)
+import up.mod
+print(json.dumps([len(sessions), len(set(sessions)), up.mod.function()]))
+"""
+    assert upstream.answer(code) == [6, 1, ["by", "old"]]
+    assert sum(entry["event"] == "armed" for entry in upstream.entries()) == 1
+
+
+def test_an_import_that_began_before_the_finder_was_there(upstream: World) -> None:
+    """Another thread is about to load a target when this one arms: it is patched all the same."""
+    code = """
+import json, sys, threading
+from importlib.machinery import PathFinder, SourceFileLoader
+from patchkit.runtime.reach import arming
+from patchkit.settings import Settings
+begun, armed = threading.Event(), threading.Event()
+class Slow(SourceFileLoader):
+    def create_module(self, spec):
+        begun.set()
+        armed.wait(0.5)  # in vain, as arming waits for this very import
+class Slowing:
+    def find_spec(self, name, path, target=None):
+        spec = PathFinder.find_spec(name, path)
+        if name == "up.mod":
+            spec.loader = Slow(name, spec.origin)
+        return spec
+arming._make(Settings.read())  # reads what takes long
+sys.meta_path.insert(0, Slowing())
+thread = threading.Thread(target=__import__, args=("up.mod",), daemon=True)
+thread.start()
+assert begun.wait(10)
+arming.arm()
+armed.set()
+thread.join(10)
+print(json.dumps(sys.modules["up.mod"].function()))
+"""
+    assert upstream.answer(code) == ["by", "old"]
+
+
+@pytest.mark.parametrize("way", ["auto", "plugin"])
+def test_switched_off(upstream: World, way: str) -> None:
+    """PATCHKIT=0: no session, no finder, no hook, no file, however it comes in."""
+    code = f"""
+import json, multiprocessing.process, sys
+from patchkit.runtime.imports.finder import BodyFinder
+start = multiprocessing.process.BaseProcess.start
+if {way!r} == "auto":
+    import patchkit.auto
+else:
+    import patchkit.runtime.reach.vllm_plugin
+    patchkit.runtime.reach.vllm_plugin.platform(), patchkit.runtime.reach.vllm_plugin.general()
+from patchkit.runtime.reach.arming import current
+import up.mod
+ours = [f for f in sys.meta_path if type(f).__module__.startswith("patchkit")]
+print(json.dumps([current(), up.mod.function(), start is multiprocessing.process.BaseProcess.start,
+                  [type(f).__name__ for f in ours if not isinstance(f, BodyFinder)]]))
+"""
+    assert upstream.answer(code, PATCHKIT="0") == [None, "old", True, []]
+    assert upstream.entries() == []
+
+
+def test_a_malformed_setting_is_told_every_time(upstream: World) -> None:
+    """An error that somebody swallowed comes again: the process is not armed."""
+    code = """
+from patchkit.errors import SettingsError
+from patchkit.runtime.reach.arming import arm
+for _ in range(2):
+    try:
+        arm()
+    except SettingsError as error:
+        print(error)
+"""
+    done = upstream.run("-c", code, PATCHKIT_ON_FAILURE="perhaps")
+    assert done.stdout.count("PATCHKIT_ON_FAILURE: found 'perhaps'") == 2
+
+
+def test_a_malformed_row_is_told_every_time(upstream: World) -> None:
+    """The same with a pack that cannot be read."""
+    code = """
+from patchkit.errors import DeclarationError
+from patchkit.runtime.reach.arming import arm
+for _ in range(2):
+    try:
+        arm()
+    except DeclarationError as error:
+        print("told", error.pack)
+"""
+    done = upstream.run("-c", code, PATCHKIT_PATCHES="no_such_pack")
+    assert done.stdout == "told no_such_pack\n" * 2
+
+
+def test_every_process_writes_a_journal(upstream: World) -> None:
+    """Who it is, its role, and what was applied, in order."""
+    upstream.run("-c", "import patchkit.auto, up.mod")
+    armed, *rest = upstream.entries()
+    assert armed["event"] == "armed"
+    assert "p" in armed["patches"]
+    told = [entry for entry in rest if entry["event"] == "role" or entry.get("name") == "p"]
+    assert [entry.get("role") or entry["status"] for entry in told] == ["main", "applied"]
+
+
+def test_arriving_twice_changes_nothing(upstream: World) -> None:
+    """A child may be armed by its environment before its parent's data arrive."""
+    code = """
+import json
+from patchkit.runtime.reach.arming import arm, arrive, current
+arm()
+arrive("worker")
+worker = sorted(current().roles)
+arrive("worker")
+arrive(None)
+print(json.dumps([worker, sorted(current().roles)]))
+"""
+    assert upstream.answer(code) == [["worker"], ["worker"]]
+    events = [entry["event"] for entry in upstream.entries()]
+    assert json.dumps(events).count("become") == 1

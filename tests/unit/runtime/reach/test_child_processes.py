@@ -1,0 +1,381 @@
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import multiprocess  # type: ignore[import-untyped]
+import pytest
+from support import packages
+from support.packages import World, row
+
+from patchkit import Role
+from patchkit.runtime.process.patch_state import EXIT_CODE
+from patchkit.runtime.reach.carrier import Carrier
+
+world = packages.world
+
+METHODS = ("fork", "spawn", "forkserver")
+WRAP = "Wrap('up.mod:function', by='by')"
+BY = "def by(wrapped, instance, args, kwargs): return (KIND, wrapped(*args, **kwargs))\n"
+
+CORE = """
+from up.tell import told
+class EngineCoreProc:
+    @staticmethod
+    def run_engine_core(answers, config=None): answers.send(told(config))
+"""
+WORKER = """
+from up.tell import told
+class WorkerProc:
+    @staticmethod
+    def worker_main(answers, config=None): answers.send(told(config))
+"""
+# The configuration notes what it sees of the patched function while it is unpickled.
+TELL = """
+import up.mod
+class Config:
+    def __init__(self): self.seen = None
+    def __reduce__(self): return unpickled, ()
+def unpickled():
+    config = Config()
+    config.seen = up.mod.function()
+    return config
+def told(config):
+    from patchkit.runtime.reach.arming import current
+    session = current()
+    return [session and sorted(session.roles), up.mod.function(), config and config.seen]
+def target(answers, config=None): answers.send(told(config))
+"""
+
+ASK = """
+def ask(method, target, name="Process-1"):
+    import multiprocessing
+    from up.tell import Config
+    context = multiprocessing.get_context(method)
+    here, there = context.Pipe(False)
+    child = context.Process(target=target, args=(there, Config()), name=name)
+    child.start()
+    there.close()
+    answer = here.recv()
+    child.join(20)
+    assert child.exitcode == 0
+    return answer
+"""
+MAIN = """
+import json, patchkit.auto
+from ask import ask
+import {module}
+if __name__ == "__main__":
+    print(json.dumps(ask({method!r}, {module}.{target}{name})))
+"""
+
+
+@pytest.fixture
+def upstream(world: World) -> World:
+    """A vLLM whose processes answer with their roles and what they see of a patched function."""
+    world.module("up.mod", "def function(): return 'old'\n")
+    world.module("up.tell", TELL)
+    world.module("vllm.v1.engine.core", CORE)
+    world.module("vllm.v1.executor.multiproc_executor", WORKER)
+    world.module("ask", ASK)
+    bodies = {f"patch_{kind}": f"KIND = {kind!r}\n{BY}" for kind in ("main", "core", "worker")}
+    world.pack(
+        row("main", "patch_main", WRAP, roles="{Role.MAIN}"),
+        row("core", "patch_core", WRAP, roles="{Role.ENGINE_CORE}"),
+        row("worker", "patch_worker", WRAP, roles="{Role.WORKER}"),
+        **bodies,
+    )
+    return world
+
+
+def parent(method: str, where: str, name: str = "") -> str:
+    module, _, target = where.partition(":")
+    words = f", name={name!r}" if name else ""
+    return MAIN.format(method=method, module=module, target=target, name=words)
+
+
+CORE_TARGET = "vllm.v1.engine.core:EngineCoreProc.run_engine_core"
+WORKER_TARGET = "vllm.v1.executor.multiproc_executor:WorkerProc.worker_main"
+
+
+def seen(method: str, kind: str) -> object:
+    """What an argument saw while it was unpickled; a forked child unpickles nothing."""
+    return None if method == "fork" else [kind, "old"]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("where", "role", "kind"),
+    [(CORE_TARGET, "engine-core", "core"), (WORKER_TARGET, "worker", "worker")],
+)
+def test_a_child_has_its_role_and_only_its_patches(
+    upstream: World, method: str, where: str, role: str, kind: str
+) -> None:
+    """By any start method, and before its arguments are unpickled; the parent is main."""
+    answer = upstream.script(parent(method, where), PATCHKIT_ONLY="main,core,worker")
+    assert answer == [[role], [kind, "old"], seen(method, kind)]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("method", METHODS)
+def test_a_child_that_is_known_by_its_name(upstream: World, method: str) -> None:
+    """Its target was wrapped by somebody else."""
+    code = parent(method, "up.tell:target", name="EngineCore_DP1")
+    assert upstream.script(code) == [["engine-core"], ["core", "old"], seen(method, "core")]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("method", METHODS)
+def test_any_other_child_is_main(upstream: World, method: str) -> None:
+    """An API server process runs what its parent runs."""
+    answer = upstream.script(parent(method, "up.tell:target", name="ApiServer_0"))
+    assert answer == [["main"], ["main", "old"], seen(method, "main")]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_parent_that_is_no_file(upstream: World, method: str) -> None:
+    """`python -c` has no main module that the child could import."""
+    answer = upstream.answer(parent(method, CORE_TARGET))
+    assert answer == [["engine-core"], ["core", "old"], ["core", "old"]]
+
+
+@pytest.mark.processes
+def test_a_parent_that_is_a_module(upstream: World) -> None:
+    """`python -m`."""
+    upstream.module("tool.main", parent("spawn", CORE_TARGET))
+    done = upstream.run("-m", "tool.main")
+    assert json.loads(done.stdout) == [["engine-core"], ["core", "old"], ["core", "old"]]
+
+
+@pytest.mark.processes
+def test_a_path_that_was_edited_at_run_time(upstream: World) -> None:
+    """A pack that only the parent's edited `sys.path` finds is found by the child."""
+    hidden = upstream.folder / "hidden"
+    hidden.mkdir()
+    for name in ("pack", "up", "vllm"):
+        (upstream.folder / name).rename(hidden / name)
+    edit = f"import sys\nsys.path.insert(0, {str(hidden)!r})\n"
+    code = edit + parent("spawn", CORE_TARGET)
+    answer = upstream.answer(code, PATCHKIT_PATCHES="pack")
+    assert answer == [["engine-core"], ["core", "old"], ["core", "old"]]
+
+
+@pytest.mark.processes
+def test_a_childs_child(upstream: World) -> None:
+    """An engine core starts its workers."""
+    upstream.module(
+        "vllm.v1.engine.core",
+        """
+        from up.tell import told
+        from ask import ask
+        from vllm.v1.executor.multiproc_executor import WorkerProc
+        class EngineCoreProc:
+            @staticmethod
+            def run_engine_core(answers, config=None):
+                answers.send([told(config), ask("spawn", WorkerProc.worker_main)])
+        """,
+    )
+    assert upstream.script(parent("spawn", CORE_TARGET)) == [
+        [["engine-core"], ["core", "old"], ["core", "old"]],
+        [["worker"], ["worker", "old"], ["worker", "old"]],
+    ]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("method", METHODS)
+def test_a_failure_in_the_child_stops_it(upstream: World, method: str) -> None:
+    """The child exits with 1 and the reason on stderr, before its target runs.
+
+    From Python 3.13 on, children of a fork server run what `atexit` has. Nothing tells there that
+    the server has printed the error, so the code is that of an error that somebody swallowed.
+    """
+    upstream.module("pack.patch_core", "def misspelt(): ...")
+    code = """
+import multiprocessing, sys, up.mod, patchkit.auto
+from vllm.v1.engine.core import EngineCoreProc
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    child = context.Process(target=EngineCoreProc.run_engine_core, args=(None,))
+    child.start()
+    child.join(20)
+    print(child.exitcode)
+"""
+    (upstream.folder / "script.py").write_text(code)
+    done = upstream.run("script.py", method)
+    is_swallowed = method == "forkserver" and sys.version_info >= (3, 13)
+    assert done.stdout == (f"{EXIT_CODE}\n" if is_swallowed else "1\n")
+    assert "patch core (pack.patch_core) failed" in done.stderr
+
+
+@pytest.mark.processes
+def test_a_child_of_a_process_where_patchkit_is_off(upstream: World) -> None:
+    """PATCHKIT=0 reaches children."""
+    answer = upstream.script(parent("spawn", CORE_TARGET), PATCHKIT="0")
+    assert answer == [None, "old", "old"]
+
+
+@pytest.mark.processes
+def test_a_pool(upstream: World) -> None:
+    """Pool workers are children like others."""
+    code = """
+import json, multiprocessing, patchkit.auto, up.mod
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(json.dumps(pool.apply(up.mod.function)))
+"""
+    assert upstream.script(code) == ["main", "old"]
+
+
+@pytest.mark.processes
+def test_multiprocessing_imported_before_arming(upstream: World) -> None:
+    """What was hooked late works as well."""
+    code = "import multiprocessing.context\n" + parent("spawn", CORE_TARGET)
+    assert upstream.script(code)[0] == ["engine-core"]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("name", "kind"), [("VllmWorker-0", "worker"), ("Process-1", "main")])
+def test_a_child_of_the_library_multiprocess(
+    upstream: World, method: str, name: str, kind: str
+) -> None:
+    """It starts children by code of its own; the journal of the parent names them."""
+    upstream.module("ask", ASK.replace("multiprocessing", "multiprocess"))
+    answer = upstream.script(parent(method, "up.tell:target", name=name))
+    assert answer == [[kind], [kind, "old"], seen(method, kind)]
+    assert [one["name"] for one in upstream.entries() if one["event"] == "child"] == [name]
+
+
+def unknown(upstream: World) -> list[str]:
+    return [one["target"] for one in upstream.entries() if one["event"] == "unknown"]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("when", ["before", "within"])
+def test_a_child_with_vllm_that_no_row_knows_says_so(
+    upstream: World, method: str, when: str
+) -> None:
+    """Once, by the name of what it runs, whether vLLM was loaded before it began or later."""
+    load = "import vllm.v1.engine.core"
+    begin, later = (f"{load}\n", "pass") if when == "before" else ("", load)
+    target = f"def target(answers, config=None):\n    {later}\n    answers.send([])\n"
+    upstream.module("stage", begin + target)
+    upstream.script(parent(method, "stage:target"))
+    assert unknown(upstream) == ["stage:target"]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("method", METHODS)
+def test_a_child_without_vllm_says_nothing(upstream: World, method: str) -> None:
+    """It is nobody's concern; nor is one that a row knows."""
+    upstream.script(parent(method, "up.tell:target"))
+    upstream.script(parent(method, CORE_TARGET))
+    assert unknown(upstream) == []
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("method", METHODS)
+def test_processes_that_another_package_tells_of(upstream: World, method: str) -> None:
+    """What an entry point names has its role like vLLM's own."""
+    info = upstream.folder / "stages-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stages\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[patchkit.processes]\nmine = told_of\n")
+    told = "PROCESSES = (ProcessRow('target', 'up.tell:target', Role.WORKER),)"
+    upstream.module("told_of", f"from patchkit import ProcessRow, Role\n{told}\n")
+    answer = upstream.script(parent(method, "up.tell:target"))
+    assert answer == [["worker"], ["worker", "old"], seen(method, "worker")]
+
+
+@pytest.mark.processes
+def test_a_child_of_a_library_that_nobody_knows(upstream: World) -> None:
+    """A copy under another name hooks nothing: what it spawns is a main, and patched."""
+    copied = upstream.folder / "copied"
+    shutil.copytree(Path(multiprocess.__file__).parent, copied, ignore=lambda *_: ["tests"])
+    for file in copied.glob("*.py"):
+        file.write_text(re.sub(r"\bmultiprocess\b", "copied", file.read_text()))
+    upstream.module("ask", ASK.replace("multiprocessing", "copied"))
+    answer = upstream.script(parent("spawn", "up.tell:target"))
+    assert answer[:2] == [["main"], ["main", "old"]]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("library", ["multiprocessing", "multiprocess"])
+@pytest.mark.parametrize(("name", "kind"), [("VllmWorker-0", "worker"), ("Process-1", "main")])
+def test_a_child_that_nobody_tells_its_role(
+    upstream: World, library: str, name: str, kind: str
+) -> None:
+    """Its parent is not armed: it has the role that it is called by when it arms itself."""
+    upstream.module("ask", ASK.replace("multiprocessing", library))
+    upstream.module(
+        "late",
+        "def target(answers, _):\n    import patchkit.auto\n"
+        "    from up.tell import told\n    answers.send(told(None))",
+    )
+    code = parent("spawn", "late:target", name=name).replace("patchkit.auto", "sys")
+    assert upstream.script(code) == [[kind], [kind, "old"], None]
+
+
+REGISTRY = """
+import json, pickle, subprocess, sys
+def _run_in_subprocess(fn):
+    command = [sys.executable, "-m", "vllm.model_executor.models.registry"]
+    done = subprocess.run(command, input=pickle.dumps(fn), capture_output=True, check=True)
+    return json.loads(done.stdout)
+if __name__ == "__main__":
+    print(json.dumps(pickle.load(sys.stdin.buffer)()))
+"""
+
+
+@pytest.mark.processes
+def test_the_helper_of_the_model_registry(upstream: World) -> None:
+    """It gets patchkit with the function that it calls, and a pack that only its parent finds."""
+    upstream.module("vllm.model_executor.models.registry", REGISTRY)
+    upstream.module("asked", "from up.tell import told\ndef asked(): return told(None)\n")
+    (upstream.folder / "hidden").mkdir()
+    (upstream.folder / "pack").rename(upstream.folder / "hidden" / "pack")
+    code = """
+        import json, sys
+        sys.path.insert(0, "hidden")
+        import patchkit.auto
+        from asked import asked
+        from vllm.model_executor.models.registry import _run_in_subprocess
+        print(json.dumps(_run_in_subprocess(asked)))
+    """
+    assert upstream.answer(code, PATCHKIT_PATCHES="pack") == [["main"], ["main", "old"], None]
+
+
+@pytest.mark.processes
+def test_a_target_in_the_module_of_that_helper(upstream: World) -> None:
+    """It is patched under the module's own name, which is where the helper's function is from."""
+    source = "def known(): return ['old']\n" + REGISTRY
+    upstream.module("vllm.model_executor.models.registry", source)
+    change = "Wrap('vllm.model_executor.models.registry:known', by='by')"
+    body = "def by(wrapped, instance, args, kwargs): return ['new', *wrapped()]\n"
+    upstream.pack(row("known", "patch_known", change), name="more", patch_known=body)
+    look = "import vllm.model_executor.models.registry as registry\n"
+    upstream.module("asked", look + "def asked(): return registry.known()\n")
+    code = """
+        import json, patchkit.auto
+        from asked import asked
+        from vllm.model_executor.models.registry import _run_in_subprocess
+        print(json.dumps(_run_in_subprocess(asked)))
+    """
+    assert upstream.answer(code, PATCHKIT_PATCHES="more") == ["new", "old"]
+
+
+def test_a_carrier_leaves_nothing_behind() -> None:
+    """What the child gets in place of it is None, and any Python can read it."""
+    carrier = Carrier(Role.WORKER, ["a", "b"])
+    function, (code, names) = carrier.__reduce__()
+    assert function is exec
+    assert names == {"sys_path": ["a", "b"], "role": "worker"}
+    assert "arrive(role)" in code
+    assert b"patchkit" in pickle.dumps(carrier)

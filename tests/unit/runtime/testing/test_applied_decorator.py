@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import blocks, packages
+from support.one_patch import load
+
+from patchkit import applied
+from patchkit.errors import ApplyError, UnknownPatchError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from support.packages import World
+
+world, upstream = packages.world, blocks.upstream
+
+
+def test_a_function(world: World) -> None:
+    """Each call has a block of its own; name and signature stay."""
+
+    @applied("p")
+    def work(number: int, *, deep: bool = False) -> Any:
+        """Doc."""
+        return load("up.mod").function() if not deep else work(number)
+
+    assert work(1, deep=True) == ("by", "old")
+    assert load("up.mod").function() == "old"
+    assert (work.__name__, work.__doc__) == ("work", "Doc.")
+    assert list(inspect.signature(work).parameters) == ["number", "deep"]
+
+
+def test_a_coroutine_function(world: World) -> None:
+    """Patched until it is through, also where it waits."""
+
+    @applied("p")
+    async def work() -> Any:
+        await asyncio.sleep(0)
+        return load("up.mod").function()
+
+    assert inspect.iscoroutinefunction(work)
+    assert asyncio.run(work()) == ("by", "old")
+    assert load("up.mod").function() == "old"
+
+
+def test_a_generator(world: World) -> None:
+    """A fixture is one: patched from its first step to its end, and what is sent goes in."""
+
+    @applied("p")
+    def work() -> Iterator[Any]:
+        sent = yield load("up.mod").function()
+        yield sent
+        return "end"
+
+    generator: Any = work()
+    assert inspect.isgeneratorfunction(work)
+    assert load("up.mod").function() == "old"
+    assert next(generator) == ("by", "old")
+    assert load("up.mod").function() == ("by", "old")
+    assert generator.send(3) == 3
+    with pytest.raises(StopIteration, match="end"):
+        next(generator)
+    assert load("up.mod").function() == "old"
+
+
+def test_an_asynchronous_generator(world: World) -> None:
+    """The same for fixtures that wait; one that is left early is closed."""
+    ended = []
+
+    @applied("p")
+    async def work() -> AsyncIterator[Any]:
+        try:
+            yield load("up.mod").function()
+            yield 2
+        finally:
+            ended.append(load("up.mod").function())
+
+    async def use() -> list[Any]:
+        first = work()
+        seen = [await first.__anext__()]
+        await first.aclose()  # type: ignore[attr-defined]
+        return seen + [value async for value in work()]
+
+    assert inspect.isasyncgenfunction(work)
+    assert asyncio.run(use()) == [("by", "old"), ("by", "old"), 2]
+    assert ended == [("by", "old")] * 2
+    assert load("up.mod").function() == "old"
+
+
+def test_what_cannot_be_decorated() -> None:
+    """Parentheses that were forgotten, a class: errors at once, not tests that never run."""
+    with pytest.raises(UnknownPatchError, match=r"expected a patch's name: @applied\('name'\)"):
+
+        @applied  # type: ignore[arg-type]
+        def work() -> None: ...
+
+    with pytest.raises(UnknownPatchError, match="decorate a class's methods"):
+
+        @applied("p")
+        class Tests: ...
+
+
+# -- what runs later than it looks -----------------------------------------------------------------
+
+
+async def waits() -> Any:
+    await asyncio.sleep(0)
+    return load("up.mod").function()
+
+
+class Waits:
+    async def __call__(self) -> Any:
+        return await waits()
+
+    @applied("p")
+    @staticmethod
+    async def static() -> Any:
+        return await waits()
+
+    @applied("p")
+    @classmethod
+    async def of_class(cls) -> Any:
+        return await waits()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        applied("p")(functools.partial(waits)),
+        Waits.static,
+        Waits().static,
+        Waits.of_class,
+    ],
+)
+def test_a_coroutine_function_in_another_coat(world: World, function: Any) -> None:
+    """A static method, a class method and a partial: patched until it is through."""
+    assert asyncio.run(function()) == ("by", "old")
+
+
+@pytest.mark.parametrize("later", [waits, Waits(), lambda: (one for one in ())])
+def test_what_would_run_after_the_block_is_refused(world: World, later: Any) -> None:
+    """A plain function that returns a coroutine or a generator, which has yet to begin."""
+
+    @applied("p")
+    def work() -> Any:
+        return later()
+
+    with pytest.raises(ApplyError, match="would run unpatched"):
+        work()

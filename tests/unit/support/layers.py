@@ -1,0 +1,17 @@
+"""Put layers on sites as tests like it."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from patchkit.runtime.changes.sites import Layer, Site
+
+
+def push(site: Site, layer: Layer) -> Callable[[], None]:
+    """Put a layer on and return what takes it off."""
+    site.put(layer)
+    return functools.partial(site.take, layer)
