@@ -31,7 +31,7 @@ IN_ROOMS = [
     for name in re.findall(r"`([a-z_]+)`", text)
     if name not in {"packaging", "multiprocessing"}
 ]
-WALKS = CONTRIBUTING.partition("| to do this |")[0]
+WALKS = CONTRIBUTING.partition("### Five walks")[2].partition("\n## ")[0]
 KINDS = set(patchkit.__all__) - {"Patch", "Role", "applied"}
 
 
