@@ -31,9 +31,9 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 FILE = REPOSITORY / "lanes.toml"
 CODE = ("conformance", "simnpu")
 """Examples whose code decides what a lane's result says."""
-ROOMS_BESIDE = ("check", "cli", "report", "review", "scaffold", "testing", "upstream", "uses")
+WINGS_BESIDE = ("analysis", "authoring", "cli")
 """What no process of an engine runs."""
-ROOMS_OF_ROWS = ("data_llm", "platform", "worker")
+PACKS = ("data_llm", "platform", "worker")
 """Of these, `rows_digest` has what a lane runs."""
 
 CHECKS = {
@@ -260,7 +260,7 @@ def _engine_files() -> Iterator[Path]:
     """Yield what runs in the processes of an engine; rows count by themselves."""
     package = REPOSITORY / "patchkit"
     for file in _files(package, "*.py"):
-        if file.relative_to(package).parts[0] not in {*ROOMS_BESIDE, *ROOMS_OF_ROWS}:
+        if file.relative_to(package).parts[0] not in {*WINGS_BESIDE, *PACKS}:
             yield file
     for name in CODE:
         yield from _files(REPOSITORY / "examples" / name, "*.py")

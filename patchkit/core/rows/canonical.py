@@ -8,6 +8,9 @@ from typing import Any
 
 from patchkit.errors import CanonicalError
 
+_VOCABULARY = "patchkit.core.rows.declaration"
+"""Where the words of a pack author are defined; their names are those that packs import."""
+
 _LITERALS = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
 
 
@@ -40,7 +43,10 @@ def _text(value: Any) -> str:
 
 
 def _name(value: Any) -> str:
-    name = f"{value.__module__ or builtins.__name__}:{value.__qualname__}"
+    module = value.__module__ or builtins.__name__
+    if module == _VOCABULARY:
+        module = "patchkit"
+    name = f"{module}:{value.__qualname__}"
     if "<" in name:
         raise CanonicalError(f"{name}, which has no name of its own")
     return name

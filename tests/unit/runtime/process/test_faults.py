@@ -27,7 +27,7 @@ world = packages.world
 
 MAIN = frozenset({Role.MAIN})
 SHAPE = law_world.Shape(functions=3, depth=2, users=((0, 1), (1, 2)))
-CODE = Path(patchkit.__file__).parent
+CODE = Path(patchkit.__file__).parent / "runtime"
 BACK = frozenset({"undo", "take", "unwind", "take_back", "restore"})
 """What runs after the first fault; a second one at the same time is another story."""
 FORGIVING = frozenset({"_annotations", "code_of", "_refused"})
