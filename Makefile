@@ -8,6 +8,7 @@ COMPILED = patchkit $(addprefix .envs/unit/lib/python3*/site-packages/,_pytest c
 E2E_TESTS = $(VLLM)/python -m pytest tests/e2e -n 2 --dist loadfile --no-loadscope-reorder \
 	--durations=0
 UNIT_TESTS = PYTHONDONTWRITEBYTECODE= $(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
+QUALITY = PYTHONPATH=tools $(UNIT)/python -m quality
 # What is checked beside the package, with the directories that its modules are found in.
 AROUND = tools lab studies examples tests/e2e benchmarks
 # The example packs, and the folders that they are found in.
@@ -19,8 +20,8 @@ RUNS = 20
 unexport PYTHONPATH
 export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/e2e
 
-.PHONY: help test test-unit test-processes test-integration faults mutants quality check e2e \
-	test-browser docs pictures screenshots e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
+.PHONY: help test test-unit test-processes test-integration faults mutants quality quality-tighten \
+	quality-limits quality-table check e2e test-browser docs pictures screenshots e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -49,8 +50,17 @@ faults: env-unit ## A fault at every line of an apply; `make test-unit` takes a 
 mutants: env-unit ## How many of a sample of broken lines the unit tests notice: half an hour
 	$(UNIT)/python tools/mutants.py $(MUTANTS)
 
-quality: env-unit ## Lines by room, sizes, import cycles, names: the table of docs/architecture.md
-	@$(UNIT)/python tools/quality.py
+quality: env-unit ## Size in syntax nodes, names, idioms, circles, with the limits of quality.toml
+	@$(QUALITY)
+
+quality-tighten: env-unit ## Lower the limits of quality.toml to what is measured; raises none
+	@$(QUALITY) --tighten
+
+quality-limits: env-unit ## Set all limits to what is measured, wings 3% above; for the end of a step
+	@$(QUALITY) --reset
+
+quality-table: env-unit ## Write the table of docs/architecture.md
+	@$(QUALITY) --write
 
 check: env-unit  ## patchkit's own patches against every release in their ranges, from the index
 	$(UNIT)/patchkit check --releases "vllm>=0.5,<0.34" --releases "ray>=2.9"
@@ -89,12 +99,13 @@ screenshots: env-vllm ## The terminal pictures, and the pages of `status` and `c
 	@$(PYTHON) lab/environments.py browser > /dev/null
 	.envs/browser/bin/python tools/screenshots.py $(VLLM)/python
 
-lint: env-unit   ## Style, types, layers
+lint: env-unit   ## Style, types, layers, the limits of quality.toml
 	$(UNIT)/ruff check .
 	$(UNIT)/ruff format --check .
 	$(UNIT)/mypy
 	$(UNIT)/mypy --explicit-package-bases $(AROUND)
 	$(UNIT)/lint-imports
+	$(QUALITY) --check
 
 matrix: env-unit ## Real releases, hours: the lanes of lanes.toml; LANES=0.23.0,0.30.0 KEEP=1 FRESH=1
 	$(UNIT)/python lab/matrix.py --lanes "$(LANES)" $(if $(KEEP),--keep) $(if $(FRESH),--fresh)
