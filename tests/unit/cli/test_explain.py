@@ -72,5 +72,5 @@ def test_the_page_is_in_the_package(
     words = ("-m", "patchkit", "explain", "PK101")
     done = python(*words, PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
-    (tmp_path / "patchkit" / "findings.md").unlink()
+    (tmp_path / "patchkit/analysis/check/findings.md").unlink()
     assert python(*words, PYTHONPATH=str(tmp_path)).returncode == 2
