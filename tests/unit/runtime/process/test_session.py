@@ -131,7 +131,7 @@ def test_becoming_another_role_and_back(world: World) -> None:
 
 
 def test_a_body_that_enters_the_role_again(world: World) -> None:
-    """A role that is being entered is not entered anew: the order of the patches holds."""
+    """A role that is being entered is not entered anew: a body loads after earlier patches."""
     world.module("up.mod", UPSTREAM)
     world.module("gate")
     by = "def by(w, i, a, k): return ({!r}, w())\n"
@@ -139,13 +139,14 @@ def test_a_body_that_enters_the_role_again(world: World) -> None:
         row("one", "patch_a", WRAP, roles="{Role.WORKER}"),
         row("two", "patch_b", WRAP, roles="{Role.WORKER}", after="('one',)"),
         patch_a=by.format("one") + "import gate\ngate.enter()\n",
-        patch_b=by.format("two"),
+        patch_b=by.format("two") + "import up.mod\nas_loaded = up.mod.function()\n",
     )
     session = world.session()
     load("gate").enter = lambda: session.enter(Role.WORKER)
     session.arm(MAIN)
     load("up.mod")
     session.enter(Role.WORKER)
+    assert load("pack.patch_b").as_loaded == ("one", "old")
     assert load("up.mod").function() == ("two", ("one", "old"))
 
 
