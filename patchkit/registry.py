@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from patchkit.core.rows import declaration
 from patchkit.core.rows.declaration import Patch, Role, Row
 from patchkit.core.rows.processes import GROUP as PROCESSES
-from patchkit.core.rows.processes import ProcessRow, ProcessTable, own_rows
+from patchkit.core.rows.processes import ProcessRow, ProcessTable
 from patchkit.core.rows.rules import check_pack, check_patch, check_processes
 from patchkit.errors import DeclarationError, PatchkitError, ProcessRowError, near, shown
 
@@ -33,6 +33,8 @@ _FOLDER_ROLES = {
 OWN_PACKS = ("patchkit.platform", "patchkit.worker")
 OPTIONAL_PACKS = ("patchkit.data_llm",)
 """Shipped, and off unless asked for."""
+OWN_PROCESSES = "patchkit.platform.processes"
+"""Where patchkit's own rows of processes are."""
 
 GROUP = "patchkit.patches"
 
@@ -40,15 +42,18 @@ GROUP = "patchkit.patches"
 class Registry:
     """Rows in the order in which they apply: packs as given, each after what it names in `after`.
 
-    `processes` is the table of how processes are known.
+    Args:
+        rows: of patches, as their packs have them.
+        processes: the rows of how processes are known; patchkit's own where there are none.
 
-    Raises DeclarationError for a duplicate name, an unknown `after`, or a circle of them.
+    Raises:
+        DeclarationError: a name is a duplicate, an `after` is unknown, or several make a circle.
     """
 
     def __init__(
         self, rows: Iterable[Row] = (), processes: Iterable[ProcessRow] | None = None
     ) -> None:
-        self.processes = ProcessTable(processes)
+        self.processes = ProcessTable(own_processes() if processes is None else processes)
         self._rows: dict[str, Row] = {}
         for row in rows:
             if (other := self._rows.get(row.name)) is not None:
@@ -121,20 +126,44 @@ def _installed(path: Iterable[str] | None = None) -> list[EntryPoint]:
     return [entry for entry in entries if entry.group in {GROUP, PROCESSES}]
 
 
+def own_processes() -> tuple[ProcessRow, ...]:
+    """Read patchkit's own rows of processes.
+
+    Raises:
+        ProcessRowError: one of them is malformed.
+    """
+    return _read_processes("patchkit", OWN_PROCESSES, ())
+
+
 def installed_processes(found: Iterable[EntryPoint] | None = None) -> tuple[ProcessRow, ...]:
-    """Read the rows of processes that installed packages tell of, after patchkit's own."""
-    rows, entries = own_rows(), _installed() if found is None else found
+    """Read the rows of processes that installed packages tell of, after patchkit's own.
+
+    Args:
+        found: the entry points of what is installed; they are looked for where it is None.
+
+    Raises:
+        ProcessRowError: an entry point leads to no rows, or to one that is malformed.
+    """
+    rows = own_processes()
+    entries = _installed() if found is None else found
     for entry in sorted({entry for entry in entries if entry.group == PROCESSES}):
         name = entry.dist.name if entry.dist is not None else "unknown"
         where = f"distribution {name}, entry point {entry.name!r} of {PROCESSES}"
-        try:
-            given = importlib.import_module(entry.value).PROCESSES
-        except (Exception, SystemExit) as error:
-            fault = f"{entry.value!r} ({type(error).__name__}: {error})"
-            expected = "a module that can be imported and holds PROCESSES"
-            raise ProcessRowError(f"{where}: found {fault}, expected {expected}") from error
-        rows += check_processes(where, given, rows)
+        rows += _read_processes(where, entry.value, rows)
     return rows
+
+
+def _read_processes(
+    where: str, module: str, others: tuple[ProcessRow, ...]
+) -> tuple[ProcessRow, ...]:
+    """Import a module and return its `PROCESSES`, which must not repeat rows of others."""
+    try:
+        declared = importlib.import_module(module).PROCESSES
+    except (Exception, SystemExit) as error:
+        fault = f"{module!r} ({type(error).__name__}: {error})"
+        expected = "a module that can be imported and holds PROCESSES"
+        raise ProcessRowError(f"{where}: found {fault}, expected {expected}") from error
+    return check_processes(where, declared, others)
 
 
 def _may_hold_packs(folder: str) -> bool:

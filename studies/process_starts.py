@@ -20,6 +20,7 @@ from patchkit.analysis.upstream.reading.tree import open_tree
 from patchkit.analysis.upstream.resolving.resolve import Resolver
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.core.rows.target import Target
+from patchkit.registry import own_processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -346,7 +347,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--package", default="vllm")
     parser.add_argument("--write", type=Path, metavar="FILE")
     asked = parser.parse_args(argv)
-    table, texts, unknown = ProcessTable(), [], 0
+    table, texts, unknown = ProcessTable(own_processes()), [], 0
     with Library() as library:
         if asked.path:
             opened = [(str(asked.path), open_tree(asked.path, asked.package))]

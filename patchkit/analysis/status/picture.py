@@ -17,6 +17,7 @@ from patchkit.analysis.status.journals import parse_journal
 from patchkit.analysis.status.process_status import ChildStart, ProcessStatus
 from patchkit.core.record import grouped
 from patchkit.core.rows.processes import ProcessTable
+from patchkit.registry import own_processes
 
 Look = Mapping[str, Any]
 Running = dict[str, dict[int, dict[str, Any]]]
@@ -54,7 +55,7 @@ def draw(looks: Sequence[Look], table: ProcessTable | None = None) -> Picture:
         process.alive = _is_alive(process, running)
     now = max((look.get("now", 0) for look in looks), default=time.time())
     processes += _missing(_link(processes), running, now)
-    processes += _strangers(processes, running, table or ProcessTable())
+    processes += _strangers(processes, running, table or ProcessTable(own_processes()))
     differing = list(disagreements(processes))
     agreeing = agreement(processes, {role for role, _ in differing})
     picture = Picture(_in_order(processes), agreeing, now=now)

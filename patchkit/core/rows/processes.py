@@ -1,12 +1,12 @@
 """How processes are known, and the role that each enters: one row for each way to know one.
 
-patchkit's own rows are in `patchkit.platform.processes`. A package tells of its own processes by
+patchkit's own rows are in its pack for vLLM's platforms. A package tells of its own processes by
 the entry-point group `patchkit.processes`: a module that holds `PROCESSES`, a tuple of such rows.
+The registry reads all of them.
 """
 
 import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 from patchkit.core.record import Record
@@ -53,18 +53,12 @@ class ProcessRow(Record):
         ]
 
 
-def own_rows() -> tuple[ProcessRow, ...]:
-    """Return patchkit's own rows, which its pack for vLLM's platforms has."""
-    found: tuple[ProcessRow, ...] = import_module("patchkit.platform.processes").PROCESSES
-    return found
-
-
 class ProcessTable:
     """All rows of this process, and which of them another is known by."""
 
-    def __init__(self, rows: Iterable[ProcessRow] | None = None) -> None:
+    def __init__(self, rows: Iterable[ProcessRow]) -> None:
         # The longest first: `EngineCoreTrainer` may be another's than `EngineCore`.
-        ordered = sorted(own_rows() if rows is None else rows, key=lambda row: -len(row.what))
+        ordered = sorted(rows, key=lambda row: -len(row.what))
         self._rows = {by: {row.what: row for row in ordered if row.by == by} for by in BY}
 
     def known(self, by: str, what: str) -> ProcessRow | None:

@@ -213,18 +213,26 @@ def check_processes(where: str, rows: Any, others: Collection[ProcessRow]) -> tu
 
 
 def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str] | None:
+    """Find what is wrong with a row of a process: the field, its value, and what is expected."""
     if not isinstance(row, ProcessRow):
         return "", repr(row), "a ProcessRow"
-    by, what, role, why, modules = vars(row).values()
-    is_named = re.fullmatch(r"[^:]+:[^:]+", str(what))  # with `<locals>` perhaps
-    needs = {
-        "by": (by, by in BY, f"one of {', '.join(BY)}"),
-        "what": (what, is_named or (what and by not in NAMED), "'module:qualname', or a text"),
-        "role": (role, role is None or isinstance(role, Role), "None or a Role"),
-        "why": (why, why or role, "the reason why it has no role"),
-        "instead_of": (modules, isinstance(modules, _SEVERAL), "a tuple of modules"),
-    }
-    if wrong := next((field for field, (_, holds, _) in needs.items() if not holds), None):
-        return f".{wrong}", repr(needs[wrong][0]), needs[wrong][2]
-    is_taken = (by, what) in taken
-    return (".what", f"{what!r}, which another row has", "another") if is_taken else None
+    if row.by not in BY:
+        return ".by", repr(row.by), f"one of {', '.join(BY)}"
+    if not _is_nameable(row):
+        return ".what", repr(row.what), "'module:qualname', or a text"
+    role: Any = row.role  # a package may have put anything there
+    if role is not None and not isinstance(role, Role):
+        return ".role", repr(role), "None or a Role"
+    if not (row.why or role):
+        return ".why", repr(row.why), "the reason why it has no role"
+    if not isinstance(row.instead_of, _SEVERAL):
+        return ".instead_of", repr(row.instead_of), "a tuple of modules"
+    if (row.by, row.what) in taken:
+        return ".what", f"{row.what!r}, which another row has", "another"
+    return None
+
+
+def _is_nameable(row: ProcessRow) -> bool:
+    """Whether `what` is a place in code, or a text where the way to know a process takes one."""
+    is_place = re.fullmatch(r"[^:]+:[^:]+", str(row.what)) is not None  # with `<locals>` perhaps
+    return is_place or (bool(row.what) and row.by not in NAMED)

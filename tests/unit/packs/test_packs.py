@@ -5,11 +5,13 @@ import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
+from support.packages import REPOSITORY
 from support.samples import pack_source, row_source
 
 from patchkit.errors import ProcessRowError
 from patchkit.platform.processes import PROCESSES as OWN
 from patchkit.registry import (
+    OPTIONAL_PACKS,
     OWN_PACKS,
     Registry,
     installed_packs,
@@ -147,3 +149,17 @@ def test_a_bad_entry_is_one_clear_error(
     where = r"^distribution stages, entry point 'mine' of patchkit\.processes"
     with pytest.raises(ProcessRowError, match=f"{where}.*{message}"):
         installed_processes()
+
+
+def test_only_the_registry_names_the_packs() -> None:
+    """No other module imports a pack by a string, which import-linter could not see."""
+    package = REPOSITORY / "patchkit"
+    packs = (*OWN_PACKS, *OPTIONAL_PACKS)
+    folders = {name.rpartition(".")[2] for name in packs}
+    naming = [
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if path.relative_to(package).parts[0] not in folders
+        and any(name in path.read_text() for name in packs)
+    ]
+    assert naming == ["registry.py"]

@@ -16,7 +16,7 @@ from patchkit.core.rows.rules import check_processes
 from patchkit.errors import ProcessRowError
 from patchkit.platform.processes import PROCESSES as OWN
 
-TABLE = ProcessTable()
+TABLE = ProcessTable(OWN)
 
 
 def upstream_function(where: str) -> Any:

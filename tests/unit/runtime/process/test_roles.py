@@ -11,6 +11,7 @@ from support.packages import module_of
 from patchkit import Role
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.errors import PatchkitError
+from patchkit.platform.processes import PROCESSES
 from patchkit.runtime.process.roles import (
     ROLE_VARIABLE,
     TESTS_VARIABLE,
@@ -22,7 +23,7 @@ from patchkit.runtime.process.roles import (
 )
 from patchkit.runtime.process.roles import tests_decide as do_tests_decide
 
-TABLE = ProcessTable()
+TABLE = ProcessTable(PROCESSES)
 
 
 RAY = ["python", "/ray/_private/workers/default_worker.py", "--node"]
