@@ -7,14 +7,22 @@ from typing import Any
 Patches = frozenset[str]
 Run = Mapping[str, Any]
 _SKIP = 125  # as in `git bisect run`
+_TRUSTED_PASSES = 3
+"""How many sets in a row may pass before all patches together are tried."""
 
 
-def judged(run: Run, runs: Sequence[Run]) -> str:
-    """Call a run good or bad; one without what its patches need, or that exits with 125, skipped.
+def judged(run: Run, failing_with_all: Collection[str] = ()) -> str:
+    """Judge a run by its exit code, unless it lacks patches that others of it need.
 
-    Such patches failed in it, and not in the first, which had all of them.
+    Args:
+        run: its `exit` code, and the patches that `failed` to apply in it.
+        failing_with_all: the patches that fail to apply with all of them, too.
+
+    Returns:
+        "good", "bad", or "skipped" for exit code 125, or where a patch failed that does not fail
+        with all of them.
     """
-    if run["exit"] == _SKIP or {*run["failed"]} - {*runs[0]["failed"]}:
+    if run["exit"] == _SKIP or {*run["failed"]}.difference(failing_with_all):
         return "skipped"
     return "bad" if run["exit"] else "good"
 
@@ -22,9 +30,13 @@ def judged(run: Run, runs: Sequence[Run]) -> str:
 class Search:
     """Finds a minimal set that fails, and tries no patch without those it comes after.
 
-    Prefixes of the order are halved down to the patch that turns one bad. That patch stays, and the
-    search goes on among those before it until what stays fails by itself: about log2 n trials for
-    each patch of the set. In the end no patch can be taken away so that the rest still fails.
+    Prefixes of the order are halved down to the patch that turns one bad. That patch is a culprit,
+    and the search goes on among those before it until the culprits fail by themselves: about log2 n
+    trials for each. In the end no patch can be taken away so that the others still fail.
+
+    That all patches together fail is taken on trust at first: the answer, which is seen to fail,
+    needs no trial of them. They are tried where nothing has failed for a while, as the search may
+    be for a failure that is not there.
 
     Args:
         order: names of patches, each behind those it comes after.
@@ -38,32 +50,71 @@ class Search:
         before: Mapping[str, Collection[str]],
         fails: Callable[[Patches], bool],
     ) -> None:
-        self._whole: dict[str, Patches] = {}  # each with all that it comes after
+        self._closures: dict[str, Patches] = {}  # each patch with all that it comes after
         for name in order:
-            earlier = [self._whole[one] for one in before.get(name, ()) if one in self._whole]
-            self._whole[name] = frozenset({name}).union(*earlier)
+            earlier = [
+                self._closures[item] for item in before.get(name, ()) if item in self._closures
+            ]
+            self._closures[name] = frozenset({name}).union(*earlier)
         self.fails = cache(fails)
 
     def minimal(self) -> Patches:
-        """Find a minimal set that fails; all together are known to fail, and none to pass."""
-        kept: Patches = frozenset()
-        pool = list(self._whole)
-        while pool and not self.fails(kept):
-            low, high = 0, len(pool)
-            while high - low > 1:
-                at = (low + high) // 2
-                low, high = (low, at) if self.fails(kept.union(pool[:at])) else (at, high)
-            kept |= self._whole[pool[low]]
-            pool = [name for name in pool[:low] if name not in kept]
-        return self._shrink(kept)
+        """Find a minimal set that fails, where no patches at all are known to pass.
+
+        Returns:
+            The set; the empty set where not even all patches together fail.
+        """
+        culprits: Patches = frozenset()
+        candidates = list(self._closures)
+        while not self.fails(culprits):
+            # Has failed already, unless the culprit is the last patch: then it is all of them.
+            if culprits and not self.fails(culprits.union(candidates)):
+                return frozenset()
+            position = self._turning_point(culprits, candidates)
+            if position is None:
+                return frozenset()
+            culprits |= self._closures[candidates[position]]
+            candidates = [name for name in candidates[:position] if name not in culprits]
+        return self._shrunk(culprits)
 
     def last(self, patches: Patches) -> list[str]:
-        """List those of a set that no other of it comes after."""
-        inner = {one for name in patches for one in self._whole[name] - {name}}
-        return [name for name in self._whole if name in patches and name not in inner]
+        """List those of a set that none of its patches comes after."""
+        inner = {item for name in patches for item in self._closures[name] - {name}}
+        return [name for name in self._closures if name in patches and name not in inner]
 
-    def _shrink(self, found: Patches) -> Patches:
-        for name in self.last(found):
-            if self.fails(rest := found - {name}):
-                return self._shrink(rest)
-        return found
+    def _turning_point(self, culprits: Patches, candidates: Sequence[str]) -> int | None:
+        """Find the first candidate with which, and all before it, the culprits fail.
+
+        Returns:
+            Its position; None where not even all patches together fail.
+        """
+        passing, failing = 0, len(candidates)
+        passes = 0
+        while failing - passing > 1:
+            is_doubtful = passes == _TRUSTED_PASSES and failing == len(candidates)
+            if is_doubtful and not self.fails(culprits.union(candidates)):
+                return None
+            middle = passing + _lower_part(failing - passing)
+            if self.fails(culprits.union(candidates[:middle])):
+                failing = middle
+            else:
+                passing = middle
+                passes += 1
+        return passing
+
+    def _shrunk(self, culprits: Patches) -> Patches:
+        """Take patches away, one by one, as long as the others still fail."""
+        for name in self.last(culprits):
+            remaining = culprits - {name}
+            if self.fails(remaining):
+                return self._shrunk(remaining)
+        return culprits
+
+
+def _lower_part(count: int) -> int:
+    """Divide a number of candidates in two, the lower part a power of two.
+
+    No more halvings are needed than for equal parts, and fewer in the upper part, where one trial
+    may go to all patches together.
+    """
+    return 1 << ((count - 1).bit_length() - 1)

@@ -78,15 +78,16 @@ def command(
     trials = _Trials(facts, runs, (*Settings.read().packs, *packs))
     trials.begin(resume=resume)
     search = Search(order, {row.name: row.patch.after for row in rows}, trials.fails)
-    trials.expect("fails", order, "all")
     trials.expect("passes", (), "none")
-    found = search.minimal()
-    culprits = search.last(found)
-    beside = [name for name in order if name in found and name not in culprits]
+    failing = search.minimal()
+    if not failing:
+        trials.expect("fails", order, "all")
+    culprits = search.last(failing)
+    beside = [name for name in order if name in failing and name not in culprits]
     if form == "json":
         click.echo(bisect_json(culprits, beside, trials.runs))
     else:
-        print_bisection(culprits, beside, trials.runs, str(trials.folder))
+        print_bisection(culprits, beside, trials.judged_runs(), str(trials.folder))
     return 1
 
 
@@ -147,13 +148,27 @@ class _Trials:
                 f"its output is in {self.folder}"
             )
 
+    def judged_runs(self) -> list[tuple[dict[str, Any], str]]:
+        """List the runs in order, each with what it says of its set."""
+        return [(run, self._judge(run)) for run in self.runs]
+
     def _told(self, patches: frozenset[str]) -> list[str]:
         """Run the command until a set is judged; runs that are known count."""
         chosen = [name for name in self._facts["suspects"] if name in patches]
-        told = [judged(run, self.runs) for run in self.runs if run["patches"] == chosen]
+        told = [self._judge(run) for run in self.runs if run["patches"] == chosen]
         while told.count("good") == len(told) < self._times:
-            told.append(judged(self._run(chosen), self.runs))
+            told.append(self._judge(self._run(chosen)))
         return told
+
+    def _judge(self, run: dict[str, Any]) -> str:
+        """Judge a run; where patches failed in it, beside the first run with all of them."""
+        if not run["failed"]:
+            return judged(run)
+        suspects = self._facts["suspects"]
+        with_all = next((earlier for earlier in self.runs if earlier["patches"] == suspects), None)
+        if with_all is None:
+            with_all = self._run(suspects)
+        return judged(run, with_all["failed"])
 
     def _run(self, chosen: list[str]) -> dict[str, Any]:
         log = self.folder / f"{len(self.runs) + 1}.log"

@@ -8,7 +8,6 @@ from typing import Any
 from rich.table import Column
 from rich.text import Text
 
-from patchkit.analysis.bisection import judged
 from patchkit.analysis.check.codes import Code
 from patchkit.cli.report.check_table import SEVERITIES
 from patchkit.cli.report.check_view import label
@@ -80,14 +79,16 @@ def print_explain(code: Code, text: str) -> None:
 
 
 def print_bisection(
-    culprits: Sequence[str], beside: Sequence[str], runs: Sequence[Mapping[str, Any]], folder: str
+    culprits: Sequence[str],
+    beside: Sequence[str],
+    judged_runs: Iterable[tuple[Mapping[str, Any], str]],
+    folder: str,
 ) -> None:
-    """Print the runs in order, and the culprits last."""
+    """Print the runs in order, each with its verdict, and the culprits last."""
     table = columns(*map(whole, ("run", "exit", "", "seconds")), Column("patches"))
-    for number, run in enumerate(runs, 1):
+    for number, (run, word) in enumerate(judged_runs, 1):
         names = run["patches"]
         told = ", ".join(names) if len(names) <= _FEW else count(len(names), "patch")
-        word = judged(run, runs)
         facts = str(number), str(run["exit"]), Text(word, _WORDS[word]), f"{run['seconds']:.1f}"
         table.add_row(*facts, Text(told or "none"))
     out = console()

@@ -30,7 +30,7 @@ class Trials:
 
 
 def bisect(order: list[str], before: Before, verdict: Callable[[Set], bool]) -> Trials:
-    """Search as the command does: all and none first."""
+    """Search as the command does: none first."""
     tried: list[Set] = []
 
     def fails(patches: Set) -> bool:
@@ -38,7 +38,6 @@ def bisect(order: list[str], before: Before, verdict: Callable[[Set], bool]) -> 
         return verdict(patches)
 
     search = Search(order, before, fails)
-    assert search.fails(frozenset(order))
     assert not search.fails(frozenset())
     answer = search.minimal()
     return Trials(tried, answer, search.last(answer))
@@ -121,21 +120,46 @@ def test_the_last_of_a_set_bring_all_others_with_them(
 
 @pytest.mark.parametrize("culprit", SIXTY)
 def test_one_culprit_of_sixty(culprit: str) -> None:
-    """At most seven trials beside all and none, the one of it alone among them."""
+    """It is found in eight trials, none of them included, and is seen to fail alone."""
     done = seeded([culprit])
     assert done.answer == {culprit}
-    assert len(done.tried) <= 2 + 7
+    assert len(done.tried) <= 8
     assert frozenset({culprit}) in done.tried
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 9, 31, 32, 33, 60, 64, 65, 100])
+def test_one_culprit_takes_as_many_trials_as_tell_it_from_the_others(size: int) -> None:
+    """One for none, one for it alone, and log2 n between; one more among the last, to be sure."""
+    order = [f"patch-{number:03}" for number in range(size)]
+    least = 2 + ceil(log2(size))
+    most = [len(seeded([culprit], order).tried) for culprit in order]
+    last = size // 8
+    assert max(most[: size - last]) <= least
+    assert max(most) <= least + 1
+
+
 def test_every_pair_of_sixty() -> None:
-    """At most eighteen trials, all and none included."""
+    """At most sixteen trials, none included."""
     most = 0
     for pair in combinations(SIXTY, 2):
         done = seeded(pair)
         assert done.answer == set(pair)
         most = max(most, len(done.tried))
-    assert most <= 18
+    assert most <= 16
+
+
+def test_a_failure_that_is_not_there() -> None:
+    """The answer is empty where all together pass, which is tried after three sets that pass."""
+    done = bisect(SIXTY, {}, lambda _: False)
+    assert done.answer == frozenset()
+    assert [len(patches) for patches in done.tried] == [0, 32, 48, 56, 60]
+
+
+def test_a_failure_that_is_not_there_among_two() -> None:
+    """Where few sets can be tried, all together are tried once the last does not fail alone."""
+    done = bisect(["a", "b"], {}, lambda _: False)
+    assert done.answer == frozenset()
+    assert done.tried[-1] == {"a", "b"}
 
 
 def test_a_chain_is_named_by_its_end() -> None:
@@ -148,10 +172,10 @@ def test_a_chain_is_named_by_its_end() -> None:
 
 def test_what_a_run_shows() -> None:
     """Its exit code, unless that is 125, or a patch could not be applied without the others."""
-    runs = [{"exit": code, "failed": []} for code in (1, 0, 125)]
-    assert [judged(run, runs) for run in runs] == ["bad", "good", "skipped"]
+    verdicts = [judged({"exit": code, "failed": []}) for code in (1, 0, 125)]
+    assert verdicts == ["bad", "good", "skipped"]
     alone = {"exit": 1, "failed": ["a"]}
-    assert (judged(alone, runs), judged(alone, [alone])) == ("skipped", "bad")
+    assert (judged(alone), judged(alone, ["a"])) == ("skipped", "bad")
 
 
 def test_names_outside_the_order_do_not_count() -> None:
