@@ -147,9 +147,11 @@ class Judge:
         place = next(here, None)
         if place is None:
             return True  # the body cannot be imported here; that its target is missing is said
-        found, above = self._facts(place), bases_of(self._subject.resolver, place)
-        names = {(found.module, found.qualname), *above.inside}
-        return not above.is_whole or (facts.module, facts.qualname) in names
+        direct = self._facts(place)
+        if (direct.module, direct.qualname) == (facts.module, facts.qualname):
+            return True  # as of most bodies; what is above it would have to be parsed
+        above = bases_of(self._subject.resolver, place)
+        return not above.is_whole or (facts.module, facts.qualname) in above.inside
 
     def _edit(self, change: Edit, facts: Facts) -> Iterator[Fault]:
         home = f"{facts.module}:{facts.qualname}"

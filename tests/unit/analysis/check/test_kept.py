@@ -4,17 +4,25 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.packages import row
 
 from analysis.check.released import Memory, files_of
+from patchkit.analysis.check.checking import Check
 from patchkit.analysis.check.learning import learn_all
+from patchkit.analysis.check.packs import read_packs
 from patchkit.analysis.check.subjects import Kept, Subject
 from patchkit.analysis.check.trails import meant
 from patchkit.analysis.upstream.reading.cache import Cache
+from patchkit.core.lock.format import Lock
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
+from patchkit.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import pytest
+    from support.packages import World
 
 # Of each module, what it may be in a release; '' for none.
 MODULES = {
@@ -99,3 +107,25 @@ def test_what_was_meant_is_kept() -> None:
     assert meant(gone, second) == "; did you mean up.aaaa:f?"
     third.source.paths = unreadable  # type: ignore[method-assign, assignment]
     assert meant(gone, third) == meant(gone, second)
+
+
+def test_a_body_that_derives_from_its_target_needs_no_file(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That its class is one of upstream's follows from what is kept; the release is not read."""
+    monkeypatch.setattr("patchkit.registry.OWN_PACKS", ())
+    replaced = row("p", "patch_a", "Replace('up.a:C', by='D')")
+    world.pack(replaced, patch_a="from up.a import C\nclass D(C): ...")
+    rows, _ = read_packs(Settings(), ["pack"])
+    cache = Cache(None)
+
+    def unreadable(path: str) -> bytes:
+        raise UpstreamError(path)
+
+    def state(subject: Subject) -> str:
+        return Check(list(rows), [subject], Lock(), {}).run().grid["p"][subject.name]
+
+    first, again = (_subject("1", {"a": "class C: ..."}, Kept(cache)) for _ in "12")
+    assert state(first) == "ok"
+    again.source.read = unreadable  # type: ignore[method-assign]
+    assert state(again) == "ok"
