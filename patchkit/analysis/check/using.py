@@ -1,10 +1,11 @@
 """Uses by packages and bodies against releases: what is gone, which calls and overrides fail."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from patchkit.analysis.check import codes
+from patchkit.analysis.check.bodies import BodyUses
 from patchkit.analysis.check.compatibility import refused_call
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.findings import Fault, Finding
@@ -14,7 +15,7 @@ from patchkit.analysis.check.trails import Moves
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.syntax import Signature
 from patchkit.analysis.upstream.resolving.values import Kind
-from patchkit.analysis.uses.reader import Call, Use, uses_of
+from patchkit.analysis.uses.reader import Call, Use
 from patchkit.core.rows.declaration import Add, Provide, Row
 from patchkit.core.rows.target import Target
 
@@ -152,17 +153,14 @@ class RowUses:
 
     def __init__(self, coverage: Coverage, packs: Mapping[str, PackSource]) -> None:
         self._coverage = coverage
-        self._packs = packs
-        self._uses: dict[str, list[Use]] = {}
+        self._bodies = BodyUses(coverage.packages, packs)
+        self._made: dict[str, tuple[str, ...]] = {}
 
     def inside(self, row: Row, subject: Subject) -> list[Use]:
         """List what the body of a row uses of a release, directly or by its helpers."""
-        if row.body not in self._uses:
-            pack, has_body = self._packs[row.pack], row.patch.body is not None
-            found = _closure(pack, row.body, self._coverage.packages) if has_body else ()
-            self._uses[row.body] = list(found)
+        uses = self._bodies.of(row)
         here = self._coverage.covered(subject)
-        return [one for one in self._uses[row.body] if one.target.module.partition(".")[0] in here]
+        return [use for use in uses if use.target.module.partition(".")[0] in here]
 
     def targets(self, subject: Subject) -> Iterator[Target]:
         """List what rows use of a release that they are looked into."""
@@ -183,36 +181,22 @@ class RowUses:
         for project in dict.fromkeys(one.project for one in subjects):
             same = [one for one in subjects if one.project == project]
             found |= misfits(self.inside(row, same[0]), same)
-        made = {one.name: self._made(one) for one in subjects}
+        made = {subject.name: self._made_in(subject) for subject in subjects}
         return {
-            name: [one for one in some if not _dotted(one.target).startswith(made[name])]
-            for name, some in found.items()
+            name: [misfit for misfit in fits if not _dotted(misfit.target).startswith(made[name])]
+            for name, fits in found.items()
         }
 
-    def _made(self, subject: Subject) -> tuple[str, ...]:
-        due = (one for row in self._coverage.rows for one in self._coverage.due(row, subject))
-        return tuple(_dotted(one.place) for one in due if isinstance(one, (Add, Provide)))
+    def _made_in(self, subject: Subject) -> tuple[str, ...]:
+        """List the names that rows themselves make in a release, for all rows that ask."""
+        if subject.name not in self._made:
+            due = (
+                change for row in self._coverage.rows for change in self._coverage.due(row, subject)
+            )
+            places = (change.place for change in due if isinstance(change, (Add, Provide)))
+            self._made[subject.name] = tuple(map(_dotted, places))
+        return self._made[subject.name]
 
 
 def _dotted(target: Target) -> str:
     return f"{target}.".replace(":", ".")
-
-
-def _closure(pack: PackSource, body: str, packages: Iterable[str]) -> Iterator[Use]:
-    """Read a body, and what it imports of the package that its pack is in."""
-    own, modules = pack.name.partition(".")[0], pack.subject.resolver.modules
-    waiting, seen = [(False, True, body)], {pack.name}
-    while waiting:
-        # What is imported unconditionally comes first: a module counts as it is imported first.
-        waiting.sort(key=lambda one: (not one[0], one[1]))
-        guarded, at_import, name = waiting.pop()
-        tree = None if name in seen else modules.get(name)
-        seen.add(name)
-        for use in uses_of([tree], {*packages, own}) if tree else ():
-            state = (guarded or use.guarded, at_import and use.at_import)
-            if use.target.module.partition(".")[0] != own:
-                file = pack.file(use.path)
-                yield use._replace(guarded=state[0], at_import=state[1], path=file)
-            elif use.how == "import":  # it may run each of these modules
-                parts = str(use.target).replace(":", ".").split(".")
-                waiting += ((*state, ".".join(parts[: end + 1])) for end in range(len(parts)))

@@ -1,0 +1,85 @@
+"""What the bodies of rows use of upstream, themselves or by the helpers that they import."""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from heapq import heappop, heappush
+from itertools import count
+from pathlib import Path
+
+from patchkit.analysis.check.packs import PackSource
+from patchkit.analysis.uses.reader import Use, uses_of
+from patchkit.core.rows.declaration import Row
+from patchkit.core.rows.target import Target
+from patchkit.registry import OPTIONAL_PACKS, OWN_PACKS
+
+
+class BodyUses:
+    """The uses of bodies; a file is read once, however many bodies import it. Safe for threads.
+
+    Args:
+        packages: the import packages of upstream whose names count as uses.
+        packs: the packs of all rows that are asked about, by name.
+    """
+
+    def __init__(self, packages: Iterable[str], packs: Mapping[str, PackSource]) -> None:
+        self._packages = frozenset(packages)
+        self._packs = packs
+        self._lock = threading.Lock()
+        self._by_body: dict[str, list[Use]] = {}
+        self._by_module: dict[tuple[Path, str], list[Use]] = {}
+
+    def of(self, row: Row) -> list[Use]:
+        """List what the body of a row uses, in any release; a row without body uses nothing."""
+        if row.patch.body is None:
+            return []
+        # Threads that look into releases all ask for the same bodies: one reads, the others wait.
+        with self._lock:
+            if row.body not in self._by_body:
+                uses = self._reachable(self._packs[row.pack], row.body)
+                self._by_body[row.body] = list(uses)
+            return self._by_body[row.body]
+
+    def _reachable(self, pack: PackSource, body: str) -> Iterator[Use]:
+        """Read a body, and what it imports of the package that its pack is in."""
+        own = pack.name.partition(".")[0]
+        # What is imported unconditionally comes first: a module counts as it is imported first.
+        pending = [(False, False, 0, body)]
+        order = count(-1, -1)  # of imports that are alike, the one found last comes first
+        seen = {pack.name}
+        while pending:
+            guarded, deferred, _, module = heappop(pending)
+            if module in seen:
+                continue
+            seen.add(module)
+            for use in self._of_module(pack, module):
+                is_guarded = guarded or use.guarded
+                is_deferred = deferred or not use.at_import
+                if use.target.module.partition(".")[0] != own:
+                    file = pack.file(use.path)
+                    yield use._replace(guarded=is_guarded, at_import=not is_deferred, path=file)
+                elif use.how == "import":
+                    for helper in filter(_may_use_upstream, _prefixes(use.target)):
+                        heappush(pending, (is_guarded, is_deferred, next(order), helper))
+
+    def _of_module(self, pack: PackSource, module: str) -> list[Use]:
+        key = (pack.root, module)
+        if key not in self._by_module:
+            tree = pack.subject.resolver.modules.get(module)
+            roots = self._packages | {pack.name.partition(".")[0]}
+            self._by_module[key] = uses_of([tree], roots) if tree else []
+        return self._by_module[key]
+
+
+def _prefixes(target: Target) -> Iterator[str]:
+    """Name each module that an import of a target may run."""
+    parts = str(target).replace(":", ".").split(".")
+    for end in range(1, len(parts) + 1):
+        yield ".".join(parts[:end])
+
+
+def _may_use_upstream(module: str) -> bool:
+    """Whether a helper has to be read: patchkit's modules beside its packs use no upstream."""
+    if module.partition(".")[0] != "patchkit":
+        return True
+    packs = (*OWN_PACKS, *OPTIONAL_PACKS)
+    return any(module == pack or module.startswith(f"{pack}.") for pack in packs)
