@@ -13,12 +13,11 @@ from benchmarks.measure import Case, Spread, cpu_of, cpu_of_child, in_turns
 from benchmarks.results import Aim, Line, Result, lines_of
 from benchmarks.samples import folder, has_module
 from benchmarks.vllm_start import ROWS, engine_methods, write_pack
-from patchkit.analysis.upstream.here import Here
 from patchkit.core.lock.format import Lock, Span, write_lock
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
 from patchkit.registry import read_pack
-from patchkit.runtime.drift import Look
+from patchkit.runtime.drift import Here, Look
 from patchkit.settings import VARIABLES
 
 if TYPE_CHECKING:

@@ -7,6 +7,8 @@ is read, and nothing is parsed. Only another wording is looked at in full.
 from __future__ import annotations
 
 import functools
+import sys
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.core.versions.requirements import release_order
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from patchkit.analysis.upstream.facts import Facts
-    from patchkit.analysis.upstream.here import Here
+    from patchkit.analysis.upstream.resolving.resolve import Resolver
     from patchkit.core.lock.files import Locks
     from patchkit.core.lock.format import Lock, Span
     from patchkit.core.rows.declaration import Change, Row
@@ -31,6 +33,7 @@ class Drift:
 
     def __init__(self, lock: str | None = None) -> None:
         self._lock = lock  # in place of those that packs bring
+        self._here = Here()
         self._known: dict[str, str] = {}
         self._releases: dict[tuple[str, str], tuple[str, str] | None] = {}
 
@@ -39,12 +42,6 @@ class Drift:
         from patchkit.core.lock.files import Locks  # noqa: PLC0415 - arming asks for none
 
         return Locks(self._lock)
-
-    @functools.cached_property
-    def _here(self) -> Here:
-        from patchkit.analysis.upstream.here import Here  # noqa: PLC0415 - most processes have no lock
-
-        return Here()
 
     def words(self, row: Row, changes: Iterable[Change]) -> str:
         """Say which targets of these changes are not as they were reviewed; '' where all are."""
@@ -75,8 +72,7 @@ class Drift:
         except LockError as error:
             return f"{UNREADABLE}: {error}"
         finally:
-            if "_here" in vars(self):
-                self._here.rest()  # a process that lives for weeks needs no syntax trees
+            self._here.rest()  # a process that lives for weeks needs no syntax trees
         return "; ".join(verdict.words for verdict in verdicts if verdict.words)
 
 
@@ -135,7 +131,7 @@ class Look:
         spans = [span for span in self._lock.spans(self._patch, str(target)) if span.wordings]
         if not spans:
             return []
-        from patchkit.core.text.wording import wording_of  # noqa: PLC0415 - as for `Here`
+        from patchkit.core.text.wording import wording_of  # noqa: PLC0415 - most have no lock
 
         written = wording_of(self._here.read, target.module, target.qualname)
         return [span for span in spans if written and written.mark in span.wordings]
@@ -155,3 +151,57 @@ class Look:
         releases = last.first if last.first == last.last else f"{last.first} - {last.last}"
         differs = f"{target} differs from the source last reviewed for {last.project} {releases}"
         return Verdict("drift", f"{differs} (its fingerprint here is {facts.fingerprint})")
+
+
+class Here:
+    """The source that an import would run, nothing of it imported; `path` is as `sys.path`."""
+
+    def __init__(self, path: list[str] | None = None) -> None:
+        self._path = path
+        self._folders: dict[str, tuple[str, ...]] = {}
+        self._resolvers: dict[str, Resolver] = {}
+
+    def read(self, module: str) -> tuple[bytes, bool] | None:
+        """Read a module's file; None where it has none, or none that lies in a folder."""
+        top, *parts = module.split(".")
+        if top not in self._folders:
+            self._folders[top] = _folders_of(top, self._path)
+        for folder in self._folders[top]:
+            base = "/".join([folder, *parts])
+            for file, is_package in ((f"{base}/__init__.py", True), (f"{base}.py", False)):
+                if not parts and not is_package:
+                    continue
+                try:
+                    with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 - half the time
+                        return opened.read(), is_package
+                except OSError:
+                    continue
+        return None
+
+    def rest(self) -> None:
+        """Let go of parsed modules."""
+        self._resolvers.clear()
+
+    def resolver(self, package: str) -> Resolver:
+        """Open a package for the parser; raises UpstreamError where it cannot be read here."""
+        found = self._resolvers.get(package)
+        if found is None:
+            from patchkit.analysis.upstream.reading.tree import open_installed  # noqa: PLC0415 - 100 ms
+            from patchkit.analysis.upstream.resolving.resolve import Resolver  # noqa: PLC0415
+
+            source = open_installed(package, self._path)
+            found = self._resolvers[package] = Resolver(source, python=sys.version_info[:2])
+        return found  # another thread may have let go of it meanwhile
+
+    def facts(self, target: Target) -> Facts:
+        """Look a target up with a parser; raises as `resolver` does."""
+        from patchkit.analysis.upstream.facts import facts_of  # noqa: PLC0415 - costs 100 ms
+
+        return facts_of(self.resolver(target.module.partition(".")[0]), target)
+
+
+def _folders_of(package: str, path: list[str] | None) -> tuple[str, ...]:
+    if path is None and (loaded := sys.modules.get(package)) is not None:
+        return tuple(getattr(loaded, "__path__", ()))
+    spec = PathFinder.find_spec(package, path)
+    return tuple(spec.submodule_search_locations or ()) if spec else ()

@@ -6,7 +6,6 @@ from functools import partial
 import click
 
 from patchkit.analysis.upstream.facts import Facts
-from patchkit.analysis.upstream.here import Here
 from patchkit.cli import options
 from patchkit.cli.module_source import file_of, find_module
 from patchkit.cli.report.as_json import show_json
@@ -18,7 +17,7 @@ from patchkit.core.rows.selection import Selection
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import requirement_of
 from patchkit.errors import UpstreamError
-from patchkit.runtime.drift import Look
+from patchkit.runtime.drift import Here, Look
 
 
 @click.command("show")

@@ -17,16 +17,10 @@ from typing import Any, cast
 from patchkit.runtime.changes.owners import MISSING, namespace, peek
 from patchkit.runtime.changes.sites import Site, Sites
 from patchkit.runtime.copies.bindings import Bindings, NameSource, Value, all_scopes
+from patchkit.runtime.copies.scope import ELSEWHERE, Elsewhere
 
 Place = tuple[Any, str]
 Ends = Iterator[Site | bool | None]
-
-
-class Elsewhere:
-    """The answer of a place that did not get what it holds from any changed attribute."""
-
-
-ELSEWHERE = Elsewhere()
 
 
 class Origins:

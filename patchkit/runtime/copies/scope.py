@@ -12,6 +12,13 @@ _ATOMS = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
 """Values of these types are shared by code that has nothing to do with each other."""
 
 
+class Elsewhere:
+    """The origin of a place that did not get what it holds from any changed attribute."""
+
+
+ELSEWHERE = Elsewhere()
+
+
 class Holder(NamedTuple):
     """What holds a copy of a site's; `owner` is what it can be repointed on, if anything."""
 

@@ -1,15 +1,28 @@
 """What a pass looks for, by identity; and whose it is, where the object itself proves that."""
 
-from collections.abc import Iterable, Iterator
+from __future__ import annotations
+
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from patchkit.core.rows.target import Item
 from patchkit.runtime.changes.owners import inside
 from patchkit.runtime.changes.sites import Site
-from patchkit.runtime.copies.origins import ELSEWHERE, Elsewhere, Origins
-from patchkit.runtime.copies.scope import Keepers, can_be_traced, home_of, is_defined_at, origin_of
+from patchkit.runtime.copies.scope import (
+    ELSEWHERE,
+    Elsewhere,
+    Keepers,
+    can_be_traced,
+    home_of,
+    is_defined_at,
+    origin_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from patchkit.runtime.copies.origins import Origins
 
 
 class StaleValues:
@@ -89,6 +102,9 @@ class StaleValues:
 
     @cached_property
     def _origins(self) -> Origins:
+        # It reads source by `ast`, and most passes find no copy whose origin is in doubt.
+        from patchkit.runtime.copies.origins import Origins  # noqa: PLC0415
+
         return Origins(self._all_sites)
 
     @cached_property

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.analysis.upstream.here import Here
 from patchkit.cli.commands.show import state_of
 from patchkit.core.rows.target import Target
+from patchkit.runtime.drift import Here
 
 if TYPE_CHECKING:
     from pathlib import Path

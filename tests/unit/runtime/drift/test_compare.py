@@ -8,10 +8,9 @@ from support import packages
 from support.one_patch import UPSTREAM, a_world
 from support.reviews import review
 
-from patchkit.analysis.upstream.here import Here
 from patchkit.core.lock.format import Lock, Span, read_lock
 from patchkit.core.rows.target import Target
-from patchkit.runtime.drift import Look
+from patchkit.runtime.drift import Here, Look
 
 if TYPE_CHECKING:
     from support.packages import World

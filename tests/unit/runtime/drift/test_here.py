@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 from support import packages
 
-from patchkit.analysis.upstream.here import Here
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
+from patchkit.runtime.drift import Here
 
 if TYPE_CHECKING:
     from support.packages import World

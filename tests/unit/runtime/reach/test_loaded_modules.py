@@ -1,0 +1,87 @@
+"""How much of patchkit a process loads: every process of an engine pays for it."""
+
+from __future__ import annotations
+
+import pytest
+from support import packages
+from support.packages import World, row
+
+from patchkit.core.lock.format import read_lock
+
+pytestmark = pytest.mark.processes
+
+world = packages.world
+
+ARMED_LIMIT = 60
+APPLIED_LIMIT = 80
+
+UPSTREAM = """
+def replaced(): return 'old'
+def wrapped(): return 'old'
+def edited(): return 'old'
+"""
+BODY = """
+def new(): return 'new'
+def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))
+"""
+THREE_KINDS = (
+    "Replace('up.mod:replaced', by='new')",
+    "Wrap('up.mod:wrapped', by='by')",
+    "Edit('up.mod:edited', old=\"'old'\", new=\"'edited'\")",
+)
+ARM = """
+import json, sys
+import patchkit.auto
+"""
+APPLY = """
+import up.mod
+results = [up.mod.replaced(), up.mod.wrapped(), up.mod.edited()]
+assert results == ["new", ("by", "old"), "edited"], results
+"""
+TELL = """
+is_ours = lambda name: name == "patchkit" or name.startswith("patchkit.")
+print(json.dumps(sorted(filter(is_ours, sys.modules))))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _three_kinds(world: World) -> None:
+    """Make a package and a pack with one row for each of three kinds of change."""
+    world.module("up.mod", UPSTREAM)
+    rows = [row(f"p{number}", "patch_a", change) for number, change in enumerate(THREE_KINDS)]
+    world.pack(*rows, patch_a=BODY)
+    pack = world.folder / "pack" / "__init__.py"
+    pack.write_text(pack.read_text().replace(", applied", ""))  # which is for tests
+
+
+def modules_loaded(world: World, code: str = "") -> list[str]:
+    """Names of patchkit's modules that a process has loaded after it armed and ran `code`."""
+    names: list[str] = world.answer(ARM + code + TELL)
+    return names
+
+
+def test_an_armed_process(world: World) -> None:
+    """A process that is armed, and imports no target, loads at most 60 modules of patchkit."""
+    loaded = modules_loaded(world)
+    assert len(loaded) <= ARMED_LIMIT, "\n".join(loaded)
+
+
+def test_three_kinds_of_change(world: World) -> None:
+    """A process that applies a Replace, a Wrap and an Edit loads at most 80."""
+    loaded = modules_loaded(world, APPLY)
+    assert len(loaded) <= APPLIED_LIMIT, "\n".join(loaded)
+
+
+def test_three_kinds_of_change_with_a_lock(world: World) -> None:
+    """It loads at most 80 also if it has a lock in which every target has the wording it has here.
+
+    Nothing is parsed then, so the resolver stays unloaded.
+    """
+    done = world.run("-m", "patchkit", "lock", "--here", "--patches", "pack")
+    assert done.returncode == 0, done.stderr
+    lock = read_lock(world.folder / "pack" / "patchkit.lock")
+    assert len(lock.entries) == len(THREE_KINDS)
+    loaded = modules_loaded(world, APPLY)
+    assert "patchkit.runtime.drift" in loaded
+    assert "patchkit.core.text.wording" in loaded
+    assert len(loaded) <= APPLIED_LIMIT, "\n".join(loaded)
