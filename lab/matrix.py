@@ -193,7 +193,7 @@ def _made(shop: Workshop, plan: Plan, result: dict[str, Any]) -> Path:
     python = shop.ensure(plan.environment)
     if is_new:
         result["install_seconds"] = round(time.monotonic() - began, 1)
-    result["megabytes"] = _megabytes(place)
+    result["megabytes"] = installed_bytes(place) // 1_000_000
     told = environments.step(f"{plan.name}: its packages", [str(python), "-I", "-c", _PACKAGES])
     result["environment"] = json.loads(told.strip().rpartition("\n")[2])
     _check_releases(plan, result["environment"])
@@ -211,9 +211,19 @@ def _check_releases(plan: Plan, found: Mapping[str, str]) -> None:
             )
 
 
-def _megabytes(place: Path) -> int:
-    files = (Path(folder) / name for folder, _, names in os.walk(place) for name in names)
-    return sum(file.lstat().st_size for file in files) // 1_000_000
+def installed_bytes(place: Path) -> int:
+    """Return the size of an environment as it was installed.
+
+    Others may use it meanwhile. Bytecode comes with the first imports and is left out, so that the
+    size says the same before and after; a file that is gone before it was looked at does not count.
+    """
+    size = 0
+    for folder, folders, names in os.walk(place):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                size += Path(folder, name).lstat().st_size
+    return size
 
 
 def _clean(shop: Workshop, names: Iterable[str]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import lanes
+import matrix as driver
 import pytest
 from support.lane_shop import LANE, RELEASES, daemon_of, kept, matrix, ran, requires, shop, world
 from support.packages import row
@@ -15,6 +17,8 @@ from patchkit.errors import SettingsError
 from patchkit.registry import read_pack
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from support.packages import World
 
 __all__ = ["shop", "world"]
@@ -300,3 +304,30 @@ def test_a_row_for_other_releases_makes_no_lane_stale(shop: World) -> None:
     assert lanes.why_outside(plan, "p", read_pack("pack")) == (
         "vllm 0.19.0 is outside vllm>=0.20,<0.34"
     )
+
+
+def test_the_size_of_an_environment_is_that_of_what_was_installed(tmp_path: Path) -> None:
+    """The first imports write bytecode into it, which is left out."""
+    cache = tmp_path / "lib" / "__pycache__"
+    cache.mkdir(parents=True)
+    (tmp_path / "lib" / "mod.py").write_bytes(b"x" * 1000)
+    (cache / "mod.cpython-311.pyc").write_bytes(b"x" * 500)
+    assert driver.installed_bytes(tmp_path) == 1000
+
+
+def test_a_file_that_is_gone_between_two_looks_has_no_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever else uses the environment writes files under names that they have for a moment."""
+    gone = tmp_path / "mod.py.139"
+    for file in (gone, tmp_path / "mod.py"):
+        file.write_bytes(b"x" * 1000)
+    walk = os.walk
+
+    def walk_beside_a_writer(top: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+        for listing in walk(top):
+            gone.unlink()
+            yield listing
+
+    monkeypatch.setattr(driver.os, "walk", walk_beside_a_writer)
+    assert driver.installed_bytes(tmp_path) == 1000
