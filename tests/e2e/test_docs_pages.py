@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -20,7 +19,7 @@ import overlay
 import page_session
 import pytest
 import recipes
-from patchkit_lab import scenario
+from patchkit_lab import cluster, scenario
 from workflow_machine import Machine
 
 if TYPE_CHECKING:
@@ -207,15 +206,12 @@ def env(model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
         (info / "METADATA").write_text(text)
         (info / "RECORD").write_text("my_plugin.py,,\n" if name == "my-plugin" else "")
     (site / "my_plugin.py").write_text("from vllm import LLM\n")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     return {
         **{name: value for name, value in machine.environ.items() if name != "PYTHONPATH"},
         **scenario.CPU,
         "VLLM_PLUGINS": "patchkit",
         "MODEL": str(model),
-        "PORT": str(port),
+        "PORT": str(cluster.free_ports(1)[0]),
         "TMPDIR": str(place),
         "COLUMNS": "80",
         "HOME": os.environ["HOME"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import shutil
 import socket
 import tempfile
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 HOST = "127.0.0.1"
+KERNEL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+# Ray takes some from 10,000 to 24,000 by itself.
+LOWEST_PORT = 24_000
 # Ports that Ray would otherwise take from a fixed list, which another Ray may hold already.
 SERVICES = (
     "ray-client-server-port",
@@ -119,9 +123,20 @@ def command(cluster: Cluster, python: Path, npus: int) -> list[str]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Different ports that nobody listens on now."""
+    """Different ports that nobody listens on, now and when they are used in a minute.
+
+    The kernel gives its own range to whoever asks for any port, such as another Ray beside this
+    one, and to every connection. These are below it, and drawn at random as others may look, too.
+    """
+    first_given = int(KERNEL_PORTS.read_text().split()[0])
+    ports = range(LOWEST_PORT, max(first_given, LOWEST_PORT + 5000))
+    free = list[int]()
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind((HOST, 0))
-        return [int(one.getsockname()[1]) for one in sockets]
+        for port in random.sample(ports, len(ports)):
+            if len(free) == count:
+                break
+            listener = stack.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                listener.bind((HOST, port))
+                free.append(port)
+    return free

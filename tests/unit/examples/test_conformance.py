@@ -19,7 +19,7 @@ from patchkit_conformance import (
     release,
     results,
 )
-from patchkit_lab import scenario
+from patchkit_lab import cluster, scenario
 from support.packages import row, world
 
 if TYPE_CHECKING:
@@ -359,3 +359,14 @@ def test_a_simulated_run_says_so() -> None:
     assert page.startswith("## patchkit conformance on simulated NPUs: 1 passed\n")
     assert page.endswith("Only the simulation needs these rows:\n\n- `simnpu-x`: It has no y.\n")
     assert "These are simulated NPUs" in page
+
+
+def test_free_ports_are_none_that_the_kernel_gives_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of the range below the kernel's can be had, each port once."""
+    monkeypatch.setattr(cluster, "KERNEL_PORTS", tmp_path / "range")
+    (tmp_path / "range").write_text(f"{cluster.LOWEST_PORT + 5000}\t60999\n")
+    ports = cluster.free_ports(100)
+    assert len(set(ports)) == 100
+    assert cluster.LOWEST_PORT <= min(ports) <= max(ports) < cluster.LOWEST_PORT + 5000
