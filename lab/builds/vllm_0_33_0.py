@@ -40,7 +40,8 @@ def replace_python(package: Path, source: Path) -> None:
         old.rename(package)
     for folder in (new, old):
         shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(source, new)
+    without = shutil.ignore_patterns("__pycache__")  # others may import it meanwhile
+    shutil.copytree(source, new, ignore=without)
     for library in package.rglob("*.so"):
         place = new / library.relative_to(package)
         place.parent.mkdir(parents=True, exist_ok=True)

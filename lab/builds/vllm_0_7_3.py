@@ -45,7 +45,8 @@ def build(place: Path) -> None:
 
     package = packages_of(place) / "vllm"
     shutil.rmtree(package, ignore_errors=True)
-    shutil.copytree(sources.old_vllm(RELEASE) / "vllm", package)
+    without = shutil.ignore_patterns("__pycache__")  # others may import it meanwhile
+    shutil.copytree(sources.old_vllm(RELEASE) / "vllm", package, ignore=without)
     compile_operators(place, sources.native_vllm(RELEASE) / "csrc", package / "_C.abi3.so")
     distribution.name_vllm(place, RELEASE)
     lane_file.write(place, VLLM_CPU_OMP_THREADS_BIND=lane_file.UNBOUND)

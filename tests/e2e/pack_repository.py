@@ -83,6 +83,17 @@ def newest(machine: Machine, tmp_path_factory: pytest.TempPathFactory) -> str:
     return said.split("(", 1)[1].split(")", 1)[0]
 
 
+def no_sources(directory: str, names: list[str]) -> set[str]:
+    """Names in a folder of an installed package that a checkout lacks.
+
+    Bytecode is left out by its folder's name: other tests write some meanwhile.
+    """
+    folder = Path(directory)
+    folders = {name for name in names if (folder / name).is_dir()} - {"__pycache__"}
+    sources = {name for name in names if name.endswith(".py")}
+    return set(names) - folders - sources
+
+
 @pytest.fixture(scope="module")
 def released(newest: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The repository of vLLM: a tag for the newest release, which main has not left yet."""
@@ -91,11 +102,7 @@ def released(newest: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert spec
     assert spec.origin
 
-    def others(directory: str, names: list[str]) -> set[str]:
-        here = Path(directory)
-        return {one for one in names if (here / one).is_file() and not one.endswith(".py")}
-
-    shutil.copytree(Path(spec.origin).parent, folder / "vllm", ignore=others)
+    shutil.copytree(Path(spec.origin).parent, folder / "vllm", ignore=no_sources)
     git(folder, "init", "--quiet", "--initial-branch", "main")
     commit(folder)
     git(folder, "tag", f"v{newest}")

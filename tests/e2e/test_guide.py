@@ -74,7 +74,8 @@ class Run:
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     """An environment of its own, with the four packages installed from copies."""
     folder = tmp_path_factory.mktemp("reader")
-    copies = [shutil.copytree(GUIDE / name, folder / name) for name in PACKS]
+    without = shutil.ignore_patterns("__pycache__")  # others may write some meanwhile
+    copies = [shutil.copytree(GUIDE / name, folder / name, ignore=without) for name in PACKS]
     python = overlay.make(folder / "venv")
     words = ("pip", "install", "--python", str(python), "--no-deps", "--quiet")
     command = environments.uv(*words, *environments.index_options(), *map(str, copies))

@@ -74,7 +74,8 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hooks")
     for name in PACKAGED:
         shutil.copy(REPOSITORY / name, folder)
-    shutil.copytree(REPOSITORY / "patchkit", folder / "patchkit")
+    without = shutil.ignore_patterns("__pycache__")  # others may write some meanwhile
+    shutil.copytree(REPOSITORY / "patchkit", folder / "patchkit", ignore=without)
     git(folder, "init", "--quiet")
     commit(folder)
     git(folder, "tag", *re.findall(r"rev: (\S+)", CI_PAGE))

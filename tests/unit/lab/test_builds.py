@@ -160,8 +160,9 @@ def test_an_environment_without_packages_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_hybrid_keeps_shared_objects_and_no_python(tmp_path: Path) -> None:
-    """Everything else is the other release's, also after a second time."""
+    """Everything else is the other release's but its bytecode, also after a second time."""
     source, package = tmp_path / "source", tmp_path / "vllm"
+    (source / "__pycache__").mkdir(parents=True)
     for file in (source / "core.py", package / "core.py", package / "gone.py", package / "_C.so"):
         file.parent.mkdir(exist_ok=True)
         file.write_text(file.parent.name)

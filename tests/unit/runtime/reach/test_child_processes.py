@@ -298,7 +298,11 @@ def test_processes_that_another_package_tells_of(upstream: World, method: str) -
 def test_a_child_of_a_library_that_nobody_knows(upstream: World) -> None:
     """A copy under another name hooks nothing: what it spawns is a main, and patched."""
     copied = upstream.folder / "copied"
-    shutil.copytree(Path(multiprocess.__file__).parent, copied, ignore=lambda *_: ["tests"])
+    shutil.copytree(
+        Path(multiprocess.__file__).parent,
+        copied,
+        ignore=shutil.ignore_patterns("tests", "__pycache__"),
+    )
     for file in copied.glob("*.py"):
         file.write_text(re.sub(r"\bmultiprocess\b", "copied", file.read_text()))
     upstream.module("ask", ASK.replace("multiprocessing", "copied"))
