@@ -12,7 +12,8 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from lanes import CHECKS, REPOSITORY, Plan, all_rows, read_plans
+from folders import REPOSITORY
+from lanes import CHECKS, Plan, all_rows, read_plans
 from verdicts import green, missing, stale
 
 from patchkit.core.versions.requirements import release_order

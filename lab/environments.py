@@ -9,8 +9,6 @@ or newer; uv comes from the package index into an environment of its own.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import fcntl
 import hashlib
 import inspect
 import json
@@ -22,28 +20,20 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-sys.path.insert(0, str(Path(__file__).parent))
+import folders
 from builds import BuildError, lane_file
-from recipes import RECIPES, REPOSITORY, Layer, Recipe
+from folders import REPOSITORY, locked, python_of
+from recipes import RECIPES, Layer, Recipe
+from stamps import agreeing, read_stamp, write_stamp
+from steps import EnvironmentsError, say, step
+from toolbox import index_options, uv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-ENVIRONMENTS = REPOSITORY / ".envs"
+    from collections.abc import Sequence
 
 # Of these only builds for CUDA are to be had, and vLLM on a CPU does without them.
 UNWANTED = ("torchvision", "torchaudio", "torchcodec")
 CPU_BACKEND = ("--torch-backend", "cpu")
-TOOLS = ("uv>=0.7", "unearth>=0.17")
-
-
-class EnvironmentsError(Exception):
-    """An environment could not be made; the message says at which step."""
-
-
-def say(text: str) -> None:
-    """One progress line; standard output belongs to the result."""
-    print(f"environments: {text}", file=sys.stderr, flush=True)
 
 
 def ensure(name: str) -> Path:
@@ -54,30 +44,22 @@ def ensure(name: str) -> Path:
     """
     if name not in RECIPES:
         raise EnvironmentsError(f"found {name!r}, expected one of {', '.join(RECIPES)}")
-    ENVIRONMENTS.mkdir(exist_ok=True)
-    for gone in ENVIRONMENTS.glob("*.gone"):  # of a removal that was interrupted
+    folders.ENVIRONMENTS.mkdir(exist_ok=True)
+    for gone in folders.ENVIRONMENTS.glob("*.gone"):  # of a removal that was interrupted
         shutil.rmtree(gone, ignore_errors=True)
-    with locked(ENVIRONMENTS / name):
+    with locked(folders.ENVIRONMENTS / name):
         build(name, RECIPES[name])
-    return python_of(ENVIRONMENTS / name)
+    return python_of(folders.ENVIRONMENTS / name)
 
 
 def variables(name: str) -> dict[str, str]:
     """Return what every process that runs in an environment needs in its own environment."""
-    return lane_file.read(ENVIRONMENTS / name)
-
-
-@contextlib.contextmanager
-def locked(place: Path) -> Iterator[None]:
-    """Two calls at once make one thing, not two halves of it."""
-    with place.with_name(f"{place.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    return lane_file.read(folders.ENVIRONMENTS / name)
 
 
 def build(name: str, recipe: Recipe) -> None:
     """Install the layers that the stamp does not vouch for."""
-    place = ENVIRONMENTS / name
+    place = folders.ENVIRONMENTS / name
     digests = [digest(recipe, index) for index in range(len(recipe.layers))]
     done = agreeing(read_stamp(place), digests)
     if done == len(digests):
@@ -103,34 +85,6 @@ def digest(recipe: Recipe, index: int) -> str:
     parts = [str(REPOSITORY), python_version(recipe), layer.arguments, layer.torch]
     text = json.dumps([*parts, layer.overrides, watched])
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def agreeing(stamp: Sequence[str], digests: Sequence[str]) -> int:
-    """How many layers, from the first, are as they should be."""
-    for index, (found, expected) in enumerate(zip(stamp, digests, strict=False)):
-        if found != expected:
-            return index
-    return min(len(stamp), len(digests))
-
-
-def read_stamp(place: Path) -> list[str]:
-    """Digests of the layers that were completed; none where the build was interrupted."""
-    if not python_of(place).exists():
-        return []
-    try:
-        return [str(line) for line in json.loads((place / "stamp.json").read_text())]
-    except (OSError, ValueError, TypeError):
-        return []
-
-
-def write_stamp(place: Path, digests: Sequence[str]) -> None:
-    """Vouch for the layers that are complete."""
-    (place / "stamp.json").write_text(json.dumps(list(digests)))
-
-
-def python_of(place: Path) -> Path:
-    """The interpreter of a virtual environment."""
-    return place / "bin" / "python"
 
 
 def python_version(recipe: Recipe) -> str:
@@ -201,7 +155,7 @@ def cache_of(place: Path) -> Path:
 
 def remove(name: str) -> None:
     """Delete an environment, and what a build that was stopped left of it."""
-    place = ENVIRONMENTS / name
+    place = folders.ENVIRONMENTS / name
     with locked(place):
         discard(place)
         shutil.rmtree(cache_of(place), ignore_errors=True)
@@ -245,69 +199,6 @@ def can_install(place: Path, *arguments: str) -> bool:
     # A machine without the network should not wait for it four times.
     env = {**os.environ, "UV_HTTP_RETRIES": "0"}
     return subprocess.run(command, capture_output=True, env=env, check=False).returncode == 0
-
-
-def index_options() -> list[str]:
-    """What uv does not read of pip's settings: find-links and index."""
-    links = pip_setting("PIP_FIND_LINKS", "find-links")
-    options = [part for link in links for part in ("--find-links", link)]
-    return options + [part for url in pip_index() for part in ("--default-index", url)]
-
-
-def pip_index() -> list[str]:
-    """The user's index; empty when it is the usual one."""
-    return pip_setting("PIP_INDEX_URL", "index-url")[:1]
-
-
-def pip_setting(variable: str, name: str) -> list[str]:
-    """A setting of pip's: its variable, else its configuration files."""
-    if variable in os.environ:
-        return os.environ[variable].split()
-    for section in ("install", "global"):
-        command = [str(program("python")), "-m", "pip", "config", "get", f"{section}.{name}"]
-        found = subprocess.run(command, capture_output=True, text=True, check=False)
-        if found.returncode == 0:
-            return found.stdout.split()
-    return []
-
-
-def uv(*arguments: str) -> list[str]:
-    """A uv command."""
-    return [str(program("uv")), *arguments]
-
-
-def program(name: str) -> Path:
-    """A program of the environment that holds our own tools, which is made on first use."""
-    place = ENVIRONMENTS / "tools"
-    with locked(place):
-        if read_stamp(place) != [*TOOLS]:
-            python = python_of(place)
-            step(
-                "tools: a virtual environment",
-                [sys.executable, "-m", "venv", "--clear", str(place)],
-            )
-            install = [str(python), "-m", "pip", "install", "--quiet", *TOOLS]
-            step(f"tools: installing {', '.join(TOOLS)}", install)
-            write_stamp(place, TOOLS)
-    return place / "bin" / name
-
-
-def step(title: str, command: Sequence[str]) -> str:
-    """Run one long command behind one progress line; return what it wrote.
-
-    Raises:
-        EnvironmentsError: it failed; the message holds the end of what it said.
-    """
-    say(f"{title} …")
-    began = time.monotonic()
-    result = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )
-    if result.returncode:
-        tail = "\n".join(result.stdout.splitlines()[-30:])
-        raise EnvironmentsError(f"{title}: exit {result.returncode}\n{tail}")
-    say(f"{title}: {time.monotonic() - began:.0f} s")
-    return result.stdout
 
 
 def main(argv: Sequence[str] | None = None) -> int:

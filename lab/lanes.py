@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from folders import REPOSITORY
 from recipes import RECIPES, Recipe
 
 from patchkit.analysis.check.coverage import allows
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from patchkit.analysis.check.matrix import Lane
     from patchkit.core.rows.declaration import Change, Row
 
-REPOSITORY = Path(__file__).resolve().parents[1]
 FILE = REPOSITORY / "lanes.toml"
 CODE = ("conformance", "simnpu")
 """Examples whose code decides what a lane's result says."""

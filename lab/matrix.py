@@ -25,8 +25,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import children
 import compatibility
 import environments
+import folders
 import lanes
 import outcomes
+import steps
 import verdicts
 from rich.console import Console
 from rich.table import Table
@@ -76,12 +78,12 @@ class Workshop:
     """
 
     rows: Sequence[Row]
-    results: Path = lanes.REPOSITORY / ".matrix"
-    marks: Path = lanes.REPOSITORY / ".matrix" / "made"
+    results: Path = folders.REPOSITORY / ".matrix"
+    marks: Path = folders.REPOSITORY / ".matrix" / "made"
     docs: Path = compatibility.DOCS
     ensure: Callable[[str], Path] = environments.ensure
     remove: Callable[[str], None] = environments.remove
-    place: Callable[[str], Path] = environments.ENVIRONMENTS.joinpath
+    place: Callable[[str], Path] = folders.ENVIRONMENTS.joinpath
     variables: Callable[[str], dict[str, str]] = environments.variables
     limit: float = 2400
     keep: bool = False
@@ -150,7 +152,7 @@ def _run(shop: Workshop, plan: Plan) -> dict[str, Any]:
         result |= outcomes.results(plan, _asked(shop, plan, python))
     except BrokenPipeError:
         raise  # nobody listens any more: it says nothing of the lane
-    except (environments.EnvironmentsError, OSError, ValueError) as error:
+    except (steps.EnvironmentsError, OSError, ValueError) as error:
         result["results"] = [outcomes.failed("environment", str(error))]
     result["seconds"] = round(time.monotonic() - began, 1)
     _compare_rows(shop, plan, before.get("selected", []), result)
@@ -194,7 +196,7 @@ def _made(shop: Workshop, plan: Plan, result: dict[str, Any]) -> Path:
     if is_new:
         result["install_seconds"] = round(time.monotonic() - began, 1)
     result["megabytes"] = installed_bytes(place) // 1_000_000
-    told = environments.step(f"{plan.name}: its packages", [str(python), "-I", "-c", _PACKAGES])
+    told = steps.step(f"{plan.name}: its packages", [str(python), "-I", "-c", _PACKAGES])
     result["environment"] = json.loads(told.strip().rpartition("\n")[2])
     _check_releases(plan, result["environment"])
     return python
@@ -206,7 +208,7 @@ def _check_releases(plan: Plan, found: Mapping[str, str]) -> None:
         version = FoundVersion(name, found.get(name, "nothing"), f"environment {plan.environment}")
         expected = FoundVersion(name, wanted, "lanes.toml").counts_as
         if not f"{version.counts_as}.".startswith(f"{expected}."):
-            raise environments.EnvironmentsError(
+            raise steps.EnvironmentsError(
                 f"{plan.environment}: found {name} {version.version}, expected {wanted}"
             )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import children
-import lanes
+from folders import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -68,7 +68,7 @@ def _conformance(plan: Plan, asked: Asked) -> list[str]:
 
 
 def _unit(python: Path) -> list[str]:
-    tests = lanes.REPOSITORY / "tests" / "unit"
+    tests = REPOSITORY / "tests" / "unit"
     # Those that hold the table to its results, which are not there yet.
     options = ["-q", "-n", "2", "--dist", "worksteal", "--ignore", f"{tests / _OWN_TESTS}"]
     return [str(python), "-m", "pytest", str(tests), *options]

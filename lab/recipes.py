@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builds import vllm_0_7_3, vllm_0_9_2, vllm_0_11_2, vllm_0_18_1, vllm_0_33_0, vllm_nightly
+from folders import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[1]
 SIMNPU = REPOSITORY / "examples" / "simnpu"
 CONFORMANCE = REPOSITORY / "examples" / "conformance"
 

@@ -17,13 +17,12 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-sys.path.insert(0, str(Path(__file__).parent))
-import environments
+import folders
+import toolbox
+from steps import EnvironmentsError, say, step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-SOURCES = environments.ENVIRONMENTS / "sources"
 
 
 def old_vllm(version: str) -> Path:
@@ -46,9 +45,9 @@ def unpacked(
     requirement: str, unpack: Callable[[Path, Path], None], *options: str, name: str | None = None
 ) -> Path:
     """Download and unpack once; a directory that carries the final name is complete."""
-    place = SOURCES / (name or requirement.replace("==", "-"))
-    SOURCES.mkdir(parents=True, exist_ok=True)
-    with environments.locked(place), contextlib.ExitStack() as stack:
+    place = folders.SOURCES / (name or requirement.replace("==", "-"))
+    folders.SOURCES.mkdir(parents=True, exist_ok=True)
+    with folders.locked(place), contextlib.ExitStack() as stack:
         if not place.exists():
             half = place.with_name(f"{place.name}.half")
             shutil.rmtree(half, ignore_errors=True)
@@ -60,16 +59,16 @@ def unpacked(
 
 def download(requirement: str, directory: Path, *options: str) -> Path:
     """Bring a file here; unearth looks where pip would and compares the index's hash."""
-    command = [str(environments.program("unearth")), requirement, *options, *index_options()]
+    command = [str(toolbox.program("unearth")), requirement, *options, *index_options()]
     command += ["--download", str(directory)]
-    output = environments.step(f"downloading {requirement}", command)
+    output = step(f"downloading {requirement}", command)
     # Its progress, if any, comes before the JSON object.
     return Path(json.loads(output[output.index("{") :])["local_path"])
 
 
 def index_options() -> list[str]:
     """The user's index, where it is not the usual one."""
-    return [part for url in environments.pip_index() for part in ("--index-url", url)]
+    return [part for url in toolbox.pip_index() for part in ("--index-url", url)]
 
 
 def unpack_package(archive: Path, place: Path) -> None:
@@ -103,8 +102,8 @@ def main() -> int:
     try:
         for version in sys.argv[1:]:
             print(old_vllm(version))
-    except environments.EnvironmentsError as error:
-        environments.say(str(error))
+    except EnvironmentsError as error:
+        say(str(error))
         return 1
     return 0
 

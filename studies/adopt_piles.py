@@ -21,9 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import environments
-from recipes import REPOSITORY
-
 from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.analysis.uses.packages import open_package
@@ -37,6 +34,8 @@ if TYPE_CHECKING:
 
     from patchkit.authoring.adopt.placements import PileReader
 
+REPOSITORY = Path(__file__).resolve().parents[1]
+PILES_FOLDER = REPOSITORY / ".envs" / "piles"
 # What patchkit itself hooks, in any process that it is armed in.
 OURS = """
 from patchkit.runtime.reach import arming
@@ -164,6 +163,13 @@ def compare(pile: Pile, rows: PileRows, folder: Path) -> Comparison:
     return done
 
 
+def made_environment(name: str) -> str:
+    """Return the Python of an environment, which the lab makes where it is missing."""
+    command = [sys.executable, str(REPOSITORY / "lab" / "environments.py"), name]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.strip()
+
+
 def _observed(
     pile: Pile, module: str, first: Sequence[str], folder: Path, environ: dict[str, str]
 ) -> dict[str, Any]:
@@ -178,7 +184,7 @@ def _observed(
     }
     subprocess.run(
         [
-            str(environments.ensure(f"vllm-{pile.vllm}")),
+            made_environment(f"vllm-{pile.vllm}"),
             str(Path(__file__).with_name("observed_code.py")),
         ],
         input=json.dumps({**asked, "answer": str(answer)}),
@@ -238,7 +244,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Adopt and compare the piles that are named, or all."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(p.name for p in PILES))
-    parser.add_argument("--into", type=Path, default=environments.ENVIRONMENTS / "piles")
+    parser.add_argument("--into", type=Path, default=PILES_FOLDER)
     options = parser.parse_args(arguments)
     is_fine = True
     for pile in (one for one in PILES if not options.names or one.name in options.names):

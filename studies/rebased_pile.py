@@ -19,7 +19,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import adopt_piles
-import environments
 
 from patchkit.analysis.check.comparison import compare
 from patchkit.analysis.check.opening import on_index
@@ -97,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().partition("\n")[0])
     parser.add_argument("--to", default="0.24.0", help="the release to carry them to")
     options = parser.parse_args(arguments)
-    folder = environments.ENVIRONMENTS / "piles"
+    folder = adopt_piles.PILES_FOLDER
     pile = adopt_piles.PILES[0]
     pack = adopt_piles.adopt(pile, folder).pack
     sys.path[:0] = [str(folder), str(folder / pile.name)]

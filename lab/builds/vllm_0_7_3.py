@@ -13,6 +13,8 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import sources
+
 from builds import BuildError, distribution, lane_file, packages_of
 
 if TYPE_CHECKING:
@@ -41,8 +43,6 @@ print(json.dumps([headers, cpp_extension.library_paths(), int(torch.compiled_wit
 
 def build(place: Path) -> None:
     """Install the release's Python, compile its operators, give it its name."""
-    import sources  # noqa: PLC0415 - it imports the recipes, and they this module
-
     package = packages_of(place) / "vllm"
     shutil.rmtree(package, ignore_errors=True)
     without = shutil.ignore_patterns("__pycache__")  # others may import it meanwhile

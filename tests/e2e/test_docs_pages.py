@@ -15,17 +15,17 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import folders
 import overlay
 import page_session
 import pytest
-import recipes
 from patchkit_lab import cluster, scenario
 from workflow_machine import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-REPOSITORY = recipes.REPOSITORY
+REPOSITORY = folders.REPOSITORY
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 HERE = Path(__file__).parent
 TOOLS = {"python", "console", "bash"}

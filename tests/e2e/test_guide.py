@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import environments
+import folders
 import overlay
 import pytest
-import recipes
+import toolbox
 from patchkit_lab import cluster, processes, scenario
 
 from patchkit.analysis.status import read_directory
@@ -24,7 +24,7 @@ from patchkit.analysis.status import read_directory
 if TYPE_CHECKING:
     from patchkit.analysis.status import ProcessStatus
 
-GUIDE = recipes.REPOSITORY / "examples" / "guide"
+GUIDE = folders.REPOSITORY / "examples" / "guide"
 PACKS = ("distributed", "platform", "engine_core", "edited_vllm")
 DRIVER = Path(__file__).with_name("guide_driver.py")
 ROLES = {
@@ -78,7 +78,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     copies = [shutil.copytree(GUIDE / name, folder / name, ignore=without) for name in PACKS]
     python = overlay.make(folder / "venv")
     words = ("pip", "install", "--python", str(python), "--no-deps", "--quiet")
-    command = environments.uv(*words, *environments.index_options(), *map(str, copies))
+    command = toolbox.uv(*words, *toolbox.index_options(), *map(str, copies))
     subprocess.run(command, check=True, capture_output=True, timeout=300)
     return Reader(python, folder)
 

@@ -8,15 +8,15 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-import environments
+import folders
 import pytest
-import recipes
+import toolbox
 from patchkit_lab import scenario
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TEMPLATE = recipes.REPOSITORY / "examples" / "pack-template"
+TEMPLATE = folders.REPOSITORY / "examples" / "pack-template"
 ROLES = {
     "log-slow-outputs": "main",
     "log-slow-scheduling": "engine-core",
@@ -35,13 +35,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def env(python: Path, project: Path) -> dict[str, str]:
     """The environment of a process that finds the pack's wheel, installed."""
-    index = environments.index_options()
+    index = toolbox.index_options()
     build = ["build", "--wheel", "--quiet", *index, "--out-dir", str(project / "dist")]
-    subprocess.run(environments.uv(*build, str(project)), check=True, timeout=200)
+    subprocess.run(toolbox.uv(*build, str(project)), check=True, timeout=200)
     (wheel,) = (project / "dist").glob("acme_patches-*.whl")
     site = project.parent / "site"
     install = ["pip", "install", "--quiet", "--python", str(python), "--no-deps", *index]
-    command = environments.uv(*install, "--target", str(site), str(wheel))
+    command = toolbox.uv(*install, "--target", str(site), str(wheel))
     subprocess.run(command, check=True, timeout=200)
     own = {"PYTHONPATH": str(site), "PATCHKIT_JOURNAL": str(site / "journal")}
     return {**os.environ, **scenario.CPU, "VLLM_PLUGINS": "patchkit", **own}

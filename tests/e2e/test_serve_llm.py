@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import environments
+import folders
 import pytest
-import recipes
+import toolbox
 from patchkit_lab import cluster, processes, scenario, served
 
 from patchkit.analysis.status import read_directory
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 DRIVER = Path(__file__).with_name("serve_llm_driver.py")
 CHECKS = Path(__file__).with_name("serve_llm_checks.py")
-PACK = recipes.REPOSITORY / "examples" / "ray_serve_llm"
+PACK = folders.REPOSITORY / "examples" / "ray_serve_llm"
 PATCH = "ray-serve-llm"
 ROUTER, FIRST, SECOND = "LLMRouter", "LLMDeployment:qwen-0_5b", "LLMDeployment:qwen-1_5b"
 TEMPLATE = "{% for message in messages %}{{ message.content }} {% endfor %}"
@@ -67,7 +68,7 @@ def site(old_ray: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Without `--reinstall`, uv takes a wheel that it built before, of other source.
     install = ["pip", "install", "--python", str(old_ray), "--no-deps", "--reinstall"]
     where = ["--target", str(directory)]
-    command = environments.uv(*install, *where, *environments.index_options(), str(PACK))
+    command = toolbox.uv(*install, *where, *toolbox.index_options(), str(PACK))
     subprocess.run(command, check=True, capture_output=True, timeout=200)
     served.describe(directory, "0.32.0+cpu")
     pack = directory / "acme_seen"

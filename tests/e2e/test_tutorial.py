@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import folders
 import overlay
 import page_session
 import pytest
-import recipes
 from patchkit_lab import scenario
 from workflow_machine import Machine
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGE = recipes.REPOSITORY / "docs" / "tutorial.md"
+PAGE = folders.REPOSITORY / "docs" / "tutorial.md"
 
 
 def test_the_tutorial(model: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import environments
 import pytest
+import toolbox
 from support.packages import REPOSITORY
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def built(folder: Path, umask: int) -> dict[str, str]:
     shutil.copytree(REPOSITORY, copy, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True)
     for place in (copy, *copy.rglob("*")):
         os.utime(place, (umask, umask), follow_symlinks=False)  # another time for each file
-    words = environments.uv("build", "--quiet", *environments.index_options(), str(copy))
+    words = toolbox.uv("build", "--quiet", *toolbox.index_options(), str(copy))
     before = os.umask(umask)
     try:
         subprocess.run(words, check=True, timeout=300)
@@ -72,11 +73,11 @@ def test_the_index_gets_the_text_of_readme_without_pictures(wheel: Path) -> None
 def test_the_wheel_works_on_each_python(version: str, wheel: Path, tmp_path: Path) -> None:
     """Installed with nothing around it, its commands run, and so do tests that are copied out."""
     python = tmp_path / "python" / "bin" / "python"
-    index = environments.index_options()
+    index = toolbox.index_options()
     request = environments.pyenv_python(version) or version  # uv fetches what is nowhere
-    create = environments.uv("venv", "--quiet", "--python", request, str(python.parents[1]))
+    create = toolbox.uv("venv", "--quiet", "--python", request, str(python.parents[1]))
     subprocess.run(create, check=True, timeout=300)
-    bare = environments.uv("pip", "install", "--quiet", "--python", str(python), *index, str(wheel))
+    bare = toolbox.uv("pip", "install", "--quiet", "--python", str(python), *index, str(wheel))
     subprocess.run(bare, check=True, timeout=300)
     said = run(python.with_name("patchkit"), "list", "--all", cwd=tmp_path)
     assert "ray-worker-torch-npu" in said

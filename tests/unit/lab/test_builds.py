@@ -23,6 +23,7 @@ from builds import (
     vllm_0_33_0,
 )
 from recipes import RECIPES, Layer, Recipe
+from steps import EnvironmentsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -244,7 +245,7 @@ def test_a_build_that_fails_says_which_environment_and_why(tmp_path: Path) -> No
     """A failed build is a failed step, as a failed install is."""
     layer = Layer("operators", (), build=made_build(tmp_path / "builds"))
     message = r"vllm-9: building operators: found no compiler"
-    with pytest.raises(environments.EnvironmentsError, match=message):
+    with pytest.raises(EnvironmentsError, match=message):
         environments.run_build(tmp_path / "vllm-9", layer)
 
 

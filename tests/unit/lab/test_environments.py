@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import environments
+import folders
 import lanes
 import pytest
 import recipes
+import stamps
+import toolbox
 from builds import BuildError, lane_file, vllm_0_18_1
 
 if TYPE_CHECKING:
@@ -53,7 +56,7 @@ def test_a_build_of_torch_for_cpus_comes_first(
     uv = tmp_path / "uv"
     uv.write_text(UV.format(python=sys.executable, found=found))
     uv.chmod(0o755)
-    monkeypatch.setattr(environments, "program", lambda _: uv)
+    monkeypatch.setattr(toolbox, "program", lambda _: uv)
     monkeypatch.setenv("PIP_FIND_LINKS", "links")
     monkeypatch.setenv("PIP_INDEX_URL", "index")
     assert environments.torch_choice(tmp_path, "9.9.0") == choice
@@ -99,7 +102,7 @@ def test_preloaded_libraries_are_a_variable_of_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both names that vLLM looks for are there, and lead to a library; twice is as once."""
-    monkeypatch.setattr(environments, "ENVIRONMENTS", tmp_path)
+    monkeypatch.setattr(folders, "ENVIRONMENTS", tmp_path)
     assert environments.variables("one") == {}
     library = tmp_path / "one" / "lib" / "libiomp5.so"
     library.parent.mkdir(parents=True)
@@ -120,15 +123,15 @@ def test_no_stamp_vouches_for_half_an_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A removal that is interrupted leaves nothing under the name, and its rest goes later."""
-    monkeypatch.setattr(environments, "ENVIRONMENTS", tmp_path)
+    monkeypatch.setattr(folders, "ENVIRONMENTS", tmp_path)
     monkeypatch.setitem(recipes.RECIPES, "one", recipes.Recipe(()))
     (tmp_path / "one" / "bin").mkdir(parents=True)
     (tmp_path / "one" / "bin" / "python").touch()
-    environments.write_stamp(tmp_path / "one", ["digest"])
+    stamps.write_stamp(tmp_path / "one", ["digest"])
     with monkeypatch.context() as interrupted:
         interrupted.setattr(environments.shutil, "rmtree", lambda *_, **__: None)
         environments.remove("one")
-    assert environments.read_stamp(tmp_path / "one") == []
+    assert stamps.read_stamp(tmp_path / "one") == []
     assert (tmp_path / "one.gone" / "stamp.json").exists()
     environments.ensure("one")
     assert not (tmp_path / "one.gone").exists()
@@ -138,7 +141,7 @@ def test_an_environment_is_removed_with_its_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And with what an earlier removal has left; once more is no error."""
-    monkeypatch.setattr(environments, "ENVIRONMENTS", tmp_path)
+    monkeypatch.setattr(folders, "ENVIRONMENTS", tmp_path)
     for name in ("one", "one.cache", "one.gone", "other"):
         (tmp_path / name).mkdir()
     for _ in range(2):

@@ -40,7 +40,7 @@ CTRL_C_AND_HANG_UP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def driving(shop: World, story: str, line: str) -> Iterator[subprocess.Popen[str]]:
     """A driver that has said a line."""
     (shop.folder / "story.json").write_text(story)
-    command, environ = command_of(shop), environ_of()
+    command, environ = command_of(shop), environ_of(shop)
     with subprocess.Popen(command, env=environ, stderr=subprocess.PIPE, text=True) as driver:
         assert driver.stderr
         assert any(line in said for said in driver.stderr)

@@ -53,7 +53,7 @@ def matrix(
     shop: World, *arguments: str, story: Mapping[str, Any] | None = None, limit: int = 60
 ) -> subprocess.CompletedProcess[str]:
     (shop.folder / "story.json").write_text(json.dumps(story or {}))
-    command, environ = command_of(shop, *arguments), environ_of(limit)
+    command, environ = command_of(shop, *arguments), environ_of(shop, limit)
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
 
 
@@ -61,8 +61,9 @@ def command_of(shop: World, *arguments: str) -> list[str]:
     return [sys.executable, str(STAND_IN), str(shop.folder), *arguments]
 
 
-def environ_of(limit: int = 60) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(REPOSITORY), "LIMIT": str(limit)}
+def environ_of(shop: World, limit: int = 60) -> dict[str, str]:
+    folders = map(str, (REPOSITORY, REPOSITORY / "lab", shop.folder))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "LIMIT": str(limit)}
 
 
 def daemon_of(shop: World) -> int:

@@ -13,7 +13,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 SCRIPT = """#!/bin/sh
 if [ "$2" = -c ]; then echo '{packages}'; exit; fi
 echo {name} >> {folder}/ran
@@ -28,23 +27,23 @@ time.sleep(1000)
 
 
 def drive(folder: Path, *arguments: str) -> int:
-    """Run the driver."""
-    sys.path[:0] = [str(REPOSITORY / "lab"), str(folder)]
-    import environments
+    """Run the driver; PYTHONPATH names the lab and the folder."""
     import lanes
     import matrix
+    import recipes
+    import steps
 
     from patchkit.registry import read_pack
 
     def ensure(name: str) -> Path:
         if name == "unmade":
-            raise environments.EnvironmentsError("no such wheel")
+            raise steps.EnvironmentsError("no such wheel")
         if name == "full":
             raise OSError("no space left")
         return _environment(folder, name)
 
-    recipe = environments.Recipe(())
-    environments.RECIPES.update(dict.fromkeys(("a", "b", "c", "unmade", "full"), recipe))
+    recipe = recipes.Recipe(())
+    recipes.RECIPES.update(dict.fromkeys(("a", "b", "c", "unmade", "full"), recipe))
     lanes.REPOSITORY = folder
     shop = matrix.Workshop(
         read_pack("pack"),
