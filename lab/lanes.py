@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 FILE = REPOSITORY / "lanes.toml"
 CODE = ("conformance", "simnpu")
 """Examples whose code decides what a lane's result says."""
-WINGS_BESIDE = ("analysis", "authoring", "cli")
-"""What no process of an engine runs."""
+FOLDERS_BESIDE = ("analysis", "authoring", "cli", "runtime/testing")
+"""Folders of patchkit that no process of an engine runs."""
 PACKS = ("data_llm", "platform", "worker")
-"""Of these, `rows_digest` has what a lane runs."""
+"""Folders of patchkit of which `rows_digest` holds what a lane runs."""
 
 CHECKS = {
     "engine": ("check", "apply", "engine", "flagship", "ray-v1", "ray-v2", "status", "outsider"),
@@ -259,8 +259,9 @@ def _recipe_files(recipe: Recipe) -> Iterator[Path]:
 def _engine_files() -> Iterator[Path]:
     """Yield what runs in the processes of an engine; rows count by themselves."""
     package = REPOSITORY / "patchkit"
+    left_out = [package / folder for folder in (*FOLDERS_BESIDE, *PACKS)]
     for file in _files(package, "*.py"):
-        if file.relative_to(package).parts[0] not in {*WINGS_BESIDE, *PACKS}:
+        if not any(file.is_relative_to(folder) for folder in left_out):
             yield file
     for name in CODE:
         yield from _files(REPOSITORY / "examples" / name, "*.py")

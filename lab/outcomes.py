@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from lanes import Plan
 
 _RESULT = ("check", "result", "seconds", "detail")
-_OWN_TESTS = "test_compatibility.py"
+_OWN_TESTS = REPOSITORY / "tests" / "unit" / "lab" / "test_compatibility.py"
+"""These hold the table to the results of the lanes, which are not there yet."""
 _FOREIGN = ("PYTHON", "PYTEST_")
 """Variables that decide what a Python or a pytest does, whoever started `make matrix`."""
 
@@ -69,8 +70,7 @@ def _conformance(plan: Plan, asked: Asked) -> list[str]:
 
 def _unit(python: Path) -> list[str]:
     tests = REPOSITORY / "tests" / "unit"
-    # Those that hold the table to its results, which are not there yet.
-    options = ["-q", "-n", "2", "--dist", "worksteal", "--ignore", f"{tests / _OWN_TESTS}"]
+    options = ["-q", "-n", "2", "--dist", "worksteal", "--ignore", str(_OWN_TESTS)]
     return [str(python), "-m", "pytest", str(tests), *options]
 
 

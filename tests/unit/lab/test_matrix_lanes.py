@@ -11,7 +11,7 @@ import lanes
 import matrix as driver
 import pytest
 from support.lane_shop import LANE, RELEASES, daemon_of, kept, matrix, ran, requires, shop, world
-from support.packages import row
+from support.packages import REPOSITORY, row
 
 from patchkit.errors import SettingsError
 from patchkit.registry import read_pack
@@ -168,6 +168,22 @@ def test_code_that_lanes_run_makes_them_run_again(shop: World) -> None:
         (shop.folder / name).write_text(text)
         matrix(shop, "--lanes", "0.31.0")
         assert ran(shop) == expected, (name, text)
+
+
+def test_what_only_people_call_makes_no_lane_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folders that are left out are there; what lies in others counts."""
+    assert all((REPOSITORY / "patchkit" / folder).is_dir() for folder in lanes.FOLDERS_BESIDE)
+    monkeypatch.setattr(lanes, "REPOSITORY", tmp_path)
+    plan = lanes.Plan("1", {}, "3.11", "unit", "engine")
+    before = lanes.code_digest(plan)
+    for folder in lanes.FOLDERS_BESIDE:
+        (tmp_path / "patchkit" / folder / "room").mkdir(parents=True)
+        (tmp_path / "patchkit" / folder / "room" / "a.py").write_text("a = 1")
+    assert lanes.code_digest(plan) == before
+    (tmp_path / "patchkit" / "runtime" / "a.py").write_text("a = 1")
+    assert lanes.code_digest(plan) != before
 
 
 def test_tests_that_lanes_run_make_them_run_again(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import lanes
 import outcomes
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.processes
 
@@ -47,6 +45,14 @@ def test_unit_tests_have_to_pass(script: str, expected: tuple[str, str], tmp_pat
     (one,) = found(tmp_path, script)["results"]
     assert one["result"] == expected[0]
     assert one["detail"].startswith(expected[1])
+
+
+def test_the_tests_that_a_lane_leaves_out_are_there(tmp_path: Path) -> None:
+    """A lane of unit tests does not run those of the table that it is to fill."""
+    found(tmp_path, f'echo "$@" > {tmp_path}/words')
+    *_, option, left_out = (tmp_path / "words").read_text().split()
+    assert option == "--ignore"
+    assert (left_out.endswith("test_compatibility.py"), Path(left_out).is_file()) == (True, True)
 
 
 def test_the_callers_variables_decide_nothing(
