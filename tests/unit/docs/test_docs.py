@@ -20,6 +20,7 @@ __all__ = ["world"]
 
 README = (REPOSITORY / "README.md").read_text("utf-8")
 PAGES = [REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+LINKED = [*PAGES, REPOSITORY / "lab" / "README.md", REPOSITORY / "studies" / "README.md"]
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s…]+)(?:#[^)]*)?\)")
 SCHEDULER = "class Scheduler:\n    def schedule(self):\n        return 'scheduled'\n"
 CALL = """
@@ -67,7 +68,7 @@ def test_readme_links_nowhere_that_an_index_lacks() -> None:
     assert LINK.findall(re.sub(r"(?m)^\[?!\[.*\n", "", README)) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+@pytest.mark.parametrize("page", LINKED, ids=[str(page.relative_to(REPOSITORY)) for page in LINKED])
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     """Each names a file that is there."""
     lost = [to for to in LINK.findall(page.read_text("utf-8")) if not (page.parent / to).exists()]
