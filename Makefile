@@ -21,7 +21,7 @@ unexport PYTHONPATH
 export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/e2e
 
 .PHONY: help test test-unit test-processes test-integration faults mutants quality quality-tighten \
-	quality-limits quality-table check e2e test-browser docs pictures screenshots e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
+	quality-limits quality-table outputs check e2e test-browser docs pictures screenshots e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -61,6 +61,10 @@ quality-limits: env-unit ## Set all limits to what is measured, wings 3% above; 
 
 quality-table: env-unit ## Write the table of docs/architecture.md
 	@$(QUALITY) --write
+
+outputs: env-unit ## What every command prints on fixed inputs, into .outputs, to compare checkouts
+	rm -rf .outputs
+	$(UNIT)/python tools/outputs --python $(UNIT)/python --into .outputs $(OUTPUTS)
 
 check: env-unit  ## patchkit's own patches against every release in their ranges, from the index
 	$(UNIT)/patchkit check --releases "vllm>=0.5,<0.34" --releases "ray>=2.9"
@@ -123,7 +127,7 @@ bench: env-vllm  ## Ratios, paired in one run
 	$(VLLM)/python -m benchmarks
 
 clean:           ## Environments, caches and what tools left
-	rm -rf .envs .matrix .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .quality .site dist
+	rm -rf .envs .matrix .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .outputs .quality .site dist
 
 env-unit:        ## The environment of the unit tests, .envs/unit
 	@$(PYTHON) lab/environments.py unit > /dev/null

@@ -1,0 +1,153 @@
+"""`tools/outputs`: reading scenarios, replacing what changes from run to run, comparing runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+from outputs.comparing import differences
+from outputs.normalising import normalised
+from outputs.scenarios import ScenarioError, parse_scenario, read_scenarios
+from outputs.worlds import write_world
+from support.packages import REPOSITORY
+
+from patchkit.analysis.check.codes import CODES
+from patchkit.cli.app import COMMANDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOOL = REPOSITORY / "tools" / "outputs"
+SCENARIO = """\
+# What it is for.
+use other
+set PATCHKIT_PATCHES=pack
+setup: lock
+80 json: check "a b"
+unset PATCHKIT_PATCHES
+160: adopt - < some.diff
+-- some.diff --
++++ b
+-- pack/__init__.py --
+PATCHES = ()
+"""
+OTHER = "80: list\n-- pack/__init__.py --\n-- up/mod.py --\nx = 1\n"
+
+
+def test_a_scenario_has_commands_and_files() -> None:
+    """Each variant is a command, with the variables set so far; it has another's files, too."""
+    scenario = parse_scenario("it", {"it": SCENARIO, "other": OTHER})
+    lines = [(command.title, command.columns, command.variables) for command in scenario.commands]
+    pack = (("PATCHKIT_PATCHES", "pack"),)
+    assert lines == [
+        ("patchkit lock", 80, pack),
+        ("patchkit check 'a b'", 80, pack),
+        ("patchkit check 'a b' --format json", 80, pack),
+        ("patchkit adopt - < some.diff", 160, ()),
+    ]
+    assert [command.is_setup for command in scenario.commands] == [True, False, False, False]
+    assert scenario.files == {
+        "pack/__init__.py": "PATCHES = ()\n",
+        "up/mod.py": "x = 1\n",
+        "some.diff": "+++ b\n",
+    }
+
+
+@pytest.mark.parametrize("line", ["frobnicate", "use nobody", "check --releases up"])
+def test_a_line_that_is_no_directive_is_an_error(line: str) -> None:
+    """It names the scenario and the line."""
+    with pytest.raises(ScenarioError, match="it: line 1"):
+        parse_scenario("it", {"it": f"{line}\n"})
+
+
+def test_commands_that_look_alike_have_results_of_their_own() -> None:
+    """They differ in their environment only; the second has a number."""
+    text = "80: list\nset VLLM_VERSION=1\n80: list\n"
+    assert list(parse_scenario("it", {"it": text}).named_commands()) == ["list.80", "list.80.2"]
+
+
+def test_every_command_and_every_finding_has_a_scenario() -> None:
+    """A command or a code that is added without one would change unnoticed."""
+    scenarios = read_scenarios()
+    shown = {command.words[0] for scenario in scenarios for command in scenario.commands}
+    assert set(COMMANDS) <= shown
+    assert {f"findings/{code}" for code in CODES} <= {scenario.name for scenario in scenarios}
+
+
+@pytest.mark.processes
+def test_wheels_and_repositories_are_made_of_files(tmp_path: Path) -> None:
+    """Both are the same bytes each time: hashes and identifiers of commits stay."""
+    files = {
+        "wheels/up-1.0-py3-none-any.whl/up/mod.py": "x = 1\n",
+        "up.git/1/old.py": "",
+        "up.git/2/new.py": "",
+    }
+    heads = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        folder.mkdir()
+        write_world(folder, files)
+        words = ["git", "-C", str(folder / "up.git"), "rev-parse", "HEAD"]
+        heads.append(subprocess.run(words, capture_output=True, check=True).stdout)
+        assert [file.name for file in (folder / "up.git").glob("*.py")] == ["new.py"]
+    one, two = tmp_path.glob("*/wheels/*.whl")
+    assert one.read_bytes() == two.read_bytes()
+    assert heads[0] == heads[1]
+    with zipfile.ZipFile(one) as archive:
+        assert "up/__init__.py" in archive.namelist()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("patchkit[4711] warning: no", "patchkit[PID] warning: no"),
+        ('{"pid": 4711, "count": 3}', '{"pid": PID, "count": 3}'),
+        ('{"seconds": 0.25}', '{"seconds": SECONDS}'),
+        ("made 2026-11-25 14:11 UTC", "made MOMENT"),
+        ("in /home/me/clone/patchkit", "in CHECKOUT/patchkit"),
+        ("in /home/me/clone-2/patchkit", "in OTHER/patchkit"),
+        ("vllm 0.11.0 at line 12, 100% alike", "vllm 0.11.0 at line 12, 100% alike"),
+    ],
+)
+def test_only_what_changes_from_run_to_run_is_replaced(text: str, expected: str) -> None:
+    """Numbers, versions and lines that patchkit says stay as they are."""
+    names = {"/home/me/clone": "CHECKOUT", "/home/me/clone-2": "OTHER"}
+    assert normalised(text, names) == expected
+
+
+def test_results_that_differ_are_shown_as_diffs(tmp_path: Path) -> None:
+    """Also those that only one of the runs has; equal ones are passed over."""
+    for name, texts in {"old": {"a": "1\n", "b": "2\n"}, "new": {"a": "1\n", "c": "3\n"}}.items():
+        for file, text in texts.items():
+            (tmp_path / name).mkdir(exist_ok=True)
+            (tmp_path / name / f"{file}.txt").write_text(text)
+    first, second = differences(tmp_path / "old", tmp_path / "new")
+    assert "+++ /dev/null" in first
+    assert "-2" in first.splitlines()
+    assert "+3" in second.splitlines()
+
+
+@pytest.mark.processes
+def test_two_runs_are_the_same(tmp_path: Path) -> None:
+    """Of a scenario with real processes: exit code 0, and 1 once a result is changed."""
+
+    def tool(*words: str) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, str(TOOL), *words]
+        environment = {**os.environ, "TMPDIR": str(tmp_path)}
+        return subprocess.run(
+            line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    for name in ("one", "two"):
+        done = tool("--python", sys.executable, "--into", name, "--only", "bootstrap")
+        assert done.returncode == 0, done.stderr
+    done = tool("--compare", "one", "two")
+    assert (done.returncode, done.stdout) == (0, "")
+    result = next((tmp_path / "two").rglob("*.txt"))
+    result.write_text("something else\n")
+    done = tool("--compare", "one", "two")
+    assert done.returncode == 1
+    assert "+something else" in done.stdout
