@@ -220,11 +220,11 @@ def installed_bytes(place: Path) -> int:
     size says the same before and after; a file that is gone before it was looked at does not count.
     """
     size = 0
-    for folder, folders, names in os.walk(place):
-        folders[:] = [name for name in folders if name != "__pycache__"]
+    for parent, inner, names in os.walk(place):
+        inner[:] = [name for name in inner if name != "__pycache__"]
         for name in names:
             with contextlib.suppress(FileNotFoundError):
-                size += Path(folder, name).lstat().st_size
+                size += Path(parent, name).lstat().st_size
     return size
 
 
