@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import html.parser
 import re
 from dataclasses import replace
@@ -27,7 +28,20 @@ HOSTILE_REPORT = Report(
 )
 
 
+LARGE = large()
+
+
 def as_table(report: Report, width: int = 100) -> str:
+    """Print a report; the large one, which takes a second, once for each width."""
+    return large_table(width) if report is LARGE else printed(report, width)
+
+
+@functools.cache
+def large_table(width: int) -> str:
+    return printed(LARGE, width)
+
+
+def printed(report: Report, width: int) -> str:
     console = screen(width)
     print_check(report, console)
     return shown(console)
@@ -39,7 +53,7 @@ ALL = [as_table, as_github, as_markdown, as_html]
 @pytest.mark.parametrize("page", ALL)
 def test_every_page_takes_every_report(page: Callable[[Report], str]) -> None:
     """Nothing found, no release, a patch in no release, and much of everything are all pages."""
-    for report in (EMPTY, Report([], [], {"a": {}}), Report(["vllm 0.9.0"]), sample(), large()):
+    for report in (EMPTY, Report([], [], {"a": {}}), Report(["vllm 0.9.0"]), sample(), LARGE):
         page(report)
 
 
@@ -64,7 +78,7 @@ def test_the_legend_of_fit_tells_of_a_package() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 100])
-@pytest.mark.parametrize("report", [sample(), large(), HOSTILE_REPORT])
+@pytest.mark.parametrize("report", [sample(), LARGE, HOSTILE_REPORT])
 def test_no_line_is_wider_than_the_terminal(report: Report, width: int) -> None:
     """80 releases fit, into 60 columns as well."""
     assert max(map(cell_len, as_table(report, width).split("\n"))) <= width
@@ -72,8 +86,8 @@ def test_no_line_is_wider_than_the_terminal(report: Report, width: int) -> None:
 
 def test_each_state_is_shown_once_for_each_column_that_it_fills() -> None:
     """Of 80 releases that differ, a patch's states are all there, however the grid is broken."""
-    lines = as_table(large()).split("\n")
-    row = large().grid["patch-number-7"]
+    lines = as_table(LARGE).split("\n")
+    row = LARGE.grid["patch-number-7"]
     named = [line for line in lines if line.startswith("patch-number-7 ")]
     words = [word for line in named for word in line.split()[1:]]
     assert words == [str(state).replace("out-of-range", "-") for state in row.values()]
@@ -91,7 +105,7 @@ def test_few_columns_are_in_words() -> None:
 
 def test_a_pipe_gets_a_grid_of_sensible_width() -> None:
     """A console without an end does not make a line without an end of a grid."""
-    lines = as_table(large(), 10_000).split("\n")
+    lines = as_table(LARGE, 10_000).split("\n")
     assert max(len(line.rstrip()) for line in lines if line.startswith("patch-")) <= 120
 
 
@@ -149,7 +163,7 @@ def test_a_report_becomes_no_markup() -> None:
 
 def test_github_takes_it() -> None:
     """However much is found, it is short enough for an issue, and says how much is left out."""
-    text = as_markdown(large())
+    text = as_markdown(LARGE)
     assert len(text) < 65_536
     assert re.search(r"\d+ findings more", text)
 
