@@ -5,9 +5,11 @@ VLLM = .envs/vllm-0.32.0/bin
 # What hundreds of children of the unit tests import: compiled once, not by each of them.
 COMPILED = patchkit $(addprefix .envs/unit/lib/python3*/site-packages/,_pytest click packaging \
 	pluggy pygments rich)
-E2E_TESTS = $(VLLM)/python -m pytest tests/e2e -n 2 --dist loadfile --no-loadscope-reorder \
-	--durations=0
-UNIT_TESTS = PYTHONDONTWRITEBYTECODE= $(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
+# Two files of tests with engines at a time. `make test` runs the flagship and one pack.
+E2E_TESTS = $(VLLM)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=0
+SMOKE = tests/e2e/test_flagship.py tests/e2e/test_outsider_pack.py
+SAMPLE = -m "not every_cell and not triton" $(E2E)
+UNIT_TESTS = $(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
 QUALITY = PYTHONPATH=tools $(UNIT)/python -m quality
 # What is checked beside the package, with the directories that its modules are found in.
 AROUND = tools lab studies examples tests/e2e benchmarks
@@ -16,18 +18,24 @@ GUIDE_PACKS = guide_distributed.worker guide_platform.platform guide_engine_core
 GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
 EFFECTS = tests/e2e/test_in_effect.py tests/e2e/test_torch_compile.py
 RUNS = 20
-# A caller's own modules decide nothing here.
-unexport PYTHONPATH
+# A caller's own modules decide nothing here; and without bytecode each child compiles all anew.
+unexport PYTHONPATH PYTHONDONTWRITEBYTECODE
 export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/e2e
 
-.PHONY: help test test-unit test-processes test-integration faults mutants quality quality-tighten \
-	quality-limits quality-table outputs check e2e test-browser docs pictures screenshots e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
+.PHONY: help test test-rest test-all test-unit test-processes test-integration test-browser lint \
+	docs check faults mutants quality quality-tighten quality-limits quality-table outputs bench \
+	e2e e2e-smoke e2e-rest e2e-all effects ways truth matrix demo demo-cpu demo-ray235 pictures \
+	screenshots env-unit env-vllm env-ray235 clean
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
 
-test: export FAULTS = some
-test: lint docs test-unit test-processes test-integration check e2e  ## Everything; the last line is pytest's
+test: lint test-unit test-processes e2e-smoke  ## Ten minutes; the last line is pytest's; SAMPLES=many
+
+test-rest: docs test-integration check e2e-rest  ## What `make test` leaves out: half an hour
+
+test-all: export SAMPLES = many
+test-all: test test-rest  ## Everything; the laws try more examples
 
 test-unit: env-unit  ## A minute, no vLLM: all that needs no other process
 	@$(UNIT)/python -m compileall -q $(COMPILED)
@@ -45,7 +53,7 @@ test-browser:    ## The pages of `check` and `status`, in chromium, which must b
 	.envs/browser/bin/python -m pytest tests/browser -n 2
 
 faults: env-unit ## A fault at every line of an apply; `make test-unit` takes a sample of them
-	FAULTS=all $(UNIT)/python -m pytest tests/unit/runtime/process/test_faults.py
+	SAMPLES=all $(UNIT)/python -m pytest tests/unit/runtime/process/test_faults.py
 
 mutants: env-unit ## How many of a sample of broken lines the unit tests notice: half an hour
 	$(UNIT)/python tools/mutants.py $(MUTANTS)
@@ -74,11 +82,17 @@ check: env-unit  ## patchkit's own patches against every release in their ranges
 		--releases "vllm>=0.7,<0.34" --patches simnpu_rows --patches patchkit_conformance.seen
 	$(UNIT)/patchkit check --patches patchkit.data_llm --releases "ray>=2.35"
 
-e2e: env-vllm    ## Real engines on a real Ray, two files of tests at a time
-	$(E2E_TESTS) -m "not every_cell and not triton" $(E2E)
+e2e: env-vllm    ## Real engines on a real Ray, two files of tests at a time; E2E="-k word"
+	$(E2E_TESTS) tests/e2e $(SAMPLE)
+
+e2e-smoke: env-vllm ## Those of the flagship and of one pack: two minutes
+	$(E2E_TESTS) $(SMOKE) $(SAMPLE)
+
+e2e-rest: env-vllm ## All others
+	$(E2E_TESTS) tests/e2e $(addprefix --ignore=,$(SMOKE)) $(SAMPLE)
 
 e2e-all: env-vllm ## The same without a sample: every cell, an hour and a half
-	$(E2E_TESTS) -m "not triton" $(E2E)
+	$(E2E_TESTS) tests/e2e -m "not triton" $(E2E)
 
 effects: env-vllm ## What "in effect" says: 20 runs of an engine, and on Python 3.12: an hour
 	@$(PYTHON) lab/environments.py vllm-0.32.0-python-3.12 > /dev/null

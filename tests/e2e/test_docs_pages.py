@@ -128,7 +128,7 @@ INSTEAD = {
 ELSEWHERE = {
     "README.md": {
         "patchkit adopt my-plugin": "docs/bring-your-pile.md has a plugin that patches",
-        "make ": "it takes minutes to an hour, and `make test` runs this test",
+        "make ": "it takes minutes to an hour, and `make test-rest` runs this test",
     },
     "docs/benchmarks.md": {"": "seven minutes of measuring; nothing is asserted"},
     "docs/bisect.md": {"": "tests/e2e/test_bisect.py and tests/unit/cli/test_bisect.py"},

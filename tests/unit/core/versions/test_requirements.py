@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from packaging.requirements import InvalidRequirement, Requirement
 from support import strategies
+from support.sampling import examples
 from support.strategies import Drawn, bounds, versions
 
 from patchkit.core.versions.requirements import (
@@ -206,7 +207,7 @@ class TestRequirement:
     @example("ray~=1")
     @example("ray>=1.*")
     @example("ray>=\u0661")
-    @settings(max_examples=200)
+    @settings(max_examples=examples(few=50, many=200))
     def test_checked_as_packaging_does(self, text: str) -> None:
         """The short cut accepts nothing that packaging refuses, and refuses nothing it accepts."""
         try:

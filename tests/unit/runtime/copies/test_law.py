@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.layers import push
+from support.sampling import examples
 
 from patchkit.runtime.changes.sites import Layer
 
@@ -43,7 +44,10 @@ PLACEMENTS = st.lists(
 )
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(few=15, many=30),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(before=PLACEMENTS, meanwhile=PLACEMENTS)
 def test_any_placement(before: list[Any], meanwhile: list[Any]) -> None:
     """After apply each copy in scope is the new object, and every other holder is reported.

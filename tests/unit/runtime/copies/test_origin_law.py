@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.packages import World, row
+from support.sampling import examples
 from support.undoing import apply, disarm, undo
 
 from patchkit import Role
@@ -175,7 +176,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(few=15, many=40), deadline=None)
 @given(names=programs(), early=st.integers(0, 5), steps=STEPS, data=st.data())
 def test_names_go_with_what_they_were_bound_from(
     names: list[Name], early: int, steps: list[tuple[str, int]], data: st.DataObject

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from support import law_world, packages
 from support.packages import World, row
+from support.sampling import SAMPLES
 from support.undoing import disarm
 
 import patchkit
@@ -129,8 +129,8 @@ def after(module):
     return undo
 """
 
-STRIDE = {"all": 1, "some": 90}.get(os.environ.get("FAULTS", ""), 900)
-"""Which steps fail: a sample, a larger one in `make test`, or each of them by `make faults`."""
+STRIDE = {"few": 900, "many": 90, "all": 1}[SAMPLES]
+"""Which steps fail: a sample, a larger one in `.ci/run`, or each of them by `make faults`."""
 
 
 @pytest.fixture

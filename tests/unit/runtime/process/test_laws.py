@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import shutil
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from support import law_world
 from support.packages import World
+from support.sampling import examples
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -171,7 +171,7 @@ class Applying(RuleBasedStateMachine):
 
 TestApplying = Applying.TestCase
 TestApplying.settings = settings(
-    max_examples=25 if os.environ.get("FAULTS") else 4,  # `make test` sets it
+    max_examples=examples(few=4, many=25),
     stateful_step_count=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import packages
 from support.packages import World, row
+from support.sampling import examples
 from support.undoing import disarm
 
 from patchkit import Role, applied
@@ -137,7 +138,7 @@ class Runner:
 
 
 LAW = settings(
-    max_examples=25,
+    max_examples=examples(few=8, many=25),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     deadline=None,
 )
