@@ -9,6 +9,7 @@ from textwrap import dedent
 from patchkit.analysis.upstream.reading.files import parse
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree, lines_of, module_name
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted, is_private
+from patchkit.authoring.adopt.unpacking import names_set_together
 from patchkit.errors import ScaffoldError, UpstreamError
 
 _OF_MODULE = {"__file__", "__package__", "__spec__", "globals"}
@@ -17,12 +18,21 @@ _PARTS = {"setter": ".fset", "deleter": ".fdel"}
 
 @dataclass
 class Definitions:
-    """A module: what it defines and what it imports, by the name that is bound; and all else."""
+    """A module: what it defines and what it imports, by the name that is bound; and all else.
+
+    Args:
+        tree: the module.
+        named: what one statement alone defines.
+        imports: a statement for each import.
+        others: the statements that define nothing, or several things.
+        set_together: of those, the assignments that set several names, by each of the names.
+    """
 
     tree: ModuleTree
     named: dict[str, ast.stmt] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
     others: list[ast.stmt] = field(default_factory=list)
+    set_together: dict[str, list[ast.Assign]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, path: str, text: bytes) -> "Definitions":
@@ -42,6 +52,9 @@ class Definitions:
                 self.imports.update(_imports_of(node, self.tree))
             elif name == prefix or name in self.named:
                 self.others.append(node)
+                if isinstance(node, ast.Assign):
+                    for shared in names_set_together(node):
+                        self.set_together.setdefault(f"{prefix}{shared}", []).append(node)
             else:
                 self.named[name] = node
                 if isinstance(node, ast.ClassDef):
@@ -52,6 +65,17 @@ class Definitions:
         if name not in self.named:
             raise ScaffoldError(f"no statement of {self.tree.path} alone defines {name}")
         return self.named[name]
+
+    def setters(self, name: str) -> list[ast.stmt]:
+        """List the statements that set a name, alone or together with others.
+
+        Raises:
+            ScaffoldError: no statement does.
+        """
+        shared: list[ast.stmt] = [*self.set_together.get(name, [])]
+        if name in self.named or not shared:
+            shared.append(self.defined(name))
+        return shared
 
     def text(self, node: ast.stmt) -> str:
         """Quote a statement, with its decorators."""

@@ -12,6 +12,7 @@ from patchkit.analysis.check.subjects import Subject
 from patchkit.analysis.upstream.reading.files import parse
 from patchkit.authoring.adopt.definitions import Definitions
 from patchkit.authoring.adopt.transplant import ModuleText
+from patchkit.authoring.adopt.unpacking import separated
 from patchkit.core.rows.declaration import Change, Provide, Row
 from patchkit.errors import ScaffoldError, TargetError
 
@@ -56,7 +57,7 @@ class Export:
         names = frozenset(one.qualname for one in changed)
         text = self.texts.get(facts.path) or self._read(facts.path).replace("\r\n", "\n")
         module = ModuleText(facts.path, text, names)
-        module.make(change, name, Definitions.of(str(file), content))
+        module.make(change, name, Definitions.of(str(file), separated(content)))
         if fault := parse(module.text.encode())[1]:
             raise ScaffoldError(fault)
         self.texts[facts.path] = module.text

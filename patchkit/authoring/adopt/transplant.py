@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from textwrap import indent
+from textwrap import dedent, indent
 
 from patchkit.analysis.check.judge import edited
 from patchkit.analysis.upstream.fingerprint import of_nodes
@@ -13,6 +13,7 @@ from patchkit.analysis.upstream.resolving.module_tree import lines_of
 from patchkit.analysis.upstream.resolving.syntax import DEFS
 from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.adopt.definitions import Definitions, names_in
+from patchkit.authoring.adopt.unpacking import element_text, values_by_name
 from patchkit.authoring.scaffold.rows import TextChange, rewritten, span
 from patchkit.core.rows.declaration import Add, AddField, Change, Edit, Replace
 from patchkit.core.rows.target import Target
@@ -59,16 +60,49 @@ class ModuleText:
             return
         new, text = body.defined(change.by), body.renamed(change.by, last)
         if isinstance(change, Replace):
-            old = found.defined(qualname)
-            first, end = _span(old)
-            if getattr(old, "decorator_list", ()) and not getattr(new, "decorator_list", ()):
-                first = old.lineno  # a plain function stands for a method of any kind
-            self._put(first, end, indent(text, " " * old.col_offset))
+            self._replace(found, qualname, new, text, body)
         else:
             members = getattr(found.defined(owner), "body", []) if owner else found.tree.tree.body
             margin = " " * members[-1].col_offset
             self._put(*_after(members[-1]), ("\n" if owner else "\n\n") + indent(text, margin))
         self._bring(names_in(new) - {change.by}, body, qualname)
+
+    def _replace(
+        self, module: Definitions, qualname: str, new: ast.stmt, text: str, body: Definitions
+    ) -> None:
+        """Put a definition in the place of what sets a name.
+
+        Where the name is set together with others, they keep their values: its own value is
+        replaced if the assignment has one for each name, and the new one reads none of them; else
+        it is set anew on the next line.
+
+        Args:
+            module: what the text defines by now.
+            qualname: the name that is to be defined otherwise.
+            new: the definition, which a module of definitions `body` has.
+            text: the same under the new name.
+            body: see `new`.
+        """
+        old, *further = module.setters(qualname)
+        if further:
+            raise ScaffoldError(f"more than one statement of {module.tree.path} sets {qualname}")
+        if qualname not in module.set_together:
+            first, end = _span(old)
+            if getattr(old, "decorator_list", ()) and not getattr(new, "decorator_list", ()):
+                first = old.lineno  # a plain function stands for a method of any kind
+            self._put(first, end, indent(text, " " * old.col_offset))
+            return
+        values = values_by_name(old) if isinstance(old, ast.Assign) else {}
+        value = values.get(qualname.rpartition(".")[2])
+        new_value = getattr(new, "value", None)
+        if value and isinstance(new_value, ast.expr) and names_in(new_value).isdisjoint(values):
+            element = element_text(body.tree.source, new_value)
+            change = (*span(module.tree.source, value), element)
+            self.text = rewritten(module.tree.source, lambda _: [change]).decode()
+        elif len(parse(dedent(module.text(old)).encode())[0].body) != 1:
+            raise ScaffoldError(f"it shares its lines with other code than {qualname}")
+        else:
+            self._put(*_after(old), indent(text, " " * old.col_offset))
 
     def _bring(self, names: Iterable[str], body: Definitions, user: str) -> None:
         """Give a moved definition what it uses of its body: imports, and definitions beside it."""
@@ -77,11 +111,12 @@ class ModuleText:
             raise ScaffoldError(f"it uses {min(unsaid)}, which no plain assignment alone sets")
         for name in sorted({*body.named, *body.imports}.intersection(names) - self.changed):
             found = self.read()
-            if name in found.named or name in found.imports:
+            if name in found.named or name in found.set_together or name in found.imports:
                 if not _is_same(name, found, body):
                     raise ScaffoldError(f"it uses another {name} than the module has")
             elif name in body.named:
-                first, _ = _span(found.defined(user.partition(".")[0]))
+                setters = found.setters(user.partition(".")[0])
+                first = min(_span(setter)[0] for setter in setters)
                 self._put(first, first - 1, f"{body.renamed(name, name)}\n\n")
                 self._bring(names_in(body.named[name]) - {name}, body, name)
             else:

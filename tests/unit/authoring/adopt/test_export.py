@@ -58,7 +58,7 @@ from up.other import deep
 
 BIG = 7
 names = "it is no list"
-LOW, HIGH = 1, 2
+MIDDLE, REST = divmod(7, 2)
 
 
 def g(a, how=dumps):
@@ -74,7 +74,7 @@ def parse(text):
 
 
 def above(a):
-    return a + LOW
+    return a + MIDDLE
 
 
 class Config:
@@ -170,7 +170,7 @@ def test_each_kind_that_a_diff_can_say(
         ("Replace('up.lib:f', by='parse', when='helper')", {}, "under a condition"),
         ("Replace('up.lib:f', by='parse')", {"env": "'X'"}, "under a condition"),
         ("Replace('up.lib:f', by='dumps')", {}, "alone defines dumps"),
-        ("Replace('up.lib:f', by='above')", {}, "uses LOW, which no plain assignment alone"),
+        ("Replace('up.lib:f', by='above')", {}, "uses MIDDLE, which no plain assignment alone"),
         ("Add('up.lib:os', by='helper')", {}, ""),
         ("Edit('up.lib:f', old='return b', new='return a')", {}, "it occurs 0 times"),
         ("Replace('up.lib:gone', by='parse')", {}, "gone"),
@@ -190,6 +190,116 @@ def test_what_a_diff_cannot_say_is_listed(
     code, diff, said = export(capsys)
     assert (code, bool(diff)) == ((1, False) if reason else (0, True))
     assert reason in said
+
+
+PAIRS = """\
+'''Names that are set together.'''
+
+HERE, THERE = 1, 2  # places
+LONG, SHORT = (
+    # as they came
+    "long",
+    "short",
+)
+QUOTIENT, REMAINDER = divmod(7, 2)
+FIRST = LAST = 0
+TWICE = 1
+TWICE, ONCE = 2, 1
+
+
+class Config:
+    width, height = 3, 4
+"""
+PAIRS_BODY = """\
+from up.lib import THERE
+
+LOW, HIGH = 7, THERE + 1
+CHOSEN, OTHER = 7 if LOW else 8, (yes := 9)
+SWAPPED, BACK = BACK, 1
+
+
+def helper():
+    return LOW
+
+
+def used():
+    return helper() + HIGH + THERE
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "removed", "added"),
+    [
+        ("Replace('up.lib:HERE', by='LOW')", "HERE, THERE = 1, 2", "HERE, THERE = 7, 2  # places"),
+        ("Replace('up.lib:SHORT', by='LOW')", '    "short",', "    7,"),
+        ("Replace('up.lib:Config.height', by='LOW')", "", "    width, height = 3, 7"),
+        ("Replace('up.lib:QUOTIENT', by='LOW')", None, "QUOTIENT = 7"),
+        ("Replace('up.lib:LAST', by='LOW')", None, "LAST = 7"),
+        ("Replace('up.lib:HERE', by='HIGH')", None, "HERE = THERE + 1"),
+        ("Replace('up.lib:HERE', by='CHOSEN')", "", "HERE, THERE = 7 if LOW else 8, 2"),
+        ("Replace('up.lib:HERE', by='OTHER')", "", "HERE, THERE = (yes := 9), 2"),
+        ("Replace('up.lib:REMAINDER', by='used')", None, "def REMAINDER():"),
+    ],
+)
+def test_names_that_are_set_together(
+    here: Path,
+    world: World,
+    capsys: pytest.CaptureFixture[str],
+    change: str,
+    removed: str | None,
+    added: str,
+) -> None:
+    """One of them gets its new value in its place or on the next line; the others keep theirs."""
+    write_wheels(here, {"1.0": {"lib": PAIRS}})
+    world.pack(row("one", "patch_lib", change), patch_lib=PAIRS_BODY)
+    code, diff, said = export(capsys)
+    assert (code, said) == (0, "")
+    lines = diff.splitlines()
+    assert any(line.startswith(f"+{added}") for line in lines)
+    minus = [line for line in lines if line.startswith("-") and not line.startswith("---")]
+    assert len(minus) == (removed is not None)
+    if removed:
+        assert minus[0].startswith(f"-{removed}")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("Replace('up.lib:TWICE', by='LOW')", "more than one statement of up/lib.py sets TWICE"),
+        ("Replace('up.lib:HERE', by='SWAPPED')", "alone defines SWAPPED"),
+    ],
+)
+def test_names_that_cannot_be_told_apart(
+    here: Path, world: World, capsys: pytest.CaptureFixture[str], change: str, reason: str
+) -> None:
+    """Nothing is written of a name that is set twice, or of values that depend on one another."""
+    write_wheels(here, {"1.0": {"lib": PAIRS}})
+    world.pack(row("one", "patch_lib", change), patch_lib=PAIRS_BODY)
+    code, diff, said = export(capsys)
+    assert (code, diff) == (1, "")
+    assert reason in said
+
+
+@pytest.mark.processes
+def test_what_a_diff_brings_of_names_that_are_set_together(
+    here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the code uses of them, once each, and nothing that the module has."""
+    write_wheels(here, {"1.0": {"lib": PAIRS}})
+    changes = ("Add('up.lib:used', by='used')", "Replace('up.lib:HERE', by='LOW')")
+    world.pack(row("one", "patch_lib", *changes), patch_lib=PAIRS_BODY)
+    code, diff, said = export(capsys)
+    assert (code, said) == (0, "")
+    found = applied(here, diff)
+    assert found.text(found.named["LOW"]) == "LOW = 7"
+    assert found.text(found.named["HIGH"]) == "HIGH = THERE + 1"
+    assert {"helper", "used"} <= found.named.keys()
+    assert {"CHOSEN", "OTHER", "yes"}.isdisjoint(found.named)
+    assert not found.imports
+    program = "import up.lib as m; print(m.used(), m.HERE, m.THERE)"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=here / "tree", check=True, capture_output=True, timeout=30)
+    assert done.stdout.split() == [b"12", b"7", b"2"]
 
 
 @pytest.mark.processes
