@@ -55,8 +55,8 @@ test-browser:    ## The pages of `check` and `status`, in chromium, which must b
 faults: env-unit ## A fault at every line of an apply; `make test-unit` takes a sample of them
 	SAMPLES=all $(UNIT)/python -m pytest tests/unit/runtime/process/test_faults.py
 
-mutants: env-unit ## How many of a sample of broken lines the unit tests notice: half an hour
-	$(UNIT)/python tools/mutants.py $(MUTANTS)
+mutants: env-unit ## How many of a sample of broken lines the unit tests notice: 40 minutes
+	PYTHONPATH=tools $(UNIT)/python -m mutation $(MUTANTS)
 
 quality: env-unit ## Size in syntax nodes, names, idioms, circles, with the limits of quality.toml
 	@$(QUALITY)

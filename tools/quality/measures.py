@@ -195,7 +195,10 @@ def _noted(folder: Path) -> Iterator[Measure]:
         ("mutants", "mutants that unit tests kill"),
     ):
         file = folder / f"{key}.json"
-        value = None
+        noted = {}
         if file.exists():
-            value = json.loads(file.read_text(encoding="utf-8"))["percent"]
-        yield Measure(key, label, value, 1, "%", is_limited=False)
+            noted = json.loads(file.read_text(encoding="utf-8"))
+        yield Measure(key, label, noted.get("percent"), 1, "%", is_limited=False)
+        for wing, figure in noted.get("wings", {}).items():
+            percent = figure["percent"]
+            yield Measure(f"{key}-{wing}", f"{label}, {wing}", percent, 1, "%", is_limited=False)

@@ -1,0 +1,1 @@
+"""How many of a sample of broken lines the unit tests notice: see `__main__`."""
