@@ -84,23 +84,24 @@ class CopySearch:
         name, wanted = module.module, self._stale.ids
         if name in self._keepers.bodies or is_within(name, OURS):
             return
-        objects = tuple(module.values.values())
+        values = list(module.values.values())
         parts: list[Any] = []
-        classes = self._inside(objects, name.partition(".")[0], parts)
-        if not wanted.isdisjoint(map(id, objects)):
-            yield from self._places(module)
-        for cls in classes:
-            if not wanted.isdisjoint(map(id, cls.values.values())):
-                yield from self._places(cls)
+        classes = self._inside(values, name.partition(".")[0], parts)
+        if not wanted.isdisjoint(map(id, values)):
+            for owner in (module, *classes):
+                if not wanted.isdisjoint(map(id, tuple(owner.values.values()))):
+                    yield from self._places(owner)
         if not wanted.isdisjoint(map(id, parts)) and not is_within(name, self._keepers.packages):
             for owner in (module, *classes):
                 yield from self._holders(owner)
 
-    def _inside(self, objects: Iterable[Any], top: str, parts: list[Any]) -> list[_Namespace]:
-        """Add what new objects hold to `parts`; return this package's classes in them."""
+    def _inside(self, values: list[Any], top: str, parts: list[Any]) -> list[_Namespace]:
+        """Find this package's new classes among values, and add their attributes to these.
+
+        What new objects hold is added to `parts`.
+        """
         kinds, deep, seen = self._kinds, self._deep, self._seen
         inside: list[_Namespace] = []
-        values = list(objects)
         for value in values:  # which grow with each class
             kind = kinds[type(value)]
             if kind is None or not (deep or kind is CLASS) or id(value) in seen:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from patchkit.core.rows.target import Item
-from patchkit.runtime.changes.owners import inside
+from patchkit.runtime.changes.owners import inside, namespace
 from patchkit.runtime.changes.sites import Site
 from patchkit.runtime.copies.scope import (
     ELSEWHERE,
@@ -34,7 +36,7 @@ class StaleValues:
         made = list(_made(sites))
         self.values = {
             id(value): site
-            for value, site in made
+            for value, site in (made if originals else _held_by_others(made, keepers))
             if value is not site.current and can_be_traced(value)
         }
         """What the sites held before, by id."""
@@ -121,6 +123,24 @@ def _made(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:
     for site in sites:
         made = (*site.wrappers, *site.replacements, site.current)
         yield from ((value, site) for value in made if value is not site.original)
+
+
+def _held_by_others(made: list[tuple[Any, Site]], keepers: Keepers) -> Iterator[tuple[Any, Site]]:
+    """Leave out the values that only sites and bodies refer to, as nobody has copied them.
+
+    After most undos none is left, and no module has to be looked through.
+    """
+    references = Counter(id(value) for value, _ in made)
+    for site in keepers.sites:
+        references.update(map(id, (*site.wrappers, *site.replacements)))
+    bodies = [namespace(sys.modules.get(name)) for name in keepers.bodies]
+    for namespace_of_body in {id(body): body for body in bodies}.values():
+        references.update(map(id, tuple(namespace_of_body.values())))
+    # What looking adds: the name in the loop and the argument. A list holds the object, too.
+    (looking,) = (sys.getrefcount(value) - 1 for value in [object()])
+    for value, site in made:
+        if sys.getrefcount(value) > looking + references[id(value)]:
+            yield value, site
 
 
 def _is_old(site: Site) -> bool:

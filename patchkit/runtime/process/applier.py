@@ -189,6 +189,8 @@ class Applier:
 
     def take_back(self, *states: PatchState) -> list[Exception]:
         """Undo all changes of patches; return what went wrong on the way."""
+        if not states:
+            return []  # there is nothing that anybody could have copied since
         errors = [error for state in states for error in self._unwind(state)]
         errors += self._copies.restore()
         self._states.say_undo_errors(errors)

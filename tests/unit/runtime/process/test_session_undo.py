@@ -12,9 +12,13 @@ from support.packages import World, row
 
 from patchkit import Role
 from patchkit.errors import UndoError, UnknownPatchError
+from patchkit.runtime.copies.search import CopySearch
 from patchkit.runtime.process.patch_state import ARMED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from patchkit.runtime.copies.scope import Holder
     from patchkit.runtime.process.session import Session
 
 world = packages.world
@@ -142,3 +146,47 @@ def lent(world: World) -> Session:
     session = world.session()
     session.arm(frozenset(), lent=True)
     return session
+
+
+@pytest.mark.parametrize("change", [REPLACE, WRAP])
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_an_undo_looks_for_copies_where_there_may_be_one(
+    world: World, monkeypatch: pytest.MonkeyPatch, change: str, is_copied: bool
+) -> None:
+    """What only the target and the body referred to was not copied; no module is looked through."""
+    session = a_world(world, change)
+    world.module("up.user", "from up.mod import function" if is_copied else "function = None")
+    session.arm(MAIN)
+    module = load("up.mod")
+    user = load("up.user")
+    searches = count_searches(monkeypatch)
+    session.become([])
+    assert module.function() == "old"
+    assert user.function is (module.function if is_copied else None)
+    assert bool(searches) is is_copied
+
+
+def test_nothing_is_looked_for_where_nothing_is_taken_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that takes new roles, and has nothing applied for others, looks for no copies."""
+    session = a_world(world)
+    session.arm(MAIN)
+    new = load("up.mod").function
+    searches = count_searches(monkeypatch)
+    session.become(MAIN)
+    assert load("up.mod").function is new
+    assert searches == []
+
+
+def count_searches(monkeypatch: pytest.MonkeyPatch) -> list[CopySearch]:
+    """List the searches that look through modules from now on."""
+    searches: list[CopySearch] = []
+    look_through = CopySearch.through
+
+    def through(search: CopySearch, modules: Iterable[str]) -> Iterator[Holder]:
+        searches.append(search)
+        return look_through(search, modules)
+
+    monkeypatch.setattr(CopySearch, "through", through)
+    return searches
