@@ -83,7 +83,7 @@ def _content(cell: CellType) -> Any:
 def _items(value: Any) -> Iterable[Any]:
     type_ = type(value)
     if type_ is dict or type_ is MappingProxyType:
-        return value.values() if len(value) <= MOST else ()
+        return (*value, *value.values()) if len(value) <= MOST else ()
     return value if type_ in (list, tuple, set, frozenset) and len(value) <= MOST else ()
 
 
@@ -97,7 +97,12 @@ def _wrapper_named(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _mapping_parts(value: Any) -> Iterable[Any]:
-    return dict.values(value) if len(value) <= MOST else ()
+    return (*dict.keys(value), *dict.values(value)) if dict.__len__(value) <= MOST else ()
+
+
+def keys_of(value: Any) -> tuple[Any, ...]:
+    """List the keys of a dict, or of what derives from one; `HolderKind.named` has its values."""
+    return tuple(dict.keys(value)) if dict.__len__(value) <= MOST else ()
 
 
 def _mapping_named(value: Any) -> Iterator[tuple[str, Any]]:
@@ -125,6 +130,8 @@ INSTANCE = HolderKind(
     lambda value: namespace(value).values(),
     lambda value: ((f".{name}", item) for name, item in tuple(namespace(value).items())),
 )
+MAPPING = HolderKind(_mapping_parts, _mapping_named)
+"""A dict's keys are places of their own, see `keys`."""
 _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((FunctionType,), HolderKind(_function_parts, _function_named)),
     ((type,), CLASS),
@@ -132,7 +139,7 @@ _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
         WRAPPERS,
         HolderKind(lambda value: [part for _, part in _wrapper_named(value)], _wrapper_named),
     ),
-    ((dict,), HolderKind(_mapping_parts, _mapping_named)),
+    ((dict,), MAPPING),
     (_SEQUENCES, HolderKind(_sequence_parts, _sequence_named)),
 )
 _OTHERS = (ModuleType, str, bytes, int, float)

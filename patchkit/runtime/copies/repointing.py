@@ -8,6 +8,7 @@ from patchkit.core.rows.target import Item, Step
 from patchkit.runtime.changes.owners import MISSING, namespace, words, write
 from patchkit.runtime.changes.sites import Site
 from patchkit.runtime.copies import Where
+from patchkit.runtime.copies.keys import KEY
 from patchkit.runtime.copies.scope import Holder, Keepers, Outcome, home_of, is_within, maker_of
 from patchkit.runtime.copies.search import CopySearch
 from patchkit.runtime.copies.stale import StaleValues
@@ -59,6 +60,8 @@ class _Pass:
         if leader is None or isinstance(site.name, Item):
             return
         for owner, step, value in leader.followers():
+            if step is KEY:
+                continue  # code does not tell by which name a key was given
             is_module = isinstance(owner, dict)
             place = sys.modules.get(str(owner.get("__name__"))) if is_module else owner
             name = str(step.key if isinstance(step, Item) else step)

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from patchkit.core.rows.target import Item, Step
 from patchkit.runtime.changes.owners import namespace
 from patchkit.runtime.changes.sites import Site
-from patchkit.runtime.copies.holders import CLASS, HolderKinds
+from patchkit.runtime.copies.holders import CLASS, MAPPING, HolderKinds, keys_of
+from patchkit.runtime.copies.keys import KEY, KeyPlace
 from patchkit.runtime.copies.scope import Holder, Keepers, class_namespace, home_of, is_within
 from patchkit.runtime.copies.stale import StaleValues
 
@@ -104,10 +105,13 @@ class CopySearch:
         inside: list[_Namespace] = []
         for value in values:  # which grow with each class
             kind = kinds[type(value)]
-            if kind is None or not (deep or kind is CLASS) or id(value) in seen:
+            if kind is None or id(value) in seen:
                 continue
             if kind is not CLASS:
-                parts += kind.parts(value)
+                if deep:
+                    parts += kind.parts(value)
+                elif kind is MAPPING:
+                    parts += keys_of(value)
             elif (cls := _of_package(value, top)) is not None:
                 inside.append(cls)
                 values += cls.values.values()
@@ -146,7 +150,7 @@ class CopySearch:
     def _holders(self, owner: _Namespace) -> Iterator[Holder]:
         for key, value in tuple(owner.values.items()):
             kind = self._kinds[type(value)]
-            if kind is None or id(value) in self._told:
+            if kind is None or not (self._deep or kind is MAPPING) or id(value) in self._told:
                 continue
             parts = map(id, kind.parts(value))
             if self._stale.ids.isdisjoint(parts) or self._is_left_out(owner, key, value):
@@ -154,7 +158,32 @@ class CopySearch:
             self._told.add(id(value))
             is_named = type(value) is FunctionType and "<" not in value.__qualname__
             made = is_named and f"{value.__module__}:{value.__qualname__}"
-            yield from self._held(owner, made or owner.prefix + key, kind.named(value))
+            name = made or owner.prefix + key
+            if kind is MAPPING:
+                yield from self._keys_held(owner, name, value)
+            if self._deep:
+                yield from self._held(owner, name, kind.named(value))
+
+    def _keys_held(self, owner: _Namespace, name: str, holder: dict[Any, Any]) -> Iterator[Holder]:
+        """Find keys that are copies; they can be repointed where they prove whose they are."""
+        words = " (a key)"
+        for key in keys_of(holder):
+            if self._stale.site_of(key) is None:
+                continue
+            origin = self._stale.proven(key) or self._given_by(owner, key)
+            if type(holder) is not dict or origin is None or not origin.rebind:
+                yield from self._held(owner, name, [(words, key)])
+            elif key is not origin.current:
+                place = KeyPlace(holder, key, name)
+                yield Holder(name + words, origin, place, KEY, owner.module)
+
+    def _given_by(self, owner: _Namespace, key: Any) -> Site | None:
+        """Tell the site from which a module has an object of a body, by name and as a key."""
+        claims = self._stale.claims(key)
+        if len(claims) != 1 or key is claims[0].original:
+            return None
+        is_from_there = (owner.module, claims[0]) in self._follow
+        return claims[0] if is_from_there or owner.module == home_of(claims[0]) else None
 
     def _held(
         self, owner: _Namespace, name: str, parts: Iterable[tuple[str, Any]]

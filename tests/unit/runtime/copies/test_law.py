@@ -28,11 +28,12 @@ PLACES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "keyword": ("def a{n}(*, x={copy}): ...", lambda v: v.__kwdefaults__["x"]),
     "closure": ("a{n} = (lambda x: lambda: x)({copy})", lambda v: v.__closure__[0].cell_contents),
     "table": ("a{n} = {{'k': {copy}}}", lambda v: v["k"]),
+    "key": ("a{n} = {{1: 'before', {copy}: 'v', 2: 'after'}}", lambda v: list(v)[1]),
     "row": ("a{n} = [{copy}]", lambda v: v[0]),
     "static": ("class a{n}:\n    kept = staticmethod({copy})", lambda v: vars(v)["kept"].__func__),
     "partial": ("import functools\na{n} = functools.partial({copy})", lambda v: v.func),
 }
-WRITABLE = ("global", "class", "nested")
+WRITABLE = ("global", "class", "nested", "key")
 COPIES = ("up.function", "up.Thing.method")
 PLACEMENTS = st.lists(
     st.tuples(

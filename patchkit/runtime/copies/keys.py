@@ -1,0 +1,68 @@
+"""Keys of dicts that are copies: what looks an entry up by a repointed name has to find it."""
+
+from typing import Any
+
+from patchkit.core.rows.target import Item
+
+
+class _AKey:
+    def __repr__(self) -> str:
+        return "a key"
+
+
+KEY = Item(_AKey())
+"""The step from a `KeyPlace` to its key."""
+
+
+class KeyPlace:
+    """A key of a dict, as an owner whose only item is that key.
+
+    Args:
+        holder: the dict.
+        key: one of its keys, by identity.
+        name: the dict, for messages.
+    """
+
+    def __init__(self, holder: dict[Any, Any], key: Any, name: str) -> None:
+        self._holder = holder
+        self._key = key
+        self.__name__ = name
+
+    def __getitem__(self, step: object) -> Any:
+        """Return the key that was last put there; a KeyError if the dict has it no more."""
+        if not any(key is self._key for key in tuple(self._holder)):
+            raise KeyError(step)
+        return self._key
+
+    def __setitem__(self, step: object, key: Any) -> None:
+        """Put another key in its place.
+
+        Raises:
+            KeyError: the dict does not have the key any more.
+            ValueError: the dict has an equal key.
+            TypeError: the new key is not hashable.
+        """
+        replace_key(self._holder, self[step], key)
+        self._key = key
+
+
+def replace_key(holder: dict[Any, Any], old: Any, new: Any) -> None:
+    """Replace a key of a dict; the order of its items stays as it is.
+
+    Args:
+        holder: the dict, which is changed in place, as others may have it, too.
+        old: a key of it, by identity.
+        new: what comes in its place.
+
+    Raises:
+        ValueError: the dict has a key that is equal to the new one.
+        TypeError: the new key is not hashable.
+    """
+    if new in holder:
+        raise ValueError("it has an equal key")
+    keys = list(holder)
+    position = next(number for number, key in enumerate(keys) if key is old)
+    following = keys[position + 1 :]
+    # In C from end to end, so that no other thread finds a key missing meanwhile. What follows is
+    # taken out and put back, which keeps the order.
+    holder.update(zip([new, *following], map(holder.pop, [old, *following]), strict=True))
