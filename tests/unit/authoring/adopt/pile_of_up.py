@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,9 @@ from patchkit.cli import main
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PROBE", "TOOLS", "World", "adopt", "both", "here", "kinds", "world"]
+__all__ = ["PROBE", "TOOLS", "World", "adopt", "both", "forms", "here", "kinds", "program", "world"]
+
+PILES = Path(__file__).with_name("piles")
 
 LIB = '''\
 """What piles patch."""
@@ -89,6 +92,17 @@ def adopt(
     told: dict[str, Any] = json.loads(out)
     assert code == bool(told["left"])
     return told
+
+
+def forms(folder: str) -> list[str]:
+    """The names of the programs in a folder of `piles`, with blanks for underscores."""
+    return sorted(file.stem.replace("_", " ") for file in (PILES / folder).glob("*.py"))
+
+
+def program(folder: str, form: str) -> str:
+    """The text of one of them, which is a module of a pile."""
+    file = PILES / folder / f"{form.replace(' ', '_')}.py"
+    return file.read_text("utf-8")
 
 
 def kinds(told: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:

@@ -8,109 +8,46 @@ from textwrap import dedent
 
 import pytest
 
-from authoring.adopt.pile_of_up import PROBE, TOOLS, World, adopt, both, here, kinds, world
+from authoring.adopt.pile_of_up import (
+    PROBE,
+    TOOLS,
+    World,
+    adopt,
+    both,
+    forms,
+    here,
+    kinds,
+    program,
+    world,
+)
 from patchkit.cli import main
 
 __all__ = ["here", "world"]
 
 HEAD = "from up import lib, user\nfrom up.lib import C\n\n"
 WRAP = "old = lib.f\n\n\ndef f(a, b=0):\n    return {0}\n\n\nlib.f = f\n"
-FORMS = {
-    "values with braces": "setattr(lib, 'extra', {'a': 1})\nlib.g = C.new = {}\nlib.g = print\n",
-    "a name that is bound twice": (
-        "def h(*_, **__):\n    return 1\n\n\nC.m = h\n\n\ndef h(*_, **__):\n    return 2\n\n\n"
-        "lib.g = h\n"
-    ),
-    "a name that is deleted": "def h(*_, **__):\n    return 1\n\n\nC.m = h\ndel h\n",
-    "a name that others follow": "X = lib\nX.extra = 1\nX = user\nX.g = lambda: 'u'\n",
-    "a name beside it": "def g():\n    return 'g'\n\n\nown = lib.g = g\nlib.extra = own()\n",
-    "semicolons": (
-        "def m(self, a, b=0):\n    return 'new', old(self, a)\n\n\n"
-        "old = C.m; X = 5\nC.m = m; lib.extra = X\nC.new = 1; lib.g = lambda: X\n"
-    ),
-    "a function on one line": "def start(): C.m = lambda self, a, b=0: 'new'\n\n\nstart()\n",
-    "an if on one line": "def start():\n    if lib: C.m = lambda self, a, b=0: 0\n\n\nstart()\n",
-    "tabs": "def start():\n\tif lib:\n\t\tC.new = 1\n\t\tsetattr(C, 'size', 3)\n\n\nstart()\n",
-    "an import on one line": (
-        "try: from pile import tools, extra\nexcept ImportError: extra = 0\n"
-        "lib.extra = str(extra)\n"
-    ),
-    "a loop that does more": (
-        "WAS = {}\n\n\ndef g(*_):\n    return 0\n\n\ndef h(*_, **__):\n    return 1\n\n\n"
-        "for name, value in (('g', g), ('f', h)):\n"
-        "    WAS[name] = getattr(lib, name)\n    setattr(lib, name, value)\n"
-        "lib.extra = sorted(WAS)\n"
-    ),
-    "a loop under a condition": (
-        "def g(*_):\n    return 0\n\n\nif not lib:\n"
-        "    for name, value in (('g', g), ('f', g)):\n        setattr(lib, name, value)\n"
-        "lib.extra = 1\n"
-    ),
-    "a loop with a condition": (
-        "for name in ('m', 'new'):\n    if hasattr(C, name):\n"
-        "        setattr(C, name, lambda *_: 0)\nlib.extra = 1\n"
-    ),
-    "a loop in a function that may end before it": (
-        "def g(*_):\n    return 0\n\n\ndef start():\n    if lib:\n        return\n"
-        "    for name, value in (('g', g), ('f', g)):\n        setattr(lib, name, value)\n\n\n"
-        "start()\nlib.extra = 1\n"
-    ),
-    "an original that is wrapped in place": (
-        "def around(f):\n    return lambda *a, **k: ('new', f(*a, **k))\n\n\n"
-        "lib.g = around(\n    lib.g\n)\n"
-    ),
-    "one of two places": (
-        "if not lib:\n    X = lib\nelse:\n    X = user\nX.g = lambda: 0\nlib.extra = 1\n"
-    ),
-    "read again": "lib.g = lambda: 'new'\nlib.extra = lib.g()\nC.new = 1\n",
-    "a base that was set": (
-        "class E(C):\n    size = 7\n\n\nlib.C = E\n\n\nclass F(lib.C):\n    pass\n\n\n"
-        "lib.extra = F.size\n"
-    ),
-    "a check in a function": (
-        "def start():\n    def g():\n        return 0\n\n    lib.g = g\n    assert lib.g is g\n\n\n"
-        "start()\n"
-    ),
-    "a block that may end early": (
-        "import contextlib\n\nwith contextlib.suppress(ZeroDivisionError):\n    1 / 0\n"
-        "    C.new = 1\nlib.extra = 2\n"
-    ),
-    "an original in a block": (
-        "import contextlib\n\nwith contextlib.suppress(Exception):\n    old = lib.f\n"
-        + WRAP.partition("\n")[2].format("0, old(a, b)")
-    ),
-    "a default that is kept": (
-        "old = lib.f\n\n\ndef f(a, b=0, seen=[]):\n    seen.append(a)\n"
-        "    return old(a, b), list(seen)\n\n\nlib.f = f\n"
-    ),
-    "a wrapper that calls call": "def call(x):\n    return x\n\n\n"
-    + WRAP.format("call(old(a, b))"),
-    "a wrapper that uses args": "args = 5\n" + WRAP.format("args, old(a, b)"),
+ENCODED = {
     "a mark of the byte order": "\ufeff",
     "another encoding": "# -*- coding: latin-1 -*-\n",
-    "built, and nothing else": (
-        "from pile.tools import register_patch\n\n\n"
-        "@register_patch(target='up.lib.C.s', reason='why', build=True)\ndef make():\n"
-        "    return staticmethod(lambda a: 'new')\n"
-    ),
 }
-ENCODED = ("a mark of the byte order", "another encoding")
+"""First lines of files that are not in plain UTF-8."""
 BUILD = TOOLS.replace("condition=None):", "condition=None, build=False):").replace(
     "last, value)", "last, value() if build else value)"
 )
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [*forms("odd_rows"), *ENCODED])
 def test_rows_do_what_an_odd_pile_does(
     here: World, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     """And what no row says is done as the body is loaded, and listed."""
     here.module("pile.tools", BUILD)
     file = here.module("pile.patches")
-    text = f"{HEAD}{FORMS[form]}"
     if form in ENCODED:
-        text = f"{FORMS[form]}{HEAD}lib.extra = 'é'\nC.new = 'é', 'ü', [1, 2]\n"
+        text = f"{ENCODED[form]}{HEAD}lib.extra = 'é'\nC.new = 'é', 'ü', [1, 2]\n"
+    else:
+        text = program("odd_rows", form)
     file.write_bytes(text.encode("latin-1" if "latin-1" in text else "utf-8"))
     theirs = here.answer(f"import pile.patches\n{PROBE}", PATCHKIT="0")
     told = adopt(here, capsys, {})
@@ -118,42 +55,25 @@ def test_rows_do_what_an_odd_pile_does(
     assert both(here) == (theirs, theirs)
 
 
-LEFT = {
-    "several targets": "C.size, lib.extra = 1, 2\n",
-    "an annotation": "C.size: int = 3\n",
-    "a loop that tests": "while True:\n    C.size = 1\n    break\n",
-    "a match": "match 1:\n    case 1:\n        C.size = 1\n",
-    "a module": "import sys\n\nsys.modules['up.other'] = lib\n",
-    "a key that cannot be written": "lib.TABLE['a]\"'] = 5\n",
-}
-
-
-NO_WRAPS = {
-    "another self": "    self = lib.D()\n    return old(self, a)\n",
-    "a self of its own": "    return (lambda self: old(self, a))(lib.D())\n",
-    "another original": "    return (lambda old: old(self, a))(len)\n",
-    "a name of the wrapper's": "    kwargs = old(self, a)\n    return kwargs\n",
-}
-
-
-@pytest.mark.parametrize("form", NO_WRAPS)
+@pytest.mark.parametrize("form", forms("no_wraps"))
 def test_what_is_no_wrapper(here: World, capsys: pytest.CaptureFixture[str], form: str) -> None:
     """Names that stand for something else in it, or in a part of it, are the pile's own matter."""
-    text = f"{HEAD}old = C.m\n\n\ndef m(self, a, b=0):\n{NO_WRAPS[form]}\n\nC.m = m\n"
-    told = adopt(here, capsys, {"patches": text})
+    told = adopt(here, capsys, {"patches": program("no_wraps", form)})
     assert kinds(told) == {"patches": [("Replace", "up.lib:C.m")]}
 
 
-@pytest.mark.parametrize("form", LEFT)
+@pytest.mark.parametrize("form", forms("odd_left"))
 def test_what_is_set_in_other_ways_is_listed(
     here: World, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     """It stays in the body."""
-    told = adopt(here, capsys, {"patches": f"{HEAD}{LEFT[form]}C.new = 1\n"})
+    text = program("odd_left", form)
+    told = adopt(here, capsys, {"patches": text})
     assert kinds(told) == {"patches": [("Add", "up.lib:C.new")]}
     assert told["left"]
     assert {one["line"] >= 4 for one in told["left"]} == {True}
-    assert LEFT[form].rstrip() in (here.folder / "mine" / "patch_patches.py").read_text()
+    statement = text.removeprefix(HEAD).removesuffix("C.new = 1\n")
+    assert statement.strip() in (here.folder / "mine" / "patch_patches.py").read_text()
 
 
 def test_names_of_rows(here: World, capsys: pytest.CaptureFixture[str]) -> None:

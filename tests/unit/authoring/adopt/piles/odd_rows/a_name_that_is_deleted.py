@@ -1,0 +1,10 @@
+from up import lib, user
+from up.lib import C
+
+
+def h(*_, **__):
+    return 1
+
+
+C.m = h
+del h

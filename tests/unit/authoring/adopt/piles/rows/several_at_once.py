@@ -1,0 +1,4 @@
+from up import lib
+from up.lib import C
+
+lib.extra = C.new = 7
