@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import packages
+from support.programs import program
 
 from patchkit.ray import NEXT_VARIABLE, RuntimeEnvError, runtime_env
 from patchkit.runtime.process.roles import PARENT_VARIABLE, this_process
@@ -132,11 +133,7 @@ def test_an_error_of_patchkit_is_raised(world: World, how: str) -> None:
 @pytest.mark.processes
 def test_without_another_hook(world: World) -> None:
     """It arms, and that is all."""
-    code = (
-        "import patchkit.ray as r; from patchkit.runtime.reach import arming; "
-        "r.set_up(); print(arming.current().roles)"
-    )
-    assert world.run("-c", code).stdout == "{<Role.MAIN: 'main'>}\n"
+    assert world.run("-c", program(__file__, "set_up")).stdout == "{<Role.MAIN: 'main'>}\n"
 
 
 @pytest.mark.processes

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.packages import REPOSITORY
+from support.programs import program
 from support.samples import pack_source, row_source
 
 from patchkit.cli.commands.run import WAY_IN
@@ -73,13 +74,7 @@ def test_a_console_script_and_a_shell_script_are_armed(
 
 def test_a_spawned_child_is_armed(patchkit_run: Python, tmp_path: Path) -> None:
     """The environment reaches the processes that the command starts."""
-    (tmp_path / "spawn.py").write_text(
-        "import multiprocessing, runpy\n"
-        "def child(): runpy.run_path('say.py')\n"
-        "if __name__ == '__main__':\n"
-        "    process = multiprocessing.get_context('spawn').Process(target=child)\n"
-        "    process.start(); process.join(30); assert process.exitcode == 0\n"
-    )
+    (tmp_path / "spawn.py").write_text(program(__file__, "spawn"))
     assert said(patchkit_run("--", sys.executable, "spawn.py"))["armed"] is True
 
 
@@ -220,14 +215,7 @@ def test_the_end_counts_as_status_does(
     assert "armed" in counts
 
 
-CHILDREN = """
-import json.tool, multiprocessing
-def child(): ...
-if __name__ == "__main__":
-    for method in ("spawn", "fork"):
-        process = multiprocessing.get_context(method).Process(target=child)
-        process.start(); process.join()
-"""
+CHILDREN = program(__file__, "children")
 
 
 def test_children_are_told_as_their_parent(

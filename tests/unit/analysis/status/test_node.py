@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import packages
 from support.packages import TIMEOUT, World
+from support.programs import program
 
 from patchkit.analysis.status import node
 from patchkit.analysis.status.picture import draw
@@ -164,11 +165,7 @@ def test_what_is_seen_can_be_sent(world: World, start: Started) -> None:
 @pytest.mark.processes
 def test_it_needs_only_the_standard_library() -> None:
     """It runs on nodes that have no patchkit."""
-    code = (
-        "import sys; source = open(sys.argv[1]).read(); sys.modules['patchkit'] = None; "
-        "names = {}; exec(compile(source, 'node', 'exec'), names); "
-        "print(names['look']('.')['host'])"
-    )
+    code = program(__file__, "node_alone")
     done = subprocess.run(
         [sys.executable, "-I", "-c", code, str(node.__file__)],
         capture_output=True,

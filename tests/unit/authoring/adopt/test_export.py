@@ -13,6 +13,7 @@ from analysis.check.released import no_own_packs, write_wheels
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from support.packages import World, row, world
+from support.programs import program
 
 from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.authoring.adopt.definitions import Definitions
@@ -48,47 +49,7 @@ def f(a):
 
 LIMIT = 1
 """
-BODY = """\
-from __future__ import annotations
-
-import os
-from json import dumps
-from up.lib import LIMIT
-from up.other import deep
-
-BIG = 7
-names = "it is no list"
-MIDDLE, REST = divmod(7, 2)
-
-
-def g(a, how=dumps):
-    return helper(a) + deep(LIMIT) + len(os.sep)
-
-
-def helper(a):
-    return a * BIG
-
-
-def parse(text):
-    return dumps(text)
-
-
-def above(a):
-    return a + MIDDLE
-
-
-class Config:
-    def grow(self):
-        return self.size
-
-
-def around(wrapped, instance, args, kwargs):
-    return wrapped(*args, **kwargs)
-
-
-def serve(module):
-    module.x = 1
-"""
+BODY = program(__file__, "exported_body")
 
 
 @pytest.fixture

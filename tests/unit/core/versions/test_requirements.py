@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from packaging.requirements import InvalidRequirement, Requirement
 from support import strategies
+from support.programs import program
 from support.sampling import examples
 from support.strategies import Drawn, bounds, versions
 
@@ -228,13 +229,7 @@ class TestRequirement:
     )
     def test_plain_forms_need_no_packaging(self, text: str) -> None:
         """Checking a plain row imports neither packaging nor pathlib nor importlib.metadata."""
-        code = (
-            "import sys; from patchkit.core.versions.installed import Versions;"
-            "from patchkit.core.versions.requirements import check_requirement;"
-            f"Versions({{'ray': '2'}}, '0.11'); check_requirement({text!r});"
-            "print(*({'packaging', 'importlib.metadata', 'pathlib', 'json'} & set(sys.modules)))"
-        )
-        command = [sys.executable, "-S", "-c", code]
+        command = [sys.executable, "-S", "-c", program(__file__, "plain_requirement"), text]
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
         assert done.stdout.strip() == ""

@@ -29,8 +29,9 @@ import up.elsewhere
 sys.modules["up.mod"] = up.mod = up.elsewhere
 """,
     "load_module": """
-import warnings; warnings.simplefilter("ignore")
+import warnings
 import up
+warnings.simplefilter("ignore")
 SourceFileLoader("up.mod", up.__path__[0] + "/mod.py").load_module()
 """,
     "pkgutil": """

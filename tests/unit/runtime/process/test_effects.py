@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import packages
 from support.packages import row
+from support.programs import program
 
 from patchkit import Role
 from patchkit.runtime.process.effects import CALLED, NEVER_CALLED, NOT_OBSERVABLE, Compilers
@@ -20,60 +21,8 @@ if TYPE_CHECKING:
 
 world = packages.world
 
-UP = """
-import functools, dataclasses
-LIMIT = 3
-def function(): return 'old'
-def other(): return 'old'
-async def coroutine(): return 'old'
-class Thing:
-    def __init__(self): self.made = True
-    def method(self): return 'old'
-    @property
-    def size(self): return 1
-    @staticmethod
-    def plain(): return 'old'
-class Bare:
-    def method(self): return 'old'
-@dataclasses.dataclass
-class Options:
-    one: int = 1
-"""
-BODY = """
-import enum, functools
-from typing import NamedTuple
-from up import mod
-LIMIT = 4
-def by(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)
-def function(): return 'new'
-def size(self): return 2
-def loud(function):
-    @functools.wraps(function)
-    def inner(*args): return function(*args)
-    return inner
-@functools.lru_cache
-def cached(): return 'new'
-class Thing(mod.Thing):
-    def __init__(self): super().__init__()
-class Bare(mod.Bare):
-    def method(self): return 'new'
-class Pair(NamedTuple):
-    one: int = 2
-    def total(self): return 2
-class Mode(enum.Enum):
-    FAST = 2
-    def __init__(self, number): self.number = number
-    def speed(self): return 2
-class Compiled:
-    def __init__(self, function): functools.update_wrapper(self, function)
-    def __call__(self): return 'new'
-@Compiled
-def compiled(): return 'new'
-class Held:
-    def __call__(self): return 'new'
-held = Held()
-def beside(module): return None
-"""
+UP = program(__file__, "effects_upstream")
+BODY = program(__file__, "effects_body")
 
 
 @pytest.fixture
@@ -239,17 +188,7 @@ def test_without_a_journal_nothing_is_observed(world: World) -> None:
 
 # -- forks and exits -------------------------------------------------------------------------------
 
-FORKED = """
-import json, os, patchkit.auto
-from up.mod import function, other
-function(); other()
-if (pid := os.fork()) == 0:
-    other()
-    patchkit.auto.session.lookout.exit_code(0)
-    os._exit(0)
-os.waitpid(pid, 0)
-print(json.dumps(pid))
-"""
+FORKED = program(__file__, "effects_in_a_fork")
 
 
 @pytest.mark.processes

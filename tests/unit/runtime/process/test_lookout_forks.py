@@ -7,6 +7,7 @@ import time
 import pytest
 from support import packages
 from support.packages import World, row
+from support.programs import program
 
 from runtime.process import lookouts
 from runtime.process.lookouts import BY, WRAP
@@ -73,39 +74,7 @@ def test_no_child_waits_for_what_the_thread_was_importing(upstream: World, way: 
     assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
 
 
-TWO_FORKS = """
-import logging, os, threading  # logging first: its own hook has forks wait for one another
-slow = threading.local()
-fast_has_forked = threading.Event()
-# Registered before patchkit's, so that it runs once the thread has ended.
-def before():
-    if hasattr(slow, "begins"):
-        slow.begins.set()
-        fast_has_forked.wait(20)
-os.register_at_fork(before=before)
-import patchkit.auto, up.mod
-from awaiting import await_entry
-def fork():
-    if (pid := os.fork()) == 0:
-        try:
-            await_entry(event="verified")
-            os._exit(0)
-        finally:
-            os._exit(1)
-    return pid
-def fork_slowly():
-    slow.begins = begins
-    pids.append(fork())
-begins, pids = threading.Event(), []
-thread = threading.Thread(target=fork_slowly)
-thread.start()
-begins.wait(20)
-pids.append(fork())
-fast_has_forked.set()
-thread.join()
-await_entry(event="verified")
-print([os.waitpid(pid, 0)[1] for pid in pids])
-"""
+TWO_FORKS = program(__file__, "two_forks")
 
 
 def test_children_of_two_threads_look(upstream: World) -> None:

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from support.programs import program
 
 from patchkit.analysis.upstream.reading import settings
 from patchkit.analysis.upstream.reading.replies import without_secrets
@@ -63,14 +64,7 @@ def test_pip_is_read_and_not_imported(tmp_path: Path) -> None:
     text = "raise SystemExit('imported')\nPyPI = PackageIndex(\n    'https://own.invalid/', x=1)\n"
     write(tmp_path / "pip/_internal/models/index.py", text)
     write(tmp_path / "pip/__init__.py", "raise SystemExit('imported')")
-    code = (
-        "import sys; from patchkit.analysis.upstream.reading.settings import usual_index\n"
-        "from importlib.machinery import PathFinder\n"
-        "class Deaf(PathFinder):\n"
-        "    find_spec = classmethod(lambda cls, name, *_: 1 / 0 if name == 'pip' else None)\n"
-        "sys.meta_path.insert(0, Deaf)\n"
-        "print(usual_index(), [name for name in sys.modules if name.partition('.')[0] == 'pip'])"
-    )
+    code = program(__file__, "usual_index")
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True

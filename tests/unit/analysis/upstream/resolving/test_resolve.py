@@ -1,49 +1,14 @@
 from __future__ import annotations
 
 import pytest
+from support.programs import program
 
 from analysis.upstream.memory import Memory, release, resolve
 from patchkit.analysis.upstream.resolving.resolve import Resolver
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.target import Target
 
-MANY = """
-import functools, os.path, json as j
-from contextlib import contextmanager
-def function(a, *, b=1): ...
-async def coroutine(): ...
-@functools.lru_cache
-def cached(a): ...
-@contextmanager
-def manager(a): yield
-class Class:
-    def method(self, a): ...
-    async def waiting(self): ...
-    @staticmethod
-    def static(a): ...
-    @classmethod
-    def of(cls, a): ...
-    @property
-    def prop(self): ...
-    @prop.setter
-    def prop(self, value): ...
-    @functools.cached_property
-    def once(self): ...
-    level = 3
-    class Inner:
-        def deep(self): ...
-    alias = method
-    other = staticmethod(function)
-    plain = function
-    def __new__(cls, a): ...
-number = 3
-table = {'a': function, 'b': 2, 'c': 3}
-rows = [1, Class]
-made = function(1)
-instance = Class(1)
-new_name = function
-short = lambda a: a
-"""
+MANY = program(__file__, "many_kinds")
 
 
 @pytest.mark.parametrize(
@@ -270,42 +235,7 @@ def test_reads_only_what_lies_on_the_way() -> None:
     assert source.read_paths == ["up/__init__.py", "up/a.py"]
 
 
-DECORATORS = """
-import functools
-def same(f):
-    registry.append(f)
-    return f
-def with_name(name):
-    def put(f):
-        return f
-    return put
-def both(f=None, *, a=1):
-    def put(f):
-        return f
-    if f is None:
-        return put
-    return put(f)
-def wraps(f):
-    @functools.wraps(f)
-    def inner(*args, **kwargs):
-        return f(*args, **kwargs)
-    return inner
-def wraps_async(f):
-    @functools.wraps(f)
-    async def inner(*args, **kwargs): ...
-    return inner
-def other(f):
-    return lambda: f
-def rebinds(f):
-    f = partial(f)
-    return f
-class Registry:
-    def register(self, name):
-        def put(f):
-            return f
-        return put
-REGISTRY = Registry()
-"""
+DECORATORS = program(__file__, "decorators")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.programs import program
 
 from patchkit.runtime.changes.fields.pydantic_classes import dependents
 from runtime.changes.fields.groups import Upstream, upstream_of
@@ -10,64 +11,7 @@ from runtime.changes.fields.groups import Upstream, upstream_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-UPSTREAM = """
-import dataclasses as dc
-import typing
-from typing import Annotated, Any, Generic, NamedTuple, NewType, Optional, TypeVar
-from pydantic import BaseModel
-from pydantic.dataclasses import dataclass
-from typing_extensions import TypeAliasType, TypedDict
-
-@dataclass
-class Part: ...
-@dataclass
-class Derived(Part): ...
-@dc.dataclass
-class Standard:
-    part: Part
-class Typed(TypedDict):
-    part: Part
-class Tuple(NamedTuple):
-    part: Part
-Alias = TypeAliasType('Alias', list[Part])
-New = NewType('New', Part)
-T = TypeVar('T', bound=Part)
-
-@dataclass
-class Plain: part: Part
-@dataclass
-class Union: part: Optional[Part] = None
-@dataclass
-class Containers: parts: dict[str, list[tuple[Part, ...]]]
-@dataclass
-class Noted: part: Annotated[list[Part], 'note']
-@dataclass
-class ThroughStandard: part: Standard
-@dataclass
-class ThroughTyped: part: Typed
-@dataclass
-class ThroughTuple: part: Tuple
-@dataclass
-class ThroughAlias: part: Alias
-@dataclass
-class ThroughNew: part: New
-class Model(BaseModel): part: Part
-class Variable(BaseModel, Generic[T]): part: T
-@dataclass
-class AsText: part: 'Part'
-@dataclass
-class Outer:
-    @dataclass
-    class Inner: part: Part
-@dataclass
-class Further: plain: Plain
-@dataclass
-class OfDerived: part: Derived
-@dataclass
-class Ring: ring: Optional['Ring'] = None
-@dataclass
-class Stranger: number: int = 1
-"""
+UPSTREAM = program(__file__, "embedding")
 
 
 @pytest.fixture

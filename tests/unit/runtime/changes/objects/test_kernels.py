@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from support.programs import program
 
 from patchkit import Replace, Wrap
 from patchkit.errors import TargetError
 from runtime.changes.kinds import WATCHED, Bench
 
-UPSTREAM = """
-launches = []
-class StandInKernel:
-    'What Triton makes of a function, as far as launching goes; it has no other job here.'
-    def __init__(self, fn): self.fn, self.arg_names = fn, ['x', 'BLOCK']
-    def __getitem__(self, grid):
-        return lambda *args, **kwargs: self.run(*args, grid=grid, warmup=False, **kwargs)
-    def run(self, *args, grid, warmup, **kwargs):
-        launches.append((self.fn(*args), grid, warmup, kwargs))
-class StandInTuner(StandInKernel):
-    def run(self, *args, **kwargs): return self.fn.run(*args, num_warps=4, **kwargs)
-def double(x): return 2 * x
-kernel = StandInKernel(double)
-tuned = StandInTuner(kernel)
-copy = kernel
-"""
+UPSTREAM = program(__file__, "kernels")
 BODY = (
     WATCHED
     + """

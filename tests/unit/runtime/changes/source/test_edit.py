@@ -1,3 +1,5 @@
+"""`Edit`: text of a function is replaced, and the function recompiled in its place."""
+
 from __future__ import annotations
 
 import bdb
