@@ -1,0 +1,82 @@
+"""`patchkit rebase`: which rows and releases it takes, and what is wrong use."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from support.packages import row
+
+from cli.rebased_packs import EDIT, TEXTS, rebased, rows, shop, world
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from support.packages import World
+
+__all__ = ["shop", "world"]
+pytestmark = pytest.mark.processes
+
+
+def test_names_or_all(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither, or both, is wrong use."""
+    assert main(["rebase", "--to", "2.0"]) == 2
+    assert main(["rebase", "p", "--all", "--to", "2.0"]) == 2
+    assert "expected names of patches, or --all" in capsys.readouterr().err
+
+
+def test_what_is_written_is_told_before_an_error(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second row was written for no release before: exit code 2, and the first is reported."""
+    later = {**TEXTS, "requires": "('up>=5',)"}
+    world.pack(row("p", None, EDIT, **TEXTS), row("q", None, EDIT, **later))
+    assert rebased(capsys, code=2).keys() == {"p"}
+    assert "<2.1" in rows(world)
+
+
+def test_rows_of_other_packages_are_left_alone(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A release of one is none of the other's."""
+    other = {**TEXTS, "requires": "('ray>=2.3',)"}
+    body = "def w(wrapped, instance, args, kwargs): ...\n"
+    world.pack(
+        row("p", None, EDIT, **TEXTS),
+        row("q", "patch_a", "Wrap('ray.mod:f', by='w')", **other),
+        patch_a=body,
+    )
+    assert main(["rebase", "--all", "--to", "2.0", "--format", "json"]) == 0
+    told = capsys.readouterr()
+    assert [one["name"] for one in json.loads(told.out)["patches"]] == ["p"]
+    assert "q: left as it is, it changes nothing of up" in told.err
+    assert "requires=('ray>=2.3',)" in rows(world)
+
+
+def test_a_release_that_cannot_be_read(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, exit code 2, and nothing is written."""
+    (world.folder / "wheels" / "up-2.0-py3-none-any.whl").write_bytes(b"PK cut off")
+    world.pack(row("p", None, EDIT, **TEXTS))
+    before = rows(world)
+    assert main(["rebase", "p", "--to", "2.0"]) == 2
+    said = capsys.readouterr().err
+    assert "up 2.0" in said
+    assert said.count("\n") == 1
+    assert rows(world) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nobody"], "nobody"),
+        (["p", "--from", "3.0"], "found no release up 3.0, expected one such as 1.1"),
+        (["p", "--from", "2.0"], "found no release up 2.0"),
+    ],
+)
+def test_what_is_not_there(
+    world: World, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    """A patch, a release to carry it from: one line, exit code 2."""
+    world.pack(row("p", None, EDIT, **TEXTS))
+    assert main(["rebase", *words, "--to", "2.0"]) == 2
+    assert said in capsys.readouterr().err
