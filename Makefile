@@ -12,7 +12,7 @@ SAMPLE = -m "not every_cell and not triton" $(E2E)
 UNIT_TESTS = $(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
 QUALITY = PYTHONPATH=tools $(UNIT)/python -m quality
 # What is checked beside the package, with the directories that its modules are found in.
-AROUND = tools lab studies examples tests/e2e benchmarks
+AROUND = tools lab studies examples tests/support tests/e2e benchmarks
 # The example packs, and the folders that they are found in.
 GUIDE_PACKS = guide_distributed.worker guide_platform.platform guide_engine_core guide_edited_vllm
 GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
@@ -20,7 +20,7 @@ EFFECTS = tests/e2e/test_in_effect.py tests/e2e/test_torch_compile.py
 RUNS = 20
 # A caller's own modules decide nothing here; and without bytecode each child compiles all anew.
 unexport PYTHONPATH PYTHONDONTWRITEBYTECODE
-export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/e2e
+export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/support:tests/e2e
 
 .PHONY: help test test-rest test-all test-unit test-processes test-integration test-browser lint \
 	docs check faults mutants quality quality-tighten quality-limits quality-table outputs bench \
