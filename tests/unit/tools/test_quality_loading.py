@@ -11,7 +11,7 @@ from quality.source import Module
 
 pytestmark = pytest.mark.processes
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
