@@ -92,7 +92,7 @@ class ModuleText:
                 first = old.lineno  # a plain function stands for a method of any kind
             self._put(first, end, indent(text, " " * old.col_offset))
             return
-        values = values_by_name(old) if isinstance(old, ast.Assign) else {}
+        values = values_by_name(old)
         value = values.get(qualname.rpartition(".")[2])
         new_value = getattr(new, "value", None)
         if value and isinstance(new_value, ast.expr) and names_in(new_value).isdisjoint(values):

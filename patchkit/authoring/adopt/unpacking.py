@@ -4,25 +4,27 @@ import ast
 from collections.abc import Iterator
 
 from patchkit.analysis.upstream.reading.files import parse
+from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.scaffold.rows import TextChange, rewritten, span
 
 _DISPLAYS = (ast.Tuple, ast.List)
 
 
-def names_set_together(node: ast.Assign) -> list[str]:
+def names_set_together(node: ast.Assign) -> set[str]:
     """Name what an assignment sets, unless it is one name alone."""
     if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-        return []
-    parts = [part for target in node.targets for part in ast.walk(target)]
-    return [part.id for part in parts if isinstance(part, ast.Name) and _is_set(part)]
+        return set()
+    return set().union(*map(stored, node.targets))
 
 
-def values_by_name(node: ast.Assign) -> dict[str, ast.expr]:
-    """Pair each name with its value, where an assignment spells out one for each.
+def values_by_name(node: ast.stmt) -> dict[str, ast.expr]:
+    """Pair each name with its value, where a statement spells out one for each.
 
     Returns:
         The values by name; none where the value is a call, names are starred, or the like.
     """
+    if not isinstance(node, ast.Assign):
+        return {}
     target = node.targets[0]
     value = node.value
     if len(node.targets) > 1 or not (
@@ -55,19 +57,12 @@ def separated(content: bytes) -> bytes:
 
 def _separations(content: bytes) -> Iterator[TextChange]:
     for node in parse(content)[0].body:
-        values = values_by_name(node) if isinstance(node, ast.Assign) else {}
-        read = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and _is_read(part)}
-        if values and not read.intersection(values):
+        values = values_by_name(node)
+        parts = [part for value in values.values() for part in ast.walk(value)]
+        read = {part.id for part in parts if isinstance(part, ast.Name)}
+        if values and read.isdisjoint(values):
             lines = [f"{name} = {element_text(content, value)}" for name, value in values.items()]
             yield *span(content, node), "\n".join(lines)
-
-
-def _is_read(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Load)
-
-
-def _is_set(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
 
 
 def _is_same_code(text: str, expected: str) -> bool:
