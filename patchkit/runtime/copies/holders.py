@@ -11,6 +11,7 @@ from itertools import chain
 from types import CellType, FunctionType, MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
+from patchkit.core.rows.target import Item
 from patchkit.runtime.changes.owners import WRAPPERS, inside, namespace
 
 MOST = 1000
@@ -18,6 +19,15 @@ MOST = 1000
 
 _DULL = ("builtins", "typing", "importlib", "_frozen_importlib", "_frozen_importlib_external")
 """Modules whose objects hold nothing of interest: module specs, annotations."""
+
+
+class _AKey:
+    def __repr__(self) -> str:
+        return "a key"
+
+
+KEY = Item(_AKey())
+"""The step from a `KeyPlace` to its key."""
 
 
 class HolderKind(NamedTuple):

@@ -2,17 +2,6 @@
 
 from typing import Any
 
-from patchkit.core.rows.target import Item
-
-
-class _AKey:
-    def __repr__(self) -> str:
-        return "a key"
-
-
-KEY = Item(_AKey())
-"""The step from a `KeyPlace` to its key."""
-
 
 class KeyPlace:
     """A key of a dict, as an owner whose only item is that key.

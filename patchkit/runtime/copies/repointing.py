@@ -8,7 +8,7 @@ from patchkit.core.rows.target import Item, Step
 from patchkit.runtime.changes.owners import MISSING, namespace, words, write
 from patchkit.runtime.changes.sites import Site
 from patchkit.runtime.copies import Where
-from patchkit.runtime.copies.keys import KEY
+from patchkit.runtime.copies.holders import KEY
 from patchkit.runtime.copies.scope import Holder, Keepers, Outcome, home_of, is_within, maker_of
 from patchkit.runtime.copies.search import CopySearch
 from patchkit.runtime.copies.stale import StaleValues

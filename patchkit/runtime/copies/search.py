@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from patchkit.core.rows.target import Item, Step
 from patchkit.runtime.changes.owners import namespace
 from patchkit.runtime.changes.sites import Site
-from patchkit.runtime.copies.holders import CLASS, MAPPING, HolderKinds, keys_of
-from patchkit.runtime.copies.keys import KEY, KeyPlace
+from patchkit.runtime.copies.holders import CLASS, KEY, MAPPING, HolderKinds, keys_of
 from patchkit.runtime.copies.scope import Holder, Keepers, class_namespace, home_of, is_within
 from patchkit.runtime.copies.stale import StaleValues
 
@@ -174,8 +173,7 @@ class CopySearch:
             if type(holder) is not dict or origin is None or not origin.rebind:
                 yield from self._held(owner, name, [(words, key)])
             elif key is not origin.current:
-                place = KeyPlace(holder, key, name)
-                yield Holder(name + words, origin, place, KEY, owner.module)
+                yield Holder(name + words, origin, _key_place(holder, key, name), KEY, owner.module)
 
     def _given_by(self, owner: _Namespace, key: Any) -> Site | None:
         """Tell the site from which a module has an object of a body, by name and as a key."""
@@ -228,6 +226,12 @@ def _kin(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
         names = [outer for home in homes for outer in accumulate(home.split("."), "{}.{}".format)]
     modules = {id(sys.modules[name]) for name in names if sys.modules.get(name) is not None}
     return frozenset((*modules, *(id(value) for home in homes for value in _defined_in(home))))
+
+
+def _key_place(holder: dict[Any, Any], key: Any, name: str) -> Any:
+    from patchkit.runtime.copies.keys import KeyPlace  # noqa: PLC0415 - few processes have one
+
+    return KeyPlace(holder, key, name)
 
 
 def _defined_in(home: str) -> Iterator[Any]:
