@@ -137,8 +137,8 @@ demo-ray235: env-ray235  ## A new vLLM on Ray 2.35: what fails, what cures it: t
 demo-cpu: env-vllm ## vLLM for CPUs on Ray, nothing simulated: about two minutes
 	$(VLLM)/python examples/demo_cpu/run.py
 
-bench: env-vllm  ## Ratios, paired in one run
-	$(VLLM)/python -m benchmarks
+bench: env-vllm  ## Ratios, paired in one run; writes the tables of docs/benchmarks.md
+	$(VLLM)/python -m benchmarks --write
 
 clean:           ## Environments, caches and what tools left
 	rm -rf .envs .matrix .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .outputs .quality .site dist

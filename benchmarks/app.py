@@ -20,6 +20,7 @@ from benchmarks import (
     imports,
     looks,
     observing,
+    page,
     pile,
     report,
     start_up,
@@ -58,15 +59,22 @@ _BENCHMARKS: dict[str, Callable[..., Result]] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmarks that are named, all by default; show each as soon as it is done."""
-    options = _parser().parse_args(argv)
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if options.write and options.name:
+        parser.error("--write needs all benchmarks: the tables of the page are of one run")
     results = _run(options.name or list(_BENCHMARKS), options.rounds)
     if options.format == "json":
         print(report.as_json(list(results)))
         return 0
     console = Console()
     report.print_heading(console)
+    shown = []
     for result in results:
         report.print_result(console, result)
+        shown.append(result)
+    if options.write:
+        page.write(shown)
     return 0
 
 
@@ -75,6 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     words = ", ".join(_BENCHMARKS)
     parser.add_argument("name", nargs="*", type=_name, help=f"some of {words}; all by default")
     parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument(
+        "--write", action="store_true", help="write the tables of docs/benchmarks.md anew"
+    )
     parser.add_argument("--rounds", type=_rounds, help="how often to measure each case")
     return parser
 
