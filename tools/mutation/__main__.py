@@ -51,8 +51,8 @@ def main(arguments: list[str] | None = None) -> int:
     notes = REPOSITORY / ".quality"
     coverage = coverage_of(REPOSITORY, notes, options.at_once)
     verdicts = _judge_all(sample, coverage, options, end)
-    found = figures(verdicts, sizes)
-    (notes / "mutants.json").write_text(json.dumps(found, indent=2))
+    result = figures(verdicts, sizes)
+    (notes / "mutants.json").write_text(json.dumps(result, indent=2))
     print(table(verdicts, sizes))
     if len(verdicts) < len(sample):
         print(f"{len(sample) - len(verdicts)} were left out: {options.minutes:g} minutes are over")

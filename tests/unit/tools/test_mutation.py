@@ -60,7 +60,7 @@ def test_each_mutant_is_one_change_of_one_statement(tmp_path: Path) -> None:
     file = tmp_path / "numbers.py"
     file.write_text(SOURCE)
     made = list(mutants_of(file, tmp_path))
-    assert [(found.first, found.what) for found in made] == [
+    assert [(candidate.first, candidate.what) for candidate in made] == [
         (3, "operator"),
         (3, "not"),
         (4, "returns None"),
@@ -72,14 +72,16 @@ def test_each_mutant_is_one_change_of_one_statement(tmp_path: Path) -> None:
         (6, "number"),
     ]
     before = ast.dump(ast.parse(SOURCE))
-    assert all(ast.dump(ast.parse(found.applied_to(SOURCE))) != before for found in made)
+    assert all(ast.dump(ast.parse(candidate.applied_to(SOURCE))) != before for candidate in made)
 
 
 def test_a_statement_that_shares_its_line_is_left_alone(tmp_path: Path) -> None:
     """The line would lose what else is on it."""
     file = tmp_path / "numbers.py"
     file.write_text("def f():\n    if g(): return 1\n    h(); i()\n")
-    assert [found.first for found in mutants_of(file, tmp_path) if found.first > 2] == []
+    assert [
+        candidate.first for candidate in mutants_of(file, tmp_path) if candidate.first > 2
+    ] == []
 
 
 def test_the_sample_has_as_many_of_each_wing() -> None:
@@ -158,9 +160,9 @@ def test_a_mutant_is_killed_by_a_test_that_fails_of_it(repository: Path, tmp_pat
     """Not by one that never sees it, nor by one that fails anyhow; the copy is whole afterwards."""
     trees = judging.Trees(repository, tmp_path / "trees", 1)
     made = next(
-        found
-        for found in mutants_by_wing(repository, ["core"])["core"]
-        if found.what == "comparison"
+        candidate
+        for candidate in mutants_by_wing(repository, ["core"])["core"]
+        if candidate.what == "comparison"
     )
     broken = "tests/unit/core/test_broken.py::test_broken"
     tree = trees.take()
@@ -203,7 +205,7 @@ def test_the_whole_weighs_each_wing_by_its_mutants() -> None:
 
 def test_quality_prints_the_share_of_each_wing(tmp_path: Path) -> None:
     """`make quality` reads what `make mutants` has written, where it has."""
-    found = figures(verdicts(3, 1, "core"), {"core": 10})
-    (tmp_path / "mutants.json").write_text(json.dumps(found))
+    candidate = figures(verdicts(3, 1, "core"), {"core": 10})
+    (tmp_path / "mutants.json").write_text(json.dumps(candidate))
     values = {figure.key: figure.value for figure in measures._noted(tmp_path)}
     assert values == {"coverage": None, "mutants": 75.0, "mutants-core": 75.0}
