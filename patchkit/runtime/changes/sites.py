@@ -88,8 +88,13 @@ class Site(Record, frozen=False, eq=False):
         where a copy refuses what it held before, and the others have it back.
         """
         with self.guard:
-            if layer in self.layers:
+            if layer not in self.layers:
+                return
+            try:
                 self._take([kept for kept in self.layers if kept is not layer])
+            finally:
+                if layer not in self.layers:
+                    layer.value = None  # else it looked as if somebody had copied it
 
     def _take(self, left: list[Layer]) -> None:
         value = read(self.owner, self.name)

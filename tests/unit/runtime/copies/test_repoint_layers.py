@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -158,3 +159,15 @@ def test_subclasses_of_a_replaced_class_are_named(loaded: Loaded) -> None:
     assert copies.subclasses_left(thing, new) == ["up:Sub (derives from it)"]
     assert copies.subclasses_left(loaded.up.function, new) == []
     assert copies.subclasses_left(type, type("Meta", (type,), {})) != []
+
+
+def test_a_layer_that_was_taken_off_lets_go_of_its_value(loaded: Loaded) -> None:
+    """Who keeps the layer does not keep alive what it made, which would look like a copy."""
+    site = loaded.site("function")
+    layer = Layer(lambda _: New())
+    site.put(layer)
+    made = weakref.ref(site.current)
+    assert layer.value is made()
+    site.take(layer)
+    site.put(Layer(lambda _: New()))
+    assert made() is None
