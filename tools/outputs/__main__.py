@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import resource
 import shutil
 import sys
 import tempfile
@@ -77,7 +78,9 @@ def _run(arguments: argparse.Namespace) -> int:
         runner = Runner(Interpreter.of(arguments.python), work, arguments.into.absolute())
         count = runner.run_all(scenarios, arguments.jobs)
     seconds = time.monotonic() - started
-    print(f"{count} results of {len(scenarios)} scenarios in {arguments.into}, {seconds:.0f} s")
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = f"{seconds:.0f} s, {usage.ru_utime + usage.ru_stime:.0f} s of processors"
+    print(f"{count} results of {len(scenarios)} scenarios in {arguments.into}: {took}")
     return 0
 
 
@@ -85,12 +88,12 @@ def _compare(old: Path, new: Path) -> int:
     for folder in (old, new):
         if not folder.is_dir():
             _parser().error(f"found no folder {folder}")
-    found = list(differences(old, new))
-    for difference in found:
-        print(difference)
+    diffs = list(differences(old, new))
+    for diff in diffs:
+        print(diff)
     count = len(list(new.rglob("*.txt")))
-    print(f"{len(found)} of {count} results differ", file=sys.stderr)
-    return 1 if found else 0
+    print(f"{len(diffs)} of {count} results differ", file=sys.stderr)
+    return int(bool(diffs))
 
 
 @contextmanager

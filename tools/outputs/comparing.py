@@ -28,11 +28,18 @@ def differences(old: Path, new: Path) -> Iterator[str]:
         lines = difflib.unified_diff(
             before.get(name, "").splitlines(),
             after.get(name, "").splitlines(),
-            f"{old}/{name}" if name in before else "/dev/null",
-            f"{new}/{name}" if name in after else "/dev/null",
+            _label(old, name, before),
+            _label(new, name, after),
             lineterm="",
         )
         yield "\n".join(lines)
+
+
+def _label(folder: Path, name: str, results: dict[str, str]) -> str:
+    """Name a side of a diff, as git does where a file is new or gone."""
+    if name in results:
+        return f"{folder}/{name}"
+    return "/dev/null"
 
 
 def _results(folder: Path) -> dict[str, str]:

@@ -18,6 +18,8 @@ class Substitution(NamedTuple):
     reason: str
 
 
+_OWN_FRAME = r'  File "(?:CHECKOUT|WORK/checkout)/patchkit/[^"\n]*", line \d+, in .*\n(?:    .*\n)*'
+
 SUBSTITUTIONS = (
     Substitution(
         re.compile(r"\bpatchkit\[\d+\]"),
@@ -46,7 +48,7 @@ SUBSTITUTIONS = (
     ),
     Substitution(
         re.compile(
-            r'("(?:seconds|verified|observed|time|started|at)": ?)-?\d+(?:\.\d+)?(?:e-\d+)?'
+            r'("(?:age|at|observed|seconds|started|time|verified)": ?)-?\d+(?:\.\d+)?(?:e-\d+)?'
         ),
         r"\1SECONDS",
         "moments and durations in JSON",
@@ -60,6 +62,26 @@ SUBSTITUTIONS = (
         re.compile(r"\b\d\d:\d\d:\d\d\b"),
         "CLOCK TI",
         "tables of `status` have the hour of a process's start; the width stays",
+    ),
+    Substitution(
+        re.compile(r"\bafter \d+\.\d s\b"),
+        "after SECONDS s",
+        "`bisect` says how long a run took",
+    ),
+    Substitution(
+        re.compile(r"^(\d+ +-?\d+ +(?:good|bad|skipped) +)\d+\.\d +", re.MULTILINE),
+        r"\1SECONDS  ",
+        "a row of its table says so, too",
+    ),
+    Substitution(
+        re.compile(f"(?:{_OWN_FRAME})+"),
+        "  frames of patchkit\n",
+        "a refactoring moves functions of patchkit, which tracebacks list",
+    ),
+    Substitution(
+        re.compile(r"^patchkit(?:\.\w+)+\.(\w+): ", re.MULTILINE),
+        r"patchkit.\1: ",
+        "it moves exceptions of patchkit, too",
     ),
     Substitution(
         re.compile(r" 0x[0-9a-f]{8,16}\b"),

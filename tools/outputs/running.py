@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -16,11 +17,11 @@ from outputs.normalising import normalised
 from outputs.worlds import write_world
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from outputs.scenarios import Command, Scenario
 
-TIMEOUT_SECONDS = 120.0
+TIMEOUT_SECONDS = 600.0
 
 _ASK = """
 import json, sys, sysconfig, patchkit
@@ -29,6 +30,10 @@ print(json.dumps([sys._base_executable, version, sysconfig.get_path("purelib"), 
 """
 # What commands import: compiled once, not by each of them.
 _COMPILED = ("click", "packaging", "rich", "pygments", "markdown_it", "mdurl", "urllib3")
+# What says where the index is, and how it is reached.
+_INDEX = re.compile(
+    r"HOME$|XDG_CONFIG_|PIP_|REQUESTS_|CURL_|SSL_|(?:https?|all|no)_proxy$", re.IGNORECASE
+)
 _OFFLINE = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "wheels"}
 
 
@@ -152,28 +157,24 @@ class Runner:
         if command.is_setup:
             shutil.rmtree(room.template)
             shutil.copytree(room.here, room.template, symlinks=True)
-        settings = [f"{name}={value}" for name, value in command.variables]
-        parts = [
-            f"$ {command.title}\n",
-            f"{command.columns} columns  {'  '.join(settings)}".rstrip() + "\n",
-            f"exit code {done.returncode}\n",
-            _section("stdout", done.stdout),
-            _section("stderr", done.stderr),
-            *(
-                _section(f"file {path}", after[path])
-                for path in after
-                if after[path] != before.get(path)
-            ),
-            *(f"== removed {path}\n" for path in before if path not in after),
-        ]
-        return normalised("".join(parts), self._names())
+        text = "".join(
+            (
+                _heading(command, done.returncode),
+                _section("stdout", done.stdout),
+                _section("stderr", done.stderr),
+                *_changes(before, after),
+            )
+        )
+        return normalised(text, self._names())
 
     def _done(
         self, scenario: Scenario, command: Command, room: Room
     ) -> subprocess.CompletedProcess[bytes]:
-        stdin = (room.here / command.stdin).read_bytes() if command.stdin else b""
+        stdin = b""
+        if command.stdin:
+            stdin = (room.here / command.stdin).read_bytes()
         return subprocess.run(
-            [room.environment / "bin" / "python", "-m", "patchkit", *command.words],
+            [room.environment / "bin" / "python", "-m", "patchkit", *command.arguments],
             cwd=room.here,
             env=self._environment(scenario, command, room),
             input=stdin,
@@ -184,16 +185,13 @@ class Runner:
 
     def _environment(self, scenario: Scenario, command: Command, room: Room) -> dict[str, str]:
         """Nothing of the caller's but what finds programs, and the index where it is asked for."""
-        environment = dict(os.environ) if scenario.needs_index else dict(_OFFLINE)
-        environment.pop("PYTHONPATH", None)
-        path = os.pathsep.join([str(room.environment / "bin"), os.environ["PATH"]])
+        environment = {**_OFFLINE, "HOME": str(room.folder / "home")}
+        if scenario.needs_index:
+            environment = {name: os.environ[name] for name in os.environ if _INDEX.match(name)}
         environment.update(
-            PATH=path,
-            HOME=str(room.folder / "home"),
+            PATH=os.pathsep.join([str(room.environment / "bin"), os.environ["PATH"]]),
             TMPDIR=str(room.folder / "tmp"),
-            XDG_CACHE_HOME=str(
-                self.work / "cache" if scenario.needs_index else room.folder / "cache"
-            ),
+            XDG_CACHE_HOME=str(room.folder / "cache"),
             COLUMNS=str(command.columns),
             LANG="C.UTF-8",
             TZ="UTC",
@@ -222,16 +220,35 @@ def _contents(folder: Path) -> dict[str, bytes]:
         path = file.relative_to(folder)
         if ".git" in path.parts or file.is_dir():
             continue
-        contents[path.as_posix()] = (
-            bytes(file.readlink()) if file.is_symlink() else file.read_bytes()
-        )
+        if file.is_symlink():
+            contents[path.as_posix()] = bytes(file.readlink())
+        else:
+            contents[path.as_posix()] = file.read_bytes()
     return contents
 
 
+def _heading(command: Command, exit_code: int) -> str:
+    """Write which command it was, and how it ended."""
+    settings = [f"{name}={value}" for name, value in command.variables]
+    circumstances = "  ".join([f"{command.columns} columns", *settings])
+    return f"$ {command.title}\n{circumstances}\nexit code {exit_code}\n"
+
+
 def _section(title: str, data: bytes) -> str:
-    """Write what a command printed, or a file that it wrote, under a title."""
+    """Write what a command printed, or a file that it wrote, under a title; nothing of nothing."""
     if not data:
         return ""
     text = data.decode("utf-8", "surrogateescape")
-    end = "" if text.endswith("\n") else "\n(no newline at the end)\n"
-    return f"== {title}\n{text}{end}"
+    if not text.endswith("\n"):
+        text = f"{text}\n(no newline at the end)\n"
+    return f"== {title}\n{text}"
+
+
+def _changes(before: dict[str, bytes], after: dict[str, bytes]) -> Iterator[str]:
+    """Write which files a command has written or removed, and what is in them."""
+    for path, data in after.items():
+        if data != before.get(path):
+            yield _section(f"file {path}", data) or f"== empty file {path}\n"
+    for path in before:
+        if path not in after:
+            yield f"== removed {path}\n"

@@ -40,14 +40,14 @@ class Command:
     """One command line of patchkit, and what it is run with.
 
     Args:
-        words: what follows `patchkit`.
+        arguments: what follows `patchkit`.
         columns: the width of the terminal.
         variables: the environment that the scenario sets.
         stdin: the file that is its standard input, relative to the scenario's folder.
         is_setup: whether it prepares the folder that the others start from.
     """
 
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     columns: int = _WIDTH
     variables: tuple[tuple[str, str], ...] = ()
     stdin: str = ""
@@ -56,13 +56,15 @@ class Command:
     @property
     def title(self) -> str:
         """The command line, as a shell takes it."""
-        line = shlex.join(("patchkit", *self.words))
-        return f"{line} < {shlex.quote(self.stdin)}" if self.stdin else line
+        line = shlex.join(("patchkit", *self.arguments))
+        if self.stdin:
+            return f"{line} < {shlex.quote(self.stdin)}"
+        return line
 
     @property
     def slug(self) -> str:
         """The name of its result; commands that differ in their environment have the same."""
-        plain = re.sub(r"[^\w.=<>]+", "-", " ".join(self.words)).strip("-")
+        plain = re.sub(r"[^\w.=<>]+", "-", " ".join(self.arguments)).strip("-")
         return f"{plain[:_LONGEST_NAME]}.{self.columns}"
 
 
@@ -163,21 +165,20 @@ def _split(text: str) -> tuple[list[str], dict[str, str]]:
 
 def _commands(variants: list[str], line: str, variables: dict[str, str]) -> list[Command]:
     """Make a command of each variant: a width, the name of a format, or `setup`."""
-    words = shlex.split(line)
+    arguments = shlex.split(line)
     stdin = ""
-    if "<" in words:
-        at = words.index("<")
-        stdin = words[at + 1]
-        del words[at:]
+    if "<" in arguments:
+        position = arguments.index("<")
+        stdin = arguments[position + 1]
+        del arguments[position:]
     environment = tuple(variables.items())
     commands = []
     for variant in variants:
         if variant == "setup":
-            command = Command(tuple(words), _WIDTH, environment, stdin, is_setup=True)
+            command = Command(tuple(arguments), _WIDTH, environment, stdin, is_setup=True)
         elif variant.isdecimal():
-            command = Command(tuple(words), int(variant), environment, stdin)
+            command = Command(tuple(arguments), int(variant), environment, stdin)
         else:
-            form = ("--format", variant)
-            command = Command((*words, *form), _WIDTH, environment, stdin)
+            command = Command((*arguments, "--format", variant), _WIDTH, environment, stdin)
         commands.append(command)
     return commands

@@ -104,9 +104,9 @@ def _remove(entry: Path) -> None:
         entry.unlink()
 
 
-def _git(folder: Path, *words: str, day: int) -> None:
+def _git(folder: Path, *arguments: str, day: int) -> None:
     """Run git, as an author who has no settings and commits on one day of a month."""
     date = f"2024-03-{day:02}T12:00:00+00:00"
     dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
     environment = {**os.environ, **_GIT, **dates}
-    subprocess.run(["git", "-C", str(folder), *words], env=environment, check=True)
+    subprocess.run(["git", "-C", str(folder), *arguments], env=environment, check=True)

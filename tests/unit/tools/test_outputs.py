@@ -35,6 +35,15 @@ unset PATCHKIT_PATCHES
 -- pack/__init__.py --
 PATCHES = ()
 """
+TRACEBACK = """\
+Traceback:
+  File "/home/me/clone/patchkit/a.py", line 3, in f
+    g()
+    ^^^
+  File "/home/me/clone/patchkit/b.py", line 4, in g
+    raise CountError
+patchkit.core.text.CountError: no
+"""
 OTHER = "80: list\n-- pack/__init__.py --\n-- up/mod.py --\nx = 1\n"
 
 
@@ -73,7 +82,7 @@ def test_commands_that_look_alike_have_results_of_their_own() -> None:
 def test_every_command_and_every_finding_has_a_scenario() -> None:
     """A command or a code that is added without one would change unnoticed."""
     scenarios = read_scenarios()
-    shown = {command.words[0] for scenario in scenarios for command in scenario.commands}
+    shown = {command.arguments[0] for scenario in scenarios for command in scenario.commands}
     assert set(COMMANDS) <= shown
     assert {f"findings/{code}" for code in CODES} <= {scenario.name for scenario in scenarios}
 
@@ -106,7 +115,10 @@ def test_wheels_and_repositories_are_made_of_files(tmp_path: Path) -> None:
         ("patchkit[4711] warning: no", "patchkit[PID] warning: no"),
         ('{"pid": 4711, "count": 3}', '{"pid": PID, "count": 3}'),
         ('{"seconds": 0.25}', '{"seconds": SECONDS}'),
+        ('{"age": 100829.9}', '{"age": SECONDS}'),
         ("made 2026-11-25 14:11 UTC", "made MOMENT"),
+        ("3    1     bad   12.5     two", "3    1     bad   SECONDS  two"),
+        (TRACEBACK, "Traceback:\n  frames of patchkit\npatchkit.CountError: no\n"),
         ("in /home/me/clone/patchkit", "in CHECKOUT/patchkit"),
         ("in /home/me/clone-2/patchkit", "in OTHER/patchkit"),
         ("vllm 0.11.0 at line 12, 100% alike", "vllm 0.11.0 at line 12, 100% alike"),
@@ -120,14 +132,20 @@ def test_only_what_changes_from_run_to_run_is_replaced(text: str, expected: str)
 
 def test_results_that_differ_are_shown_as_diffs(tmp_path: Path) -> None:
     """Also those that only one of the runs has; equal ones are passed over."""
-    for name, texts in {"old": {"a": "1\n", "b": "2\n"}, "new": {"a": "1\n", "c": "3\n"}}.items():
-        for file, text in texts.items():
-            (tmp_path / name).mkdir(exist_ok=True)
-            (tmp_path / name / f"{file}.txt").write_text(text)
-    first, second = differences(tmp_path / "old", tmp_path / "new")
-    assert "+++ /dev/null" in first
-    assert "-2" in first.splitlines()
-    assert "+3" in second.splitlines()
+    runs = {
+        "old": {"equal": "1\n", "gone": "2\n", "changed": "4\n"},
+        "new": {"equal": "1\n", "made": "3\n", "changed": "5\n"},
+    }
+    for run, results in runs.items():
+        (tmp_path / run).mkdir()
+        for name, text in results.items():
+            (tmp_path / run / f"{name}.txt").write_text(text)
+    changed, gone, made = differences(tmp_path / "old", tmp_path / "new")
+    assert changed.splitlines()[-2:] == ["-4", "+5"]
+    assert "+++ /dev/null" in gone
+    assert gone.splitlines()[-1] == "-2"
+    assert "--- /dev/null" in made
+    assert made.splitlines()[-1] == "+3"
 
 
 @pytest.mark.processes
