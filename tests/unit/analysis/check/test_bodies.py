@@ -14,6 +14,7 @@ from patchkit.analysis.check.bodies import BodyUses
 from patchkit.analysis.check.checking import Check
 from patchkit.analysis.check.coverage import Coverage, packages_of
 from patchkit.analysis.check.packs import PackSource, read_packs
+from patchkit.analysis.uses.reader import uses_of
 from patchkit.core.lock.format import Lock
 from patchkit.registry import OPTIONAL_PACKS
 from patchkit.settings import Settings
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from support.packages import World
 
     from patchkit.analysis.check.subjects import Subject
+    from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
     from patchkit.analysis.uses.reader import Use
     from patchkit.core.rows.declaration import Change, Row
 
@@ -45,12 +47,11 @@ def test_a_helper_is_read_once(
 ) -> None:
     """However many bodies import it, and however many threads ask for what they use."""
     reads: list[str] = []
-    read = bodies.uses_of
 
-    def counted(trees: Iterable[bodies.ModuleTree], roots: frozenset[str]) -> list[Use]:
+    def counted(trees: Iterable[ModuleTree], roots: frozenset[str]) -> list[Use]:
         (tree,) = trees
         reads.append(tree.name)
-        return read([tree], roots)
+        return uses_of([tree], roots)
 
     monkeypatch.setattr(bodies, "uses_of", counted)
     switched = sys.getswitchinterval()
