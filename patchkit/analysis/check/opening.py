@@ -57,7 +57,14 @@ def of_release(release: Release, kept: Kept) -> Subject:
     """Make a subject of a release on the index."""
     about = (release.name, release.project, release.version, release.opened)
     option, key = f"--releases '{about[1]}=={about[2]}'", release.link.sha256 or ""
-    return Subject(*about, kept if key else None, key, is_local=False, option=option)
+    return Subject(
+        *about,
+        kept if key else None,
+        key,
+        is_local=False,
+        option=option,
+        release=release if key else None,
+    )
 
 
 def installed(packages: Iterable[str], versions: Versions) -> tuple[list[Subject], list[str]]:

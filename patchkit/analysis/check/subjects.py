@@ -17,6 +17,7 @@ from patchkit.analysis.upstream.moves.catalog import REACH
 from patchkit.analysis.upstream.moves.whereabouts import MoveSearch, Whereabouts
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.analysis.upstream.reading.files import Files, ParsedFiles, Question, ReleaseSource
+from patchkit.analysis.upstream.reading.releases import Release
 from patchkit.analysis.upstream.resolving.resolve import Resolver
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import canonical
@@ -41,6 +42,7 @@ class Subject:
     is_local: bool = field(default=True, kw_only=True)  # whether all its files are at hand
     option: str = field(default="", kw_only=True)  # asks for it alone on a command line
     brief: bool = field(default=False, kw_only=True)  # whether its facts leave sources out
+    release: Release | None = field(default=None, kw_only=True)  # for another process to open
 
     @functools.cached_property
     def source(self) -> ReleaseSource:
@@ -64,6 +66,10 @@ class Subject:
             resolver.modules.forget()
         if self.kept:
             self.__dict__.pop("source", None)
+
+    def recall(self) -> None:
+        """Read again what is kept of it, which another process has added to."""
+        self.__dict__.pop("_facts", None)
 
     def covers(self, packages: Iterable[str]) -> frozenset[str]:
         """Say which of some import packages it holds."""
@@ -220,12 +226,17 @@ class Kept:
             self._concluded.setdefault(target, {})[grounds] = found
             self._new.add(target)
 
-    def keep_conclusions(self) -> None:
-        """Write down what was noted since the last time."""
+    def keep_conclusions(self, *, merge: bool = False) -> None:
+        """Write down what was noted since the last time.
+
+        Args:
+            merge: whether to keep beside it what another process has written meanwhile.
+        """
         with self._lock:
-            new = {target: [*self._concluded[target].items()] for target in self._new}
+            new = {target: self._concluded[target].copy() for target in self._new}
             self._new.clear()
-        for target, known in new.items():
+        for target, noted in new.items():
+            known = [*({**self._recalled(target), **noted} if merge else noted).items()]
             rows = [
                 ([(*asked, answer) for asked, answer in grounds], found.as_data())
                 for grounds, found in known

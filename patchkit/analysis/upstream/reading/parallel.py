@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TypeVar
 
 from patchkit.errors import UpstreamError
@@ -26,14 +27,23 @@ Progress = Callable[[int, int, str], None]
 
 
 def for_each(
-    items: Sequence[Item], work: Callable[[Item], T], progress: Progress | None = None
+    items: Sequence[Item],
+    work: Callable[[Item], T],
+    progress: Progress | None = None,
+    beside: AbstractContextManager[object] | None = None,
 ) -> list[T | UpstreamError]:
     """Do the same with every release, or with what reads one, several at a time.
 
     What came of each comes back, or why it could not be read. The work is called in other threads,
     neighbours at the same time: what they have in common is read, parsed and concluded once.
+
+    Args:
+        items: the releases.
+        work: what to do with each.
+        progress: told when one is done.
+        beside: entered before the first one; left before threads are waited for, also in an error.
     """
-    with ThreadPoolExecutor(AT_ONCE, "patchkit-releases") as threads:
+    with ThreadPoolExecutor(AT_ONCE, "patchkit-releases") as threads, beside or nullcontext():
         started = {threads.submit(tried, work, one): one for one in items}
         try:
             for count, done in enumerate(as_completed(started), 1):

@@ -25,6 +25,12 @@ COUNT = 20
 TARGETS = [Target.parse(f"up.{one}") for one in ("a:f", "a:A.g", "b:f", "none:f")]
 
 
+@pytest.fixture(autouse=True)
+def has_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One core: there is no second process."""
+    monkeypatch.setattr("patchkit.analysis.check.second_process._has_core", lambda: False)
+
+
 @pytest.fixture
 def buyer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Customer]:
     """Twenty releases, no two of which are alike."""

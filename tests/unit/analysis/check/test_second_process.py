@@ -1,0 +1,206 @@
+"""A second process learns a share of many releases, and nobody can tell who has learnt which."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from analysis.check.test_learning import COUNT, TARGETS, buyer, learnt
+from analysis.upstream.shops import WHEEL
+from patchkit.analysis.check import learner, second_process
+from patchkit.analysis.check.learning import learn_all
+from patchkit.analysis.check.opening import on_index
+from patchkit.analysis.check.subjects import Kept, Subject
+from patchkit.analysis.upstream.reading.cache import Cache
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from analysis.upstream.shops import Customer
+
+__all__ = ["buyer"]
+
+
+@pytest.fixture(autouse=True)
+def has_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second core, whatever this machine has."""
+    monkeypatch.setattr(second_process, "_has_core", lambda: True)
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
+    """Those that are started."""
+    found = []
+    start = subprocess.Popen
+
+    def started(command: list[str], **options: Any) -> subprocess.Popen[str]:
+        found.append(start(command, **options))
+        return found[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+    return found
+
+
+def learnt_alone(buyer: Customer, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str], Any]:
+    """What one process says, with a cache of its own."""
+    with monkeypatch.context() as patch:
+        patch.setattr(second_process, "_has_core", lambda: False)
+        patch.setattr(buyer, "place", buyer.place.with_name("another cache"))
+        return learnt(buyer)
+
+
+def conclusions(place: Path) -> list[object]:
+    """What is kept of targets, for releases that have the same files."""
+    kept = Kept(Cache(place))
+    known = [kept.get("conclusions", str(target)) for target in TARGETS]
+    return [sorted(rows, key=str) for rows in known]
+
+
+@pytest.mark.processes
+def test_two_processes_say_what_one_says(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[str]]
+) -> None:
+    """The second one ends with the work, and what both have concluded is kept."""
+    faults, said = learnt(buyer)
+    assert [process.returncode for process in processes] == [0]
+    assert (faults, len(said)) == ({}, COUNT)
+    assert (faults, said) == learnt_alone(buyer, monkeypatch)
+    assert conclusions(buyer.place) == conclusions(buyer.place.with_name("another cache"))
+    assert len(processes) == 1
+
+
+@pytest.mark.processes
+def test_what_the_second_process_has_learnt_is_not_learnt_again(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first process takes it from the cache."""
+    concluded: list[str] = []
+    conclude = Subject._conclude
+
+    def noted(subject: Subject, *given: Any) -> None:
+        concluded.append(subject.version)
+        conclude(subject, *given)
+
+    monkeypatch.setattr(Subject, "_conclude", noted)
+    learnt(buyer)
+    assert str(COUNT - 1) not in concluded
+    assert "0" in concluded
+
+
+@pytest.mark.processes
+def test_what_is_known_starts_no_process(
+    buyer: Customer, processes: list[subprocess.Popen[str]]
+) -> None:
+    """What either has learnt is kept for both."""
+    before = learnt(buyer)
+    assert len(processes) == 1
+    assert learnt(buyer) == before
+    assert len(processes) == 1
+
+
+@pytest.mark.parametrize("releases", [COUNT, 7])
+def test_one_core_or_few_releases_are_for_one_process(
+    buyer: Customer,
+    monkeypatch: pytest.MonkeyPatch,
+    processes: list[subprocess.Popen[str]],
+    releases: int,
+) -> None:
+    """No process starts where it would gain nothing."""
+    monkeypatch.setattr(second_process, "_has_core", lambda: releases != COUNT)
+    for at in range(releases, COUNT):
+        del buyer.shop.files[WHEEL.format(at)]
+    assert len(learnt(buyer)[1]) == releases
+    assert processes == []
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    "program",
+    [
+        "raise SystemExit(1)",
+        "input(); input(); raise SystemExit",
+        "input(); input(); print('broken')",
+        "input(); input(); print('[0]')",
+    ],
+)
+def test_a_process_that_fails(
+    buyer: Customer,
+    monkeypatch: pytest.MonkeyPatch,
+    processes: list[subprocess.Popen[str]],
+    program: str,
+) -> None:
+    """What it was asked for is learnt by the first process, and it is gone."""
+    monkeypatch.setattr(second_process, "_CODE", program)
+    assert learnt(buyer) == learnt_alone(buyer, monkeypatch)
+    assert [process.poll() is None for process in processes] == [False]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("name", ["", "/no/python"])
+def test_a_process_that_cannot_start(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The first process learns everything."""
+    monkeypatch.setattr(sys, "executable", name)
+    assert learnt(buyer) == learnt_alone(buyer, monkeypatch)
+
+
+@pytest.mark.processes
+def test_errors_of_releases_are_those_of_one_process(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[str]]
+) -> None:
+    """Whoever tried, the message is the same."""
+    for at in range(0, COUNT, 2):
+        buyer.shop.files[WHEEL.format(at)] = b"no archive"
+    faults, said = learnt(buyer)
+    assert len(processes) == 1
+    assert (len(faults), len(said)) == (COUNT // 2, COUNT // 2)
+    assert (faults, said) == learnt_alone(buyer, monkeypatch)
+
+
+@pytest.mark.processes
+def test_notices_of_the_second_process_are_passed_on(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stops nothing is told by the first process."""
+    program = "input(); input(); print('[null, \"a cache is full\"]')"
+    monkeypatch.setattr(second_process, "_CODE", program)
+    learnt(buyer)
+    assert buyer.notices == ["a cache is full"]
+
+
+@pytest.mark.processes
+def test_an_interruption_ends_both(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[str]]
+) -> None:
+    """The second process is gone, and so are the threads, even where it has not answered."""
+    monkeypatch.setattr(second_process, "_CODE", "import time; time.sleep(600)")
+
+    def interrupt(*_: object) -> None:
+        if processes:
+            raise KeyboardInterrupt
+
+    with buyer.library() as library, pytest.raises(KeyboardInterrupt):
+        learn_all(on_index("up", library), lambda _: TARGETS, interrupt)
+    assert [process.returncode for process in processes] == [-signal.SIGKILL]
+    names = {thread.name for thread in threading.enumerate()}
+    assert not [name for name in names if name.startswith("patchkit-")]
+
+
+@pytest.mark.processes
+def test_a_process_that_nobody_listens_to(tmp_path: Path) -> None:
+    """It ends with the process that has started it, whatever that had asked for."""
+    command = [sys.executable, "-c", f"from {learner.__name__} import main; main()"]
+    task = [str(tmp_path), [[], [], [], None, None, None, 1.0, 0], False, False]
+    link = ["http://192.0.2.1/up-1-py3-none-any.whl", "up-1-py3-none-any.whl", "1", "0"]
+    lines = map(json.dumps, (task, [0, "up", "1", link, ["up:f"]]))
+    done = subprocess.run(
+        command, input="\n".join(lines).encode(), stdout=subprocess.DEVNULL, timeout=60, check=False
+    )
+    assert done.returncode == 0
