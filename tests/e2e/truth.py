@@ -87,7 +87,7 @@ class Answer:
             self.undecided.append("optional")  # told to depend on an import, which fails here
         elif is_field and not static.is_sure:
             self.undecided.append("attribute")
-        elif is_field and not static.variants[0].attribute:
+        elif is_field and not static.variants[0].on_class:
             if there or not self.truth["is_field"]:
                 self.wrong.append("attribute" if there else "field")
         elif (static.state == "present") is not there:
@@ -96,7 +96,7 @@ class Answer:
             self._compare_present()
 
     def _is_optional(self) -> bool:
-        return any(one.stands_in for one in self.static.variants)
+        return any(one.is_import_fallback for one in self.static.variants)
 
     def _compare_present(self) -> None:
         static = self.static

@@ -180,7 +180,7 @@ class Subject:
             resolver = self.resolver.afresh()  # what it asks is asked for this module's targets
             for one in several:
                 self._facts[one] = facts_of(resolver, one, brief=kept.brief)
-                kept.keep_conclusion(one, resolver.modules.asked, self._facts[one])
+                kept.keep_conclusion(one, resolver.modules.answers, self._facts[one])
             resolver.modules.forget()
 
 

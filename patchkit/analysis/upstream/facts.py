@@ -101,7 +101,7 @@ def _with_source(known: Facts, resolver: Resolver, target: Target, found: Resolu
 
 def _of_class(value: Value) -> str:
     key = ("fingerprint", *map(id, value.nodes))
-    return value.home.by_file(key, lambda: of_nodes(value.nodes))
+    return value.module_tree.remember_with_file(key, lambda: of_nodes(value.nodes))
 
 
 def _wording(resolver: Resolver, target: Target, found: Resolution) -> str | None:

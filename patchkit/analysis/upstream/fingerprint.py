@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from patchkit.analysis.upstream.resolving.resolve import Resolution
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted
 from patchkit.analysis.upstream.resolving.values import Kind, Value
-from patchkit.analysis.upstream.resolving.wrapped import Wrapped, operator_call
+from patchkit.analysis.upstream.resolving.wrapped import WrappedCode, operator_call
 
 _SKIPPED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "simple"})
 _ANNOTATED = frozenset({"annotation", "returns"})
@@ -70,8 +70,8 @@ def canonical(
             stack += reversed([*_children(item, counted, in_class=inside, named=is_named)])
 
 
-def _of_value(value: Value, wrapped: Sequence[Wrapped]) -> list[str]:
-    parts = [word for one in value.conditions for word in _of_condition(one.words, one.test)]
+def _of_value(value: Value, wrapped: Sequence[WrappedCode]) -> list[str]:
+    parts = [word for one in value.conditions for word in _of_condition(one.text, one.test)]
     if value.kind in (Kind.OUTSIDE, Kind.GENERATED):
         parts.append(f"{value.kind} {value.dotted or value.qualname} {value.signature}")
     in_class = value.kind is Kind.FIELD

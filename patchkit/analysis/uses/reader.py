@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from patchkit.analysis.upstream.resolving.module_tree import BLOCKS, ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import DEFS, Signature, dotted, of_arguments
+from patchkit.analysis.upstream.resolving.syntax import DEFS, Signature, dotted, signature_of
 from patchkit.analysis.uses.scopes import Deciding, Guards, catches, imported, names_of
 from patchkit.core.rows.target import Target
 
@@ -182,7 +182,7 @@ class _Reader:
         for one in node.body:
             if isinstance(one, DEFS) and not one.name.startswith("__"):
                 marks = {dotted(mark).rpartition(".")[2] for mark in one.decorator_list}
-                ours = of_arguments(one.args)
+                ours = signature_of(one.args)
                 for base in bases if marks <= _PLAIN else ():
                     self._use(one, _member(base, one.name), "override", ours=ours)
 

@@ -13,7 +13,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     Signature,
     dotted,
     expressions,
-    of_arguments,
+    signature_of,
     statements,
 )
 from patchkit.analysis.uses.scopes import imported
@@ -355,7 +355,7 @@ class PileReader:
         """Read the parameters of what comes there; None where that is no `def` of the module."""
         name = dotted(found.value)
         several = [one for one in ast.walk(self.module.tree) if isinstance(one, DEFS)]
-        given = [of_arguments(one.args) for one in several if one.name == name]
+        given = [signature_of(one.args) for one in several if one.name == name]
         return given[0] if len(given) == 1 else None
 
     def derives(self, found: Placement) -> bool:

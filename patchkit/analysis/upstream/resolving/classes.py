@@ -5,7 +5,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
 from patchkit.analysis.upstream.resolving import decorators
-from patchkit.analysis.upstream.resolving.bindings import UNBOUND, Cases
+from patchkit.analysis.upstream.resolving.bindings import UNBOUND, BindingCases
 from patchkit.analysis.upstream.resolving.flow import Flow
 from patchkit.analysis.upstream.resolving.syntax import DEFS, is_private
 from patchkit.analysis.upstream.resolving.touches import touched_by
@@ -20,7 +20,7 @@ _MAKERS = frozenset({"__new__", "__init__", "__prepare__"})
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class ClassEffects:
     """What decorators and the like do to a class; words are '' where there is nothing to say."""
 
     flavour: str  # how its fields are read, see `fields`
@@ -33,29 +33,29 @@ class Made:
 
 def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
     """List a class and its bases as Python does; what is not known of them stands in its place."""
-    key, notes = ("mro", id(value.classes[-1])), value.home.notes
+    key, notes = ("mro", id(value.classes[-1])), value.module_tree.conclusions
     if key not in notes:
         notes[key] = (value, undecided(_ITSELF))
         notes[key] = _linear(lookup, value)
     order: tuple[Value, ...] = notes[key]
-    lookup.circles += order[1].reason == _ITSELF
+    lookup.circle_count += order[1].reason == _ITSELF
     return order
 
 
-def own_binding(lookup: Lookup, scope: Scope, name: str) -> Cases:
+def body_bindings(lookup: Lookup, scope: Scope, name: str) -> BindingCases:
     """Tell what the body of a class binds a name to."""
     node, until = scope.classes[-1], scope.until
     line = until.lineno if until and until is not node else 0
     is_inside = node.lineno <= line <= (node.end_lineno or 0)
 
-    def follow() -> Cases:
+    def follow() -> BindingCases:
         flow = Flow(name, scope.tree, lookup, until if is_inside else None)
         return flow.whole(node) or UNBOUND
 
-    return follow() if is_inside else scope.tree.noted(("own", id(node), name), follow)
+    return follow() if is_inside else scope.tree.remember(("own", id(node), name), follow)
 
 
-def written(entry: Value, name: str) -> str:
+def source_name(entry: Value, name: str) -> str:
     """Undo what Python does to private names: `_Class__name` is written `__name`."""
     plain = name.removeprefix(f"_{entry.classes[-1].name.lstrip('_')}")
     return plain if is_private(plain) else name
@@ -66,7 +66,7 @@ def metaclass(lookup: Lookup, value: Value) -> Value | None:
     for entry in mro(lookup, value):
         for keyword in entry.classes[-1].keywords if entry.classes else ():
             if keyword.arg == "metaclass":
-                found = lookup.evaluate(keyword.value, entry.above)
+                found = lookup.evaluate(keyword.value, entry.definition_scope)
                 if len(found) != 1:
                     return undecided(f"the metaclass {ast.unparse(keyword.value)}")
                 if found[0].dotted not in _KNOWN_METACLASSES:
@@ -74,12 +74,12 @@ def metaclass(lookup: Lookup, value: Value) -> Value | None:
     return None
 
 
-def gives_more(lookup: Lookup, meta: Value) -> bool:
+def may_add_names(lookup: Lookup, meta: Value) -> bool:
     """Whether a metaclass may give a class names that no statement of the class binds."""
     return any(_methods(lookup, meta, {*_MAKERS, "__getattr__", "__getattribute__"}))
 
 
-def remade(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
+def after_metaclass(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
     """Doubt what a class binds where its metaclass may replace it, or take it away."""
     meta = None if name.startswith("__") else metaclass(lookup, entry)
     if meta is None or not meta.classes:
@@ -112,11 +112,13 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     text = ast.unparse(node)
     if isinstance(node, ast.Starred):
         return undecided(f"the base {text}")
-    bases = {_key(one): one for one in lookup.evaluate(node, value.above) if not one.is_none}
+    bases = {
+        _key(one): one for one in lookup.evaluate(node, value.definition_scope) if not one.is_none
+    }
     if len(bases) != 1:
         return undecided(f"the base {text}, which is one of several,")
     base = next(iter(bases.values()))
-    if base.kind is Kind.CLASS and not base.sure:
+    if base.kind is Kind.CLASS and not base.is_sure:
         return undecided(f"the base {text}, which may be another,")
     if base.classes or base.kind in (Kind.OUTSIDE, Kind.CLASS):
         return base
@@ -142,19 +144,19 @@ def _key(value: Value) -> object:
     return value.dotted if value.kind is Kind.OUTSIDE else id(value)
 
 
-def made(lookup: Lookup, value: Value) -> Made:
+def class_effects(lookup: Lookup, value: Value) -> ClassEffects:
     """Tell what decorators and the `__init_subclass__` of bases do to a class."""
-    return value.home.noted(("made", id(value.classes[-1])), lambda: _made(lookup, value))
+    return value.module_tree.remember(("made", id(value.classes[-1])), lambda: _made(lookup, value))
 
 
-def _made(lookup: Lookup, value: Value) -> Made:
-    work = Made("", {}, {}, "", "")
+def _made(lookup: Lookup, value: Value) -> ClassEffects:
+    work = ClassEffects("", {}, {}, "", "")
     for decorator in value.classes[-1].decorator_list:
-        effect = decorators.effect_of(lookup, decorator, value.above)
+        effect = decorators.effect_of(lookup, decorator, value.definition_scope)
         text = f"the decorator @{ast.unparse(decorator)}"
         touched = {**work.touched, **dict.fromkeys(effect.touched, text)}
-        is_unknown = effect.what == decorators.UNKNOWN
-        work = Made(
+        is_unknown = effect.outcome == decorators.UNKNOWN
+        work = ClassEffects(
             effect.dataclass or work.flavour,
             effect.options or work.options,
             touched,
@@ -165,7 +167,7 @@ def _made(lookup: Lookup, value: Value) -> Made:
     return _with_hooks(lookup, value, work)
 
 
-def _with_hooks(lookup: Lookup, value: Value, work: Made) -> Made:
+def _with_hooks(lookup: Lookup, value: Value, work: ClassEffects) -> ClassEffects:
     touched, opened = dict(work.touched), work.opened
     for entry in mro(lookup, value)[1:]:
         body = entry.classes[-1].body if entry.classes else ()

@@ -6,8 +6,8 @@ from dataclasses import replace
 from inspect import Parameter
 
 from patchkit.analysis.upstream.resolving import fields
-from patchkit.analysis.upstream.resolving.classes import SPREAD, made, metaclass, mro
-from patchkit.analysis.upstream.resolving.fields import DATACLASSES, Field, flavour, truth
+from patchkit.analysis.upstream.resolving.classes import SPREAD, class_effects, metaclass, mro
+from patchkit.analysis.upstream.resolving.fields import DATACLASSES, Field, flavour, option_value
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, Signature, dotted, parameter
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Value, undecided
 
@@ -26,7 +26,7 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
     """Tell how something is called, a class included; None where that cannot be told."""
     if value.kind is not Kind.CLASS or not value.classes:
         return value.signature
-    if not value.sure or metaclass(lookup, value) is not None:
+    if not value.is_sure or metaclass(lookup, value) is not None:
         return None
     if flavour(lookup, value) not in ("", "attrs", "ctypes", *DATACLASSES):
         return None
@@ -34,24 +34,26 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
     if len(starters) != 1 or not all(map(_leaves_it_to_init, makers)):
         return None
     init = starters[0]
-    return init.signature.bound() if init.signature and init.sure else None
+    return init.signature.bound() if init.signature and init.is_sure else None
 
 
 def _leaves_it_to_init(new: Value) -> bool:
     """Whether a `__new__` takes anything, and leaves it to `__init__` to refuse."""
     kinds = [one.kind for one in (new.signature or Signature()).bound().parameters.values()]
     takes_anything = kinds == [Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD]
-    return new.kind is Kind.OUTSIDE or (new.sure and takes_anything)
+    return new.kind is Kind.OUTSIDE or (new.is_sure and takes_anything)
 
 
-def generated(lookup: Lookup, entry: Value, name: str) -> Value | None:
+def generated_method(lookup: Lookup, entry: Value, name: str) -> Value | None:
     """Tell what is written for a class by what made it; None for any other name."""
-    kind, work = flavour(lookup, entry), made(lookup, entry)
+    kind, work = flavour(lookup, entry), class_effects(lookup, entry)
     is_plain = work.flavour in DATACLASSES - {"unknown"} and SPREAD not in work.options
     if name == "__init__" and is_plain and "init" not in work.options:
         called = _signature(lookup, entry)
-        found = entry.having(name, Kind.GENERATED, *entry.nodes, reason=f"written by the {kind}")
-        return replace(found, signature=called, sure=called is not None)
+        found = entry.own_attribute(
+            name, Kind.GENERATED, *entry.nodes, reason=f"written by the {kind}"
+        )
+        return replace(found, signature=called, is_sure=called is not None)
     may_write = name in _WRITTEN or (name == "__new__" and kind in _OF_VALUES)
     is_writer = kind not in ("", "basemodel", "struct", "typeddict", "ctypes")
     return undecided(f"the {kind} may write {name}") if may_write and is_writer else None
@@ -75,10 +77,10 @@ def _own(lookup: Lookup, entry: Value) -> list[Field] | None:
     """List the fields that a class adds to a constructor; None where that cannot be told."""
     if not entry.classes:
         return [] if fields.is_known(entry) else None
-    work = made(lookup, entry)
+    work = class_effects(lookup, entry)
     if work.flavour not in DATACLASSES:  # a plain class between dataclasses adds no field
         return [] if flavour(lookup, entry) in ("", *DATACLASSES) else None
-    is_keyword = truth(work.options.get("kw_only"))
+    is_keyword = option_value(work.options.get("kw_only"))
     nodes = _annotated(entry.classes[-1].body)
     if work.flavour == "unknown" or is_keyword is None or nodes is None or SPREAD in work.options:
         return None
@@ -87,8 +89,8 @@ def _own(lookup: Lookup, entry: Value) -> list[Field] | None:
         if dotted(node.annotation).split(".")[-1] == "KW_ONLY":
             is_keyword = True
         elif not fields.is_class_var(node):
-            field = fields.read(lookup, entry, node, work.flavour)
-            if node.value is not None and field.attribute is None:
+            field = fields.read_field(lookup, entry, node, work.flavour)
+            if node.value is not None and field.on_class is None:
                 return None
             bases = (one for one in mro(lookup, entry)[1:] if one.classes and node.value is None)
             if any(lookup.member(one, field.name)[0].state != "absent" for one in bases):

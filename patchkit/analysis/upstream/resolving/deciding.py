@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from patchkit.analysis.upstream.resolving.bindings import Binders
+from patchkit.analysis.upstream.resolving.bindings import StatementsByName
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import dotted, truth_of
 
@@ -94,7 +94,7 @@ class Conditions:
         if name == "__name__":
             return tree.name
         head, _, rest = name.partition(".")
-        statement = Binders.of_scope(tree, tree.tree).only(head) if name else None
+        statement = StatementsByName.of_scope(tree, tree.tree).sole(head) if name else None
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             places = {alias.asname or alias.name: alias.name for alias in statement.names}
             module: str | None = ""

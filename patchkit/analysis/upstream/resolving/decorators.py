@@ -11,7 +11,7 @@ from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotte
 from patchkit.analysis.upstream.resolving.touches import (
     DEPTH,
     bases_added_by,
-    function_of,
+    function_named,
     touched_by,
 )
 from patchkit.analysis.upstream.resolving.values import AS_METHOD, Kind, Lookup, Scope, Value
@@ -67,10 +67,10 @@ _AFTER = frozenset({Kind.STATICMETHOD, Kind.CLASSMETHOD, Kind.PROPERTY, Kind.CAC
 
 
 @dataclass(frozen=True)
-class Effect:
+class DecoratorEffect:
     """What one decorator does."""
 
-    what: str  # SAME, WRAPS, WRAPS_ASYNC or UNKNOWN
+    outcome: str  # SAME, WRAPS, WRAPS_ASYNC or UNKNOWN
     kind: Kind | None = None  # what it makes of a function, where it makes a descriptor
     touched: frozenset[str] = frozenset()  # attributes that it sets on a class
     is_open: bool = False  # whether it may set others
@@ -79,21 +79,21 @@ class Effect:
     options: dict[str, ast.expr] = field(default_factory=dict)  # the keywords that it was given
 
 
-_UNTOLD = Effect(UNKNOWN, is_open=True)
+_UNTOLD = DecoratorEffect(UNKNOWN, is_open=True)
 
 
-def effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> Effect:
+def effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> DecoratorEffect:
     """Tell what a decorator does."""
-    key, notes = ("effect", id(decorator)), scope.tree.notes
-    return lookup.settled(notes, key, lambda: _effect_of(lookup, decorator, scope))
+    key, notes = ("effect", id(decorator)), scope.tree.conclusions
+    return lookup.remember(notes, key, lambda: _effect_of(lookup, decorator, scope))
 
 
-def _effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> Effect:
+def _effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> DecoratorEffect:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
     options = {one.arg or "**": one.value for one in keywords}
     effects = [_effect(lookup, one, decorator, options) for one in lookup.evaluate(called, scope)]
-    is_told = len({(one.what, one.kind) for one in effects}) == 1
+    is_told = len({(one.outcome, one.kind) for one in effects}) == 1
     return effects[0] if is_told else _UNTOLD
 
 
@@ -103,21 +103,21 @@ def function_kind(lookup: Lookup, node: Def, scope: Scope) -> tuple[Kind | None,
     special: Kind | None = None
     for decorator in reversed(node.decorator_list):
         effect = effect_of(lookup, decorator, scope)
-        if effect.what == UNKNOWN:
+        if effect.outcome == UNKNOWN:
             return None, ast.unparse(decorator)
         if effect.kind is not None:
             special = effect.kind
-        elif effect.what in (WRAPS, WRAPS_ASYNC):
+        elif effect.outcome in (WRAPS, WRAPS_ASYNC):
             if special in _AFTER:
                 return None, ast.unparse(decorator)
-            is_async, special = effect.what == WRAPS_ASYNC, None
+            is_async, special = effect.outcome == WRAPS_ASYNC, None
     plain = Kind.ASYNC_FUNCTION if is_async else Kind.FUNCTION
     return special or (AS_METHOD[plain] if scope.classes else plain), ""
 
 
 def _effect(
     lookup: Lookup, value: Value, decorator: ast.expr, options: dict[str, ast.expr]
-) -> Effect:
+) -> DecoratorEffect:
     if value.kind is Kind.OUTSIDE or value.dotted:
         return _outside(as_typing(value.dotted), options)
     node = value.nodes[0] if value.nodes else None
@@ -129,17 +129,17 @@ def _effect(
     what = SAME if flavour else source.outcome(node, is_call=isinstance(decorator, ast.Call))
     bases = tuple(bases_added_by(lookup, value)) if "__bases__" in touched else ()
     touched -= {"__bases__"} if bases else set()
-    return Effect(what, None, touched, is_open or what == UNKNOWN, flavour, bases, options)
+    return DecoratorEffect(what, None, touched, is_open or what == UNKNOWN, flavour, bases, options)
 
 
-def _outside(name: str, options: dict[str, ast.expr]) -> Effect:
+def _outside(name: str, options: dict[str, ast.expr]) -> DecoratorEffect:
     if name in DESCRIPTORS:
-        return Effect(SAME, DESCRIPTORS[name])
+        return DecoratorEffect(SAME, DESCRIPTORS[name])
     if name in _SAME or name.startswith(_ROUTES):
         touched = _SETTING.get(name, frozenset())
         flavour = "attrs" if touched is _ATTRS else DATACLASSES.get(name, "")
-        return Effect(SAME, None, touched, dataclass=flavour, options=options)
-    return Effect(WRAPS) if name in _WRAPS else _UNTOLD
+        return DecoratorEffect(SAME, None, touched, dataclass=flavour, options=options)
+    return DecoratorEffect(WRAPS) if name in _WRAPS else _UNTOLD
 
 
 class _Use(NamedTuple):
@@ -155,14 +155,14 @@ class _Source:
 
     def __init__(self, lookup: Lookup, value: Value) -> None:
         self._lookup = lookup
-        self._tree = value.home
+        self._tree = value.module_tree
         self._is_bound = value.kind in (Kind.CLASSMETHOD, Kind.METHOD)
 
     def outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int = 0) -> str:
         """Tell what comes out: of `@node`, or of `@node(…)`."""
         key = ("outcome", id(node), is_call, self._is_bound, depth)
         work = partial(self._outcome, node, is_call=is_call, depth=depth)
-        return self._lookup.settled(self._tree.notes, key, work)
+        return self._lookup.remember(self._tree.conclusions, key, work)
 
     def _outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int) -> str:
         values = (getattr(statement, "value", None) for statement in node.body)
@@ -196,7 +196,7 @@ class _Source:
         if isinstance(returned, ast.Call) and dotted(returned.func).endswith("cast"):
             returned = returned.args[-1] if len(returned.args) == 2 else returned
         name = returned.id if isinstance(returned, ast.Name) else ""
-        inner = self._tree.by_file(("inner", id(node)), lambda: _defined_in(node))
+        inner = self._tree.remember_with_file(("inner", id(node)), lambda: _defined_in(node))
         if use.is_call:
             target = inner.get(name)
             if not isinstance(target, ast.FunctionDef):
@@ -214,7 +214,9 @@ class _Source:
         if not isinstance(call, ast.Call) or not call.args:
             return UNKNOWN
         called = call.func.func if isinstance(call.func, ast.Call) else call.func
-        target = inner.get(dotted(called)) or function_of(self._lookup, self._tree, dotted(called))
+        target = inner.get(dotted(called)) or function_named(
+            self._lookup, self._tree, dotted(called)
+        )
         if ast.unparse(call.args[0]) != use.given or not isinstance(target, ast.FunctionDef):
             return UNKNOWN
         return self.outcome(target, is_call=called is not call.func, depth=depth + 1)

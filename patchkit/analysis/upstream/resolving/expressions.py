@@ -4,11 +4,11 @@ import ast
 from dataclasses import replace
 
 from patchkit.analysis.upstream.resolving import decorators, inheritance
-from patchkit.analysis.upstream.resolving.bindings import Binding, Case
-from patchkit.analysis.upstream.resolving.classes import metaclass, mro, own_binding
+from patchkit.analysis.upstream.resolving.bindings import Binding, BindingCase
+from patchkit.analysis.upstream.resolving.classes import body_bindings, metaclass, mro
 from patchkit.analysis.upstream.resolving.decorators import DESCRIPTORS, UNKNOWN
 from patchkit.analysis.upstream.resolving.outside import as_typing, is_class
-from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, of_arguments
+from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, signature_of
 from patchkit.analysis.upstream.resolving.values import (
     METHODS,
     Kind,
@@ -49,7 +49,7 @@ def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
             for attribute in member(lookup, value, node.attr)
         )
     if isinstance(node, ast.Lambda):
-        called = of_arguments(node.args)
+        called = signature_of(node.args)
         return (Value("present", Kind.FUNCTION, signature=called, expression=node),)
     if isinstance(node, ast.Call):
         return tuple(
@@ -70,7 +70,7 @@ def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
             return base
     is_none = isinstance(node, ast.Constant) and node.value is None
     kind = Kind.CONSTANT if is_plain else Kind.ASSIGNMENT
-    return (Value("present", kind, expression=node, is_none=is_none, sure=is_plain),)
+    return (Value("present", kind, expression=node, is_none=is_none, is_sure=is_plain),)
 
 
 def member(lookup: Lookup, value: Value, name: str) -> Values:
@@ -85,7 +85,7 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
     if value.state == "undecidable":
         return (value,)
     if value.kind is Kind.MODULE:
-        return lookup.attribute(value.module, name)
+        return lookup.module_attribute(value.module, name)
     if value.classes:
         return inheritance.member(lookup, value, name)
     if value.kind is Kind.CLASS:
@@ -99,32 +99,32 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
 def _name(lookup: Lookup, name: str, scope: Scope) -> Values:
     """Look into the innermost class, then into the module: classes between are not seen."""
     if scope.classes:
-        cases = own_binding(lookup, scope, name)
-        if values := tuple(value for case in cases for value in lookup.bound(case, scope)):
+        cases = body_bindings(lookup, scope, name)
+        if values := tuple(value for case in cases for value in lookup.bound_values(case, scope)):
             return values
     return lookup.visible(scope.tree, name, scope.until)
 
 
 def _made(lookup: Lookup, maker: Value, call: ast.Call, scope: Scope) -> Value:
-    made = Value("present", Kind.ASSIGNMENT, expression=call, sure=False)
+    made = Value("present", Kind.ASSIGNMENT, expression=call, is_sure=False)
     name = as_typing(maker.dotted)
     kind = DESCRIPTORS.get(name)
     # What `lru_cache(8)` makes is a decorator.
     if kind not in (None, Kind.CACHED_FUNCTION) and (call.args or call.keywords):
         inner = lookup.evaluate(call.args[0], scope) if call.args else ()
         called = inner[0].signature if len(inner) == 1 else None
-        return replace(made, kind=kind, signature=called, sure=True)
+        return replace(made, kind=kind, signature=called, is_sure=True)
     if name in _CLASSES or (name == "builtins.type" and len(call.args) == 3):
-        return replace(made, kind=Kind.CLASS, dotted=name, sure=True)
+        return replace(made, kind=Kind.CLASS, dotted=name, is_sure=True)
     if _makes_instances(lookup, maker, name):
-        return replace(made, kind=Kind.CONSTANT, instance_of=maker, sure=True)
+        return replace(made, kind=Kind.CONSTANT, instance_of=maker, is_sure=True)
     return made
 
 
 def _makes_instances(lookup: Lookup, maker: Value, name: str) -> bool:
     if maker.kind is Kind.OUTSIDE:
         return name in _OBJECTS or (is_class(name) and name != "builtins.type")
-    if not maker.classes or not maker.sure or metaclass(lookup, maker) is not None:
+    if not maker.classes or not maker.is_sure or metaclass(lookup, maker) is not None:
         return False
     bases = [one for one in mro(lookup, maker) if not one.classes]
     makers = lookup.member(maker, "__new__")
@@ -140,7 +140,7 @@ _IMPLICIT_KINDS = {
 }
 
 
-def bound(lookup: Lookup, case: Case, scope: Scope) -> Values:
+def bound_values(lookup: Lookup, case: BindingCase, scope: Scope) -> Values:
     """Tell what a name is in a case; () where it is not bound."""
     if case.binding is None:
         return ()
@@ -148,7 +148,7 @@ def bound(lookup: Lookup, case: Case, scope: Scope) -> Values:
 
 
 def _bound(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
-    if binding.is_open:
+    if binding.is_uncertain:
         star, line = f"`from {binding.module} import *`", f"line {binding.node.lineno}"
         what = star if binding.module else line
         return (undecided(f"{what} may bring it, which cannot be told"),)
@@ -156,7 +156,12 @@ def _bound(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
         return _imported(lookup, binding, scope)
     if binding.module:
         return (_as_imported(lookup.module(binding.module)),)
-    where = (scope.tree.name, scope.name(binding.name), scope.tree, (binding.node, *binding.parts))
+    where = (
+        scope.tree.name,
+        scope.qualify(binding.name),
+        scope.tree,
+        (binding.node, *binding.modifiers),
+    )
     value = Value("present", Kind.ASSIGNMENT, *where, expression=binding.value, scope=scope)
     inside = replace(scope, until=binding.node)
     if isinstance(binding.node, ast.ClassDef):
@@ -170,8 +175,8 @@ def _imported(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
     if binding.module == scope.tree.name and not scope.classes:
         values = lookup.visible(scope.tree, binding.imported, binding.node)
     else:
-        values = lookup.attribute(binding.module, binding.imported)
-    where = f"{scope.tree.name}:{scope.name(binding.name)}"
+        values = lookup.module_attribute(binding.module, binding.imported)
+    where = f"{scope.tree.name}:{scope.qualify(binding.name)}"
     return tuple(
         absent(f"{where} is imported: {value.reason}")
         if value.state == "absent"
@@ -184,12 +189,12 @@ def _as_imported(value: Value) -> Value:
     """What lies outside is there once it is imported or assigned; nothing more is known of it."""
     if value.kind is not Kind.OUTSIDE:
         return value
-    return replace(value, state="present", sure=True, reason="")
+    return replace(value, state="present", is_sure=True, reason="")
 
 
 def _class(lookup: Lookup, value: Value, scope: Scope) -> Value:
     for decorator in value.classes[-1].decorator_list:
-        if decorators.effect_of(lookup, decorator, scope).what == UNKNOWN:
+        if decorators.effect_of(lookup, decorator, scope).outcome == UNKNOWN:
             return _decorated(value, ast.unparse(decorator))
     return replace(value, kind=Kind.CLASS)
 
@@ -198,7 +203,7 @@ def _function(lookup: Lookup, value: Value, node: Def, scope: Scope) -> Value:
     kind, unknown = decorators.function_kind(lookup, node, scope)
     if kind is None:
         return _decorated(value, unknown)
-    called = of_arguments(node.args)
+    called = signature_of(node.args)
     if scope.classes:
         called = called.mangled(scope.classes[-1].name)
         kind = _IMPLICIT_KINDS.get(node.name, kind) if kind is Kind.METHOD else kind
@@ -211,9 +216,9 @@ def _decorated(value: Value, decorator: str) -> Value:
 
 
 def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> Values:
-    is_shaped = any(isinstance(part, ast.FunctionDef) for part in binding.parts)
+    is_shaped = any(isinstance(part, ast.FunctionDef) for part in binding.modifiers)
     if binding.value is None or is_shaped:
-        return (replace(value, sure=False),)
+        return (replace(value, is_sure=False),)
     assigned = lookup.evaluate(binding.value, scope)
     if isinstance(binding.value, ast.Attribute):
         assigned = tuple(_read_from(one) if one.kind in METHODS else one for one in assigned)
@@ -222,11 +227,11 @@ def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> V
 
 def _as_assigned(value: Value, assigned: Value) -> Value:
     if isinstance(value.expression, ast.Subscript):
-        return replace(value, sure=False, reason=assigned.reason)
+        return replace(value, is_sure=False, reason=assigned.reason)
     if assigned.kind is Kind.OUTSIDE:
         return replace(_as_imported(assigned), tree=value.tree, nodes=value.nodes)
     if assigned.state != "present":
-        return replace(value, sure=False, reason=assigned.reason)
+        return replace(value, is_sure=False, reason=assigned.reason)
     if assigned.qualname or assigned.kind is Kind.MODULE:
         return assigned
     return replace(

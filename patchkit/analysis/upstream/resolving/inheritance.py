@@ -8,18 +8,18 @@ from functools import partial
 
 from patchkit.analysis.upstream.resolving import fields
 from patchkit.analysis.upstream.resolving.classes import (
-    gives_more,
-    made,
+    after_metaclass,
+    body_bindings,
+    class_effects,
+    may_add_names,
     metaclass,
     mro,
-    own_binding,
-    remade,
-    written,
+    source_name,
 )
-from patchkit.analysis.upstream.resolving.constructors import generated
+from patchkit.analysis.upstream.resolving.constructors import generated_method
 from patchkit.analysis.upstream.resolving.outside import has_member
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted, is_private
-from patchkit.analysis.upstream.resolving.touches import edits_of
+from patchkit.analysis.upstream.resolving.touches import changes_below
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
     Lookup,
@@ -59,10 +59,10 @@ def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
     if all(one.state == "absent" for one in found):
         if found[0].kind is Kind.INSTANCE_ATTRIBUTE:
             reason = f"an instance has it once {found[0].reason}"
-            return (replace(found[0], state="undecidable", reason=reason, sure=False),)
+            return (replace(found[0], state="undecidable", reason=reason, is_sure=False),)
         if any(one.state != "absent" for one in member(lookup, value, "__getattr__")):
             return (undecided(f"{value.qualname} has a __getattr__"),)
-    return tuple(replace(one, attribute=True) for one in found)
+    return tuple(replace(one, on_class=True) for one in found)
 
 
 def _search(
@@ -93,40 +93,40 @@ def _search(
 
 def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values]) -> Values | None:
     """Tell what one class holds, with what follows where it may hold nothing; or None."""
-    plain = written(entry, name)
-    scope = Scope(entry.home, entry.classes)
-    cases = own_binding(lookup, scope, plain)
+    plain = source_name(entry, name)
+    scope = Scope(entry.module_tree, entry.classes)
+    cases = body_bindings(lookup, scope, plain)
     bound = [case for case in cases if case.binding is not None]
-    field = fields.of_name(lookup, entry, name, bound=bool(bound))
-    values = [one for case in bound for one in lookup.bound(case, scope)]
+    field = fields.field_or_slot(lookup, entry, name, bound=bool(bound))
+    values = [one for case in bound for one in lookup.bound_values(case, scope)]
     if plain != name:
         values = [replace(one, qualname=f"{entry.qualname}.{name}") for one in values]
     if field is not None:
         return _as_field(field, rest)
-    work = made(lookup, entry)
-    if by := work.touched.get(name) or edits_of(entry).names.get(name):
+    work = class_effects(lookup, entry)
+    if by := work.touched.get(name) or changes_below(entry).names.get(name):
         reason = f"{by} sets {name}"
         return tuple(one.unsure(reason) for one in values) or (undecided(reason),)
     if not bound:
-        method = generated(lookup, entry, name)
+        method = generated_method(lookup, entry, name)
         return (method,) if method else None
     if len(bound) < len(cases):
         values += rest()
     if work.replaced:
         return tuple(one.unsure(work.replaced) for one in values)
-    members = tuple(fields.as_member(lookup, entry, name, one) for one in values)
+    members = tuple(fields.as_class_member(lookup, entry, name, one) for one in values)
     if fields.may_be_field(lookup, entry, name):
         reason = "a base that is not known may make a field of it"
         return tuple(replace(one, kind=Kind.FIELD).unsure(reason) for one in members)
-    return tuple(remade(lookup, entry, name, one) for one in members)
+    return tuple(after_metaclass(lookup, entry, name, one) for one in members)
 
 
 def _as_field(field: Value, rest: Callable[[], Values]) -> Values:
-    if not field.attribute:
+    if not field.on_class:
         # What a base leaves on the class stands there for the field too.
         for base in rest():
-            if base.state == "present" and base.attribute:
-                return (replace(field, attribute=True, reason=f"as {base.qualname} left it"),)
+            if base.state == "present" and base.on_class:
+                return (replace(field, on_class=True, reason=f"as {base.qualname} left it"),)
     return (field,)
 
 
@@ -153,7 +153,7 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
     if doubt:
         return (undecided(f"{doubt} may have it"),)
     classes = [entry for entry in mro(lookup, value) if entry.classes]
-    for base in (base for entry in classes for base in made(lookup, entry).bases):
+    for base in (base for entry in classes for base in class_effects(lookup, entry).bases):
         found = lookup.member(base, name)  # a decorator adds this base
         if any(one.state != "absent" for one in found):
             return found
@@ -177,7 +177,7 @@ def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
     found = _search(lookup, meta, name, mro(lookup, meta)[:-1], "")
     if any(one.state == "present" for one in found):
         return found
-    if gives_more(lookup, meta):
+    if may_add_names(lookup, meta):
         return (undecided(f"the metaclass {meta.qualname} may provide it"),)
     return ()
 
@@ -190,16 +190,16 @@ def _absent(value: Value, classes: Sequence[Value], name: str) -> Value:
             if method.args.args[0].arg == "cls":
                 return undecided(reason)
             reason = f"an instance attribute of {place}, not one of the class: {reason}"
-            attribute = entry.having(name, Kind.INSTANCE_ATTRIBUTE, node, reason=reason)
+            attribute = entry.own_attribute(name, Kind.INSTANCE_ATTRIBUTE, node, reason=reason)
             return replace(attribute, state="absent")
-        if fields.annotation(entry.classes[-1], name) is not None:
+        if fields.last_annotation(entry.classes[-1], name) is not None:
             return absent(f"{place} only annotates {name}, which leaves no attribute")
     return absent(f"the class {place} has no {name!r}")
 
 
 def _opened_by(lookup: Lookup, entry: Value) -> str:
-    work = made(lookup, entry)
-    return work.opened or work.replaced or edits_of(entry).opened
+    work = class_effects(lookup, entry)
+    return work.opened or work.replaced or changes_below(entry).opened
 
 
 def _built_by_code(entry: Value) -> str:
@@ -210,7 +210,7 @@ def _built_by_code(entry: Value) -> str:
 
 
 def _assigners(entry: Value, name: str) -> Iterator[tuple[Def, ast.AST]]:
-    is_named = re.search(rb"\.%s\b" % re.escape(name.encode()), entry.home.source)
+    is_named = re.search(rb"\.%s\b" % re.escape(name.encode()), entry.module_tree.source)
     for method in entry.classes[-1].body if is_named else ():
         if isinstance(method, DEFS) and method.args.args:
             wanted = f"{method.args.args[0].arg}.{name}"

@@ -7,7 +7,7 @@ from functools import partial
 
 from patchkit.analysis.upstream.resolving.bindings import UNBOUND
 from patchkit.analysis.upstream.resolving.flow import Flow
-from patchkit.analysis.upstream.resolving.literals import holds, spelled
+from patchkit.analysis.upstream.resolving.literals import contains, literal_container
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import dotted, statements
 from patchkit.analysis.upstream.resolving.values import (
@@ -30,9 +30,11 @@ _OPENS = re.compile(
 _REPLACES = re.compile(rb"\bmodules\[__name__\]\s*=[^=]")
 
 
-def from_getattr(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
+def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     """Ask a module's `__getattr__`; () where it has none."""
-    nodes = [case.binding.node for case in lookup.cases(tree, "__getattr__") if case.binding]
+    nodes = [
+        case.binding.node for case in lookup.binding_cases(tree, "__getattr__") if case.binding
+    ]
     if not nodes:
         return ()
     if placed := _placed(lookup, tree, nodes[0], name):
@@ -44,18 +46,18 @@ def from_getattr(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
         return (absent(f"{tree.name} has no {name!r}, and its __getattr__ knows none"),)
     reason = f"{tree.name} gives {name} lazily"
     where = (tree.name, name, tree, (nodes[0],))
-    given = Value("present", Kind.ASSIGNMENT, *where, reason, sure=False)
+    given = Value("present", Kind.ASSIGNMENT, *where, reason, is_sure=False)
     return _for_checkers(lookup, tree, name) or (given,)
 
 
 def replaces_itself(tree: ModuleTree) -> bool:
     """Whether a module puts something else in its place in `sys.modules`."""
-    return tree.by_file("replaced", lambda: bool(_REPLACES.search(tree.source)))
+    return tree.remember_with_file("replaced", lambda: bool(_REPLACES.search(tree.source)))
 
 
-def open_namespace(tree: ModuleTree) -> str:
+def dynamic_binding(tree: ModuleTree) -> str:
     """Say how a module's code may bind names that cannot be read; '' where it does not."""
-    return tree.by_file("open", lambda: _open(tree))
+    return tree.remember_with_file("open", lambda: _open(tree))
 
 
 def _open(tree: ModuleTree) -> str:
@@ -104,7 +106,7 @@ def _test(lookup: Lookup, tree: ModuleTree, parameter: str, name: str, node: ast
     if isinstance(operator, (ast.Eq, ast.NotEq)):
         is_listed = other.value == name if isinstance(other, ast.Constant) else None
     else:
-        is_listed = holds(lookup.evaluate(other, Scope(tree)), name)
+        is_listed = contains(lookup.evaluate(other, Scope(tree)), name)
     if is_listed is None or not isinstance(operator, (ast.In, ast.NotIn, ast.Eq, ast.NotEq)):
         return None
     return is_listed is isinstance(operator, (ast.In, ast.Eq)), is_listed
@@ -118,7 +120,7 @@ def _placed(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> Value
     """Find a lazy name where a table of the module says that it is; () where none does."""
     for table in dict.fromkeys(one.id for one in ast.walk(node) if isinstance(one, ast.Name)):
         for module, attribute in _read(lookup, tree, table, name):
-            found = lookup.attribute(module, attribute or name)
+            found = lookup.module_attribute(module, attribute or name)
             states = {value.state for value in found}
             is_there = states == {"present"} or (states == {"absent"} and attribute)
             if module in lookup.modules and is_there:
@@ -127,9 +129,11 @@ def _placed(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> Value
 
 
 def _read(lookup: Lookup, tree: ModuleTree, table: str, name: str) -> Iterator[tuple[str, str]]:
-    cases = [case for case in lookup.cases(tree, table) if case.binding and case.binding.value]
-    values = [value for case in cases for value in lookup.bound(case, Scope(tree))]
-    found = spelled(values[0]) if len(values) == 1 else None
+    cases = [
+        case for case in lookup.binding_cases(tree, table) if case.binding and case.binding.value
+    ]
+    values = [value for case in cases for value in lookup.bound_values(case, Scope(tree))]
+    found = literal_container(values[0]) if len(values) == 1 else None
     node = found.items.get(name) if found else None
     if isinstance(node, (ast.Tuple, ast.List)) and node.elts:
         node = node.elts[-1]
@@ -145,7 +149,7 @@ def _for_checkers(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     ifs = (one for one in statements(tree.tree.body) if isinstance(one, ast.If))
     for statement in (one for one in ifs if dotted(one.test).endswith("TYPE_CHECKING")):
         case, *others = Flow(name, tree, lookup).run(statement.body) or UNBOUND
-        found = lookup.bound(case, Scope(tree))
+        found = lookup.bound_values(case, Scope(tree))
         if found and not others and all(value.state == "present" for value in found):
             return found
     return ()

@@ -24,14 +24,14 @@ _CHANGED = (
 """Code that changes a list or table, or gives it another name."""
 
 
-class Spelled(NamedTuple):
+class LiteralContainer(NamedTuple):
     """What a list or table holds, as far as that is spelled out."""
 
     items: dict[Any, ast.expr]  # by key, in a list by place
     opened: str  # what may bring more, '' for nothing
     is_table: bool
 
-    def holds(self, item: Any) -> bool | None:
+    def contains(self, item: Any) -> bool | None:
         """Tell whether it has a key, in a list an element; None where that cannot be told."""
         elements = [one.value for one in self.items.values() if isinstance(one, ast.Constant)]
         if item in (self.items if self.is_table else elements):
@@ -40,7 +40,7 @@ class Spelled(NamedTuple):
         return None if is_open else False
 
 
-def spelled(value: Value) -> Spelled | None:
+def literal_container(value: Value) -> LiteralContainer | None:
     """Read a list or table; None where a value is none that is spelled out."""
     container = value.expression
     while isinstance(container, ast.BinOp):
@@ -56,17 +56,17 @@ def spelled(value: Value) -> Spelled | None:
                 opened = entry
             else:
                 items[entry[0]] = entry[1]
-    return Spelled(items, opened, isinstance(container, ast.Dict))
+    return LiteralContainer(items, opened, isinstance(container, ast.Dict))
 
 
-def holds(values: Sequence[Value], item: Any) -> bool | None:
+def contains(values: Sequence[Value], item: Any) -> bool | None:
     """Tell whether something is a list or table with an item; None where that cannot be told."""
-    several = [spelled(value) for value in values]
-    answers = {one.holds(item) if one else None for one in several}
+    several = [literal_container(value) for value in values]
+    answers = {one.contains(item) if one else None for one in several}
     return answers.pop() if len(answers) == 1 else None
 
 
-def text_of(values: Sequence[Value]) -> str | None:
+def literal_text(values: Sequence[Value]) -> str | None:
     """Return the text that something is spelled out to be; None for anything else."""
     texts = {getattr(one.expression, "value", None) for one in values}
     text = texts.pop() if len(texts) == 1 else None
@@ -105,13 +105,13 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
     """Tell what an item of a container is: as a place of its own where it is the last step."""
     if value.state != "present":
         return (value,)
-    container = spelled(value) if value.tree else None
+    container = literal_container(value) if value.tree else None
     if container is None:
         return (undecided(f"{value.qualname} is no container that is spelled out"),)
     node = container.items.get(item.key)
     if node is None or (container.opened and not container.is_table):
         return (_missing(value, container, item),)
-    values = lookup.evaluate(node, Scope(value.home))
+    values = lookup.evaluate(node, Scope(value.module_tree))
     if not is_last:
         return values
     called = values[0].signature if len(values) == 1 else None
@@ -120,11 +120,11 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
     return (place.unsure(f"{container.opened} may set it") if container.opened else place,)
 
 
-def _missing(value: Value, container: Spelled, item: Item) -> Value:
+def _missing(value: Value, container: LiteralContainer, item: Item) -> Value:
     if container.opened:
         return undecided(f"{container.opened} may have {item}")
     name = re.escape(value.qualname.rpartition(".")[2].encode())
-    is_changed = re.search(_CHANGED % (name, name), value.home.source, re.MULTILINE)
+    is_changed = re.search(_CHANGED % (name, name), value.module_tree.source, re.MULTILINE)
     if not container.items or value.nodes[1:] or is_changed:
         return undecided(f"{value.qualname} is filled by code, which may set {item}")
     return absent(f"{value.qualname} of {value.module} has no item {item}")

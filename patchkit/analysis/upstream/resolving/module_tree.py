@@ -24,8 +24,8 @@ class ModuleTree:
     tree: ast.Module  # empty where it cannot be read
     source: bytes = b""
     fault: str = ""  # why it cannot be read, in words; '' where it can
-    notes: dict[Any, Any] = field(default_factory=dict, repr=False)
-    file_notes: dict[Any, Any] = field(default_factory=dict, repr=False)
+    conclusions: dict[Any, Any] = field(default_factory=dict, repr=False)
+    file_conclusions: dict[Any, Any] = field(default_factory=dict, repr=False)
     """What its file alone tells; it stays as long as the file stays parsed."""
 
     @property
@@ -45,15 +45,15 @@ class ModuleTree:
 
     def rebound_in_functions(self) -> dict[str, set[str]]:
         """Names that functions declare global and bind, each with those functions' names."""
-        return self.by_file("globals", self._find_globals)
+        return self.remember_with_file("globals", self._find_globals)
 
-    def noted(self, key: Any, work: Callable[[], T]) -> T:
+    def remember(self, key: Any, work: Callable[[], T]) -> T:
         """Work something out about the tree once."""
-        return _once(self.notes, key, work)
+        return _once(self.conclusions, key, work)
 
-    def by_file(self, key: Any, work: Callable[[], T]) -> T:
+    def remember_with_file(self, key: Any, work: Callable[[], T]) -> T:
         """Work something out once that no other file has to do with."""
-        return _once(self.file_notes, key, work)
+        return _once(self.file_conclusions, key, work)
 
     def _find_globals(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
@@ -77,7 +77,7 @@ class Modules:
 
     def __init__(self, files: Files) -> None:
         self.files = files
-        self.asked: dict[Question, str] = {}
+        self.answers: dict[Question, str] = {}
         """All that was asked of the files, with the answers: what came of them depends on it."""
         self._trees: dict[str, ModuleTree | None] = {}
 
@@ -87,7 +87,7 @@ class Modules:
     def forget(self) -> None:
         """Let go of modules at the end, and do not leave it to the collector of circles."""
         for tree in filter(None, self._trees.values()):
-            tree.notes.clear()
+            tree.conclusions.clear()
 
     def get(self, name: str) -> ModuleTree | None:
         """Parse a module; None where the release has none."""
@@ -117,7 +117,7 @@ class Modules:
 
     def _is(self, kind: str, path: str) -> bool:
         question = Question(kind, path)
-        return bool(_once(self.asked, question, lambda: self.files.answer(question)))
+        return bool(_once(self.answers, question, lambda: self.files.answer(question)))
 
     def _read(self, name: str) -> ModuleTree | None:
         place = self._place(name)
@@ -128,7 +128,7 @@ class Modules:
         if parsed is None:
             return None
         text, tree, fault, notes = parsed
-        return ModuleTree(name, path, is_package, tree, text, fault, file_notes=notes)
+        return ModuleTree(name, path, is_package, tree, text, fault, file_conclusions=notes)
 
 
 def module_name(path: str) -> str:

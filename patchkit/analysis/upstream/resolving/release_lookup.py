@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from patchkit.analysis.upstream.resolving import expressions, lazy, literals
-from patchkit.analysis.upstream.resolving.bindings import UNBOUND, Case, Cases
+from patchkit.analysis.upstream.resolving.bindings import UNBOUND, BindingCase, BindingCases
 from patchkit.analysis.upstream.resolving.deciding import Conditions, Platform
 from patchkit.analysis.upstream.resolving.flow import Flow
 from patchkit.analysis.upstream.resolving.module_tree import Modules, ModuleTree
@@ -40,7 +40,7 @@ class ReleaseLookup(Lookup):
         self._asked: set[tuple[object, ...]] = set()
         self._attributes: dict[Any, Values] = {}
 
-    bound = expressions.bound
+    bound_values = expressions.bound_values
     evaluate = expressions.evaluate
     member = expressions.member
 
@@ -51,28 +51,30 @@ class ReleaseLookup(Lookup):
         tree = self.modules.get(module)
         if tree is None or tree.fault:
             return None
-        cases = self.cases(tree, "__all__")
-        lists = [value for case in cases for value in self.bound(case, Scope(tree))]
-        return literals.holds(lists, name) if lists else self._exports_public(tree, name)
+        cases = self.binding_cases(tree, "__all__")
+        lists = [value for case in cases for value in self.bound_values(case, Scope(tree))]
+        return literals.contains(lists, name) if lists else self._exports_public(tree, name)
 
     def _exports_public(self, tree: ModuleTree, name: str) -> bool | None:
         if name.startswith("_"):
             return False
-        cases = self.cases(tree, name)
+        cases = self.binding_cases(tree, name)
         if all(case.binding is None for case in cases):
             bound_later = name in tree.rebound_in_functions()
-            return None if bound_later or lazy.open_namespace(tree) else False
-        is_open = any(case.binding is None or case.binding.is_open for case in cases)
+            return None if bound_later or lazy.dynamic_binding(tree) else False
+        is_open = any(case.binding is None or case.binding.is_uncertain for case in cases)
         return None if is_open else True
 
-    def cases(self, tree: ModuleTree, name: str, until: ast.stmt | None = None) -> Cases:
+    def binding_cases(
+        self, tree: ModuleTree, name: str, until: ast.stmt | None = None
+    ) -> BindingCases:
         """Tell what a module's name may be bound to."""
         note = ("cases", name)
-        if until is None and note in tree.notes:
-            return tree.notes[note][0]  # type: ignore[no-any-return]
+        if until is None and note in tree.conclusions:
+            return tree.conclusions[note][0]  # type: ignore[no-any-return]
         key = (tree.name, name, until)
         if key in self._followed:
-            self.circles += 1
+            self.circle_count += 1
             return UNBOUND  # a circle of star imports: it comes from elsewhere, if at all
         flow = Flow(name, tree, self, until)
         self._followed.add(key)
@@ -81,7 +83,7 @@ class ReleaseLookup(Lookup):
         finally:
             self._followed.discard(key)
         if until is None and not any(followed == name for _, followed, _ in self._followed):
-            tree.notes[note] = (cases, flow.submodule_imported)
+            tree.conclusions[note] = (cases, flow.submodule_imported)
         return cases
 
     def visible(self, tree: ModuleTree, name: str, until: ast.stmt | None = None) -> Values:
@@ -90,18 +92,18 @@ class ReleaseLookup(Lookup):
         key = (tree.name, name, until)
         return self._once(key, circle, lambda: self._visible(tree, name, until))
 
-    def attribute(self, module: str, name: str) -> Values:
+    def module_attribute(self, module: str, name: str) -> Values:
         """Tell what an attribute of a module is."""
         key = (module, name)
         if key in self._attributes:
             return self._attributes[key]
         circle = f"{module}:{name} is imported in a circle"
         work = partial(self._attribute, module, name)
-        return self.settled(self._attributes, key, lambda: self._once(key, circle, work))
+        return self.remember(self._attributes, key, lambda: self._once(key, circle, work))
 
     def _once(self, key: tuple[object, ...], circle: str, work: Callable[[], Values]) -> Values:
         if key in self._asked:
-            self.circles += 1
+            self.circle_count += 1
             return (undecided(circle),)
         self._asked.add(key)
         try:
@@ -111,7 +113,7 @@ class ReleaseLookup(Lookup):
 
     def _visible(self, tree: ModuleTree, name: str, until: ast.stmt | None) -> Values:
         values: list[Value] = []
-        for case in self.cases(tree, name, until):
+        for case in self.binding_cases(tree, name, until):
             if case.binding is None and hasattr(builtins, name):
                 values.append(undecided("a builtin", Kind.OUTSIDE, f"builtins.{name}"))
             else:
@@ -127,7 +129,9 @@ class ReleaseLookup(Lookup):
         if lazy.replaces_itself(tree):
             return (undecided(f"{module} puts something else in its place in sys.modules"),)
         values = [
-            value for case in self.cases(tree, name) for value in self._of_case(tree, name, case)
+            value
+            for case in self.binding_cases(tree, name)
+            for value in self._of_case(tree, name, case)
         ]
         kept = self._rebound(tree, name, _possible(values))
         return (*kept, *self._clash(tree, name, kept))
@@ -139,9 +143,9 @@ class ReleaseLookup(Lookup):
         reason = value.reason if value.kind is Kind.OUTSIDE else f"{module} has no Python source"
         return undecided(reason, Kind.OUTSIDE, f"{module}.{name}")
 
-    def _of_case(self, tree: ModuleTree, name: str, case: Case) -> Values:
+    def _of_case(self, tree: ModuleTree, name: str, case: BindingCase) -> Values:
         if case.binding:
-            return self.bound(case, Scope(tree))
+            return self.bound_values(case, Scope(tree))
         return tuple(value.under(case.conditions) for value in self._unbound(tree, name))
 
     def _rebound(self, tree: ModuleTree, name: str, values: Values) -> Values:
@@ -157,7 +161,7 @@ class ReleaseLookup(Lookup):
         child = f"{tree.name}.{name}"
         if not tree.is_package or child not in self.modules:
             return ()
-        _, is_imported = tree.notes.get(("cases", name), (UNBOUND, True))
+        _, is_imported = tree.conclusions.get(("cases", name), (UNBOUND, True))
         if is_imported or all(value.kind is Kind.MODULE for value in values):
             return ()
         reason = f"{child} is a module too, and stands there once imported"
@@ -173,8 +177,8 @@ class ReleaseLookup(Lookup):
             return (Value("present", Kind.CONSTANT, tree.name, name, tree, reason="set by Python"),)
         by = tree.rebound_in_functions().get(name, ())
         later = f"{tree.name} binds {name} only once {min(by)}() has run" if by else ""
-        later = later or lazy.open_namespace(tree)
-        given = lazy.from_getattr(self, tree, name)
+        later = later or lazy.dynamic_binding(tree)
+        given = lazy.lazy_values(self, tree, name)
         if given and not (later and all(value.state == "absent" for value in given)):
             return given
         return (undecided(later) if later else absent(f"{tree.name} has no {name!r}"),)

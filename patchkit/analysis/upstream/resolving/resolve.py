@@ -13,7 +13,7 @@ from patchkit.analysis.upstream.resolving.module_tree import Modules, lines_of
 from patchkit.analysis.upstream.resolving.release_lookup import ReleaseLookup
 from patchkit.analysis.upstream.resolving.syntax import Signature
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, State, Value, Values
-from patchkit.analysis.upstream.resolving.wrapped import Wrapped, operator_in, wrapped_by
+from patchkit.analysis.upstream.resolving.wrapped import WrappedCode, operator_values, wrapped_by
 from patchkit.core.rows.target import Item, Step, Target
 
 
@@ -47,7 +47,7 @@ class Resolution:
     def is_sure(self) -> bool:
         """Whether kind and signature are those of every variant, and are told."""
         return self.state == "present" and all(
-            variant.sure
+            variant.is_sure
             and (variant.kind, variant.dotted) == (self._first.kind, self._first.dotted)
             for variant in self._deciding
         )
@@ -56,7 +56,7 @@ class Resolution:
     def reason(self) -> str:
         """Why it is absent, undecidable or not sure; '' where nothing is to be said."""
         if len(self.variants) == 1:
-            is_made = self.kind is Kind.ASSIGNMENT and not self._first.sure
+            is_made = self.kind is Kind.ASSIGNMENT and not self._first.is_sure
             return self._first.reason or ("code makes what it is assigned" if is_made else "")
         return "; ".join(dict.fromkeys(_way(variant) for variant in self.variants))
 
@@ -72,7 +72,7 @@ class Resolution:
         return lines_of(self.nodes[:1])
 
     @cached_property
-    def wrapped(self) -> tuple[tuple[Wrapped, ...], ...]:
+    def wrapped(self) -> tuple[tuple[WrappedCode, ...], ...]:
         """For each variant what defines the code that it runs beside its own."""
         return tuple(tuple(wrapped_by(self._lookup, variant)) for variant in self.variants)
 
@@ -101,7 +101,10 @@ class Resolution:
 
     @cached_property
     def _deciding(self) -> tuple[Value, ...]:
-        return tuple(variant for variant in self.variants if not variant.stands_in) or self.variants
+        return (
+            tuple(variant for variant in self.variants if not variant.is_import_fallback)
+            or self.variants
+        )
 
 
 class Resolver:
@@ -140,10 +143,12 @@ class Resolver:
             values = tuple(
                 found
                 for value in values
-                for found in operator_in(self.lookup, target.module, value)
+                for found in operator_values(self.lookup, target.module, value)
             )
         # What is there first, and stand-ins last.
-        order = sorted(_distinct(values), key=lambda one: (one.stands_in, one.state != "present"))
+        order = sorted(
+            _distinct(values), key=lambda one: (one.is_import_fallback, one.state != "present")
+        )
         return Resolution(target, tuple(order), self.lookup)
 
     def storage(self, found: Resolution) -> str:
@@ -157,7 +162,7 @@ class Resolver:
         inherited = (one for one in found.variants if one.tree and one.qualname)
         owners = {place.holder, *(Target(one.module, one.qualname).holder for one in inherited)}
         words = (
-            fields.kept(self.lookup, one, name, value)
+            fields.instance_storage(self.lookup, one, name, value)
             for owner in owners
             for one in self.resolve(owner).variants
             if one.classes
@@ -182,6 +187,6 @@ def _distinct(values: Values) -> Values:
 
 def _way(value: Value) -> str:
     what = str(value.kind) if value.state == "present" else value.state
-    conditions = " and ".join(one.words for one in value.conditions) or "nothing else holds"
+    conditions = " and ".join(one.text for one in value.conditions) or "nothing else holds"
     text = f"{what} if {conditions}"
     return f"{text} ({value.reason})" if value.reason and value.state != "present" else text

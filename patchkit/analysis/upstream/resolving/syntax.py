@@ -21,13 +21,13 @@ def dotted(node: ast.AST | None) -> str:
     return ".".join((node.id, *reversed(parts))) if isinstance(node, ast.Name) else ""
 
 
-def words(node: ast.expr, limit: int = 60) -> str:
+def shortened(node: ast.expr, limit: int = 60) -> str:
     """Write an expression on one line, cut where it is long."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def given_to(call: ast.Call) -> list[ast.expr]:
+def argument_values(call: ast.Call) -> list[ast.expr]:
     """List what a call is given, by place or by name."""
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
@@ -123,7 +123,7 @@ def is_private(name: str) -> bool:
     return name.startswith("__") and not name.endswith("__")
 
 
-def of_arguments(arguments: ast.arguments) -> Signature:
+def signature_of(arguments: ast.arguments) -> Signature:
     """Read the parameters of a `def` or a `lambda`."""
     places = [
         *((one.arg, Parameter.POSITIONAL_ONLY) for one in arguments.posonlyargs),

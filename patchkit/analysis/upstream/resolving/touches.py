@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from patchkit.analysis.upstream.resolving.literals import text_of
+from patchkit.analysis.upstream.resolving.literals import literal_text
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     Def,
+    argument_values,
     dotted,
     expressions,
-    given_to,
     statements,
 )
 from patchkit.analysis.upstream.resolving.values import Lookup, Scope, Value
@@ -26,7 +26,7 @@ _HARMLESS = frozenset({"TypeVar", "cast", "isinstance", "issubclass", "hasattr",
 """Functions that set nothing on a class that they are given."""
 
 
-class Edits(NamedTuple):
+class LaterChanges(NamedTuple):
     """What sets or deletes names on a class; `opened` says how others may be set, '' for none."""
 
     names: dict[str, str]
@@ -60,7 +60,7 @@ class _Effects(NamedTuple):
 def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> Touched:
     """List the attributes that a function of the release sets; are there more?"""
     key = ("touched", id(function.nodes[0]), depth)
-    return function.home.noted(key, lambda: _touched(lookup, function, depth))
+    return function.module_tree.remember(key, lambda: _touched(lookup, function, depth))
 
 
 def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[Value]:
@@ -68,15 +68,15 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
     for node in ast.walk(function.nodes[0]):
         if isinstance(node, ast.Assign) and dotted(node.targets[0]).endswith(".__bases__"):
             for base in getattr(getattr(node.value, "right", None), "elts", ()):
-                yield from lookup.evaluate(base, Scope(function.home))
+                yield from lookup.evaluate(base, Scope(function.module_tree))
     for owner, name in _code(function).called if depth < DEPTH else ():
-        if not owner and (called := function_of(lookup, function.home, name)):
+        if not owner and (called := function_named(lookup, function.module_tree, name)):
             yield from bases_added_by(lookup, replace(function, nodes=(called,)), depth + 1)
 
 
-def function_of(lookup: Lookup, tree: ModuleTree, name: str) -> Def | None:
+def function_named(lookup: Lookup, tree: ModuleTree, name: str) -> Def | None:
     """Find the `def` that a name of a module is bound to last."""
-    nodes = [case.binding.node for case in lookup.cases(tree, name) if case.binding]
+    nodes = [case.binding.node for case in lookup.binding_cases(tree, name) if case.binding]
     return nodes[-1] if nodes and isinstance(nodes[-1], DEFS) else None
 
 
@@ -85,8 +85,8 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> Touched:
     touched, is_open = set(code.stored), False
     for call in code.setters:
         at = -2 if "." in dotted(call.func) else 1
-        named = lookup.evaluate(call.args[at], Scope(function.home)) if call.args[1:] else ()
-        if name := text_of(named):
+        named = lookup.evaluate(call.args[at], Scope(function.module_tree)) if call.args[1:] else ()
+        if name := literal_text(named):
             touched.add(name)
         else:
             is_open = True
@@ -102,46 +102,48 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> Touched:
 
 def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Def | None:
     if not owner:
-        return function_of(lookup, function.home, name)
+        return function_named(lookup, function.module_tree, name)
     body = function.classes[-1].body if function.classes else ()
     return next((one for one in body if isinstance(one, DEFS) and one.name == name), None)
 
 
 def _is_of_text(call: ast.Call) -> bool:
     """Whether a function is given a docstring alone, which is no way to what it is of."""
-    given = [getattr(one, "attr", "") for one in given_to(call)]
+    given = [getattr(one, "attr", "") for one in argument_values(call)]
     return isinstance(call.func, ast.Name) and given == ["__doc__"]
 
 
 def _code(function: Value) -> _Effects:
     node = function.nodes[0]
-    return function.home.by_file(("code", id(node)), lambda: _Effects.of(node))
+    return function.module_tree.remember_with_file(("code", id(node)), lambda: _Effects.of(node))
 
 
-def edits_of(entry: Value) -> Edits:
+def changes_below(entry: Value) -> LaterChanges:
     """List what may be done to a class by code of its module below it."""
-    return entry.home.by_file(("edits", id(entry.classes[-1])), lambda: _edits(entry))
+    return entry.module_tree.remember_with_file(
+        ("edits", id(entry.classes[-1])), lambda: _edits(entry)
+    )
 
 
-def _edits(entry: Value) -> Edits:
+def _edits(entry: Value) -> LaterChanges:
     names, opened, owner = dict[str, str](), "", entry.qualname
-    if entry.home.source.count(entry.classes[-1].name.encode()) < 2:
-        return Edits(names, opened)
+    if entry.module_tree.source.count(entry.classes[-1].name.encode()) < 2:
+        return LaterChanges(names, opened)
     end = entry.classes[0].end_lineno or 0
-    below = (one for one in statements(entry.home.tree.body) if (one.end_lineno or 0) > end)
+    below = (one for one in statements(entry.module_tree.tree.body) if (one.end_lineno or 0) > end)
     for statement, node in ((one, node) for one in below for node in expressions(one)):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
             if dotted(node.value) == owner:
                 names[node.attr] = f"line {statement.lineno}"
         elif _hands_on(statement, node, owner):
             opened = opened or f"line {statement.lineno} may set it on {owner}"
-    return Edits(names, opened)
+    return LaterChanges(names, opened)
 
 
 def _hands_on(statement: ast.stmt, node: ast.AST, owner: str) -> bool:
     """Whether a loop is over a class, or an expression gives it, or a method of it, a call."""
     if isinstance(node, ast.Call):
         method = dotted(node.func).rpartition(".")
-        is_given = any(dotted(one) == owner for one in given_to(node))
+        is_given = any(dotted(one) == owner for one in argument_values(node))
         return method[0] == owner or (is_given and method[2] not in _HARMLESS)
     return isinstance(statement, (ast.For, ast.AsyncFor)) and dotted(node) == owner

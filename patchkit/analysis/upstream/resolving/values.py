@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Literal, Protocol, TypeVar
 
-from patchkit.analysis.upstream.resolving.bindings import Case, Cases, Condition
+from patchkit.analysis.upstream.resolving.bindings import BindingCase, BindingCases, Condition
 from patchkit.analysis.upstream.resolving.module_tree import Modules, ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import Signature
 
@@ -56,7 +56,7 @@ class Scope:
     classes: tuple[ast.ClassDef, ...] = ()
     until: ast.stmt | None = None  # the statement that it is part of, for what runs at import
 
-    def name(self, name: str) -> str:
+    def qualify(self, name: str) -> str:
         """Qualify a name that is bound here."""
         return ".".join((*(one.name for one in self.classes), name))
 
@@ -78,27 +78,27 @@ class Value:
     classes: tuple[ast.ClassDef, ...] = ()  # of a class, from the outermost around it to itself
     dotted: str = ""  # the name of something outside
     instance_of: "Value | None" = None  # the class of an object that was made by calling it
-    attribute: bool = True  # False for a field that leaves nothing on the class
-    sure: bool = True  # False where kind and signature may be others
+    on_class: bool = True  # False for a field that leaves nothing on the class
+    is_sure: bool = True  # False where kind and signature may be others
     is_none: bool = False  # whether it is None, or something that was looked for in None
     scope: Scope | None = None  # where what defines it stands; None outside the release
 
     @property
-    def home(self) -> ModuleTree:
+    def module_tree(self) -> ModuleTree:
         """The source of what is of the release."""
         assert self.tree is not None
         return self.tree
 
     @property
-    def above(self) -> Scope:
+    def definition_scope(self) -> Scope:
         """Where the bases and decorators of a class are evaluated."""
-        return Scope(self.home, self.classes[:-1], self.classes[-1])
+        return Scope(self.module_tree, self.classes[:-1], self.classes[-1])
 
     @property
-    def stands_in(self) -> bool:
+    def is_import_fallback(self) -> bool:
         """Whether it is None, or something looked for in it, where an optional import fails."""
         return self.is_none and any(
-            "except" in one.words and _IMPORT_ERROR.search(one.words) for one in self.conditions
+            "except" in one.text and _IMPORT_ERROR.search(one.text) for one in self.conditions
         )
 
     def under(self, conditions: tuple[Condition, ...]) -> "Value":
@@ -107,9 +107,9 @@ class Value:
 
     def unsure(self, reason: str) -> "Value":
         """Say that kind and signature may be others."""
-        return replace(self, sure=False, reason=reason, signature=None)
+        return replace(self, is_sure=False, reason=reason, signature=None)
 
-    def having(self, name: str, kind: Kind, *nodes: ast.AST, **details: Any) -> "Value":
+    def own_attribute(self, name: str, kind: Kind, *nodes: ast.AST, **details: Any) -> "Value":
         """Describe something that a class has."""
         qualname = f"{self.qualname}.{name}"
         return Value("present", kind, self.module, qualname, self.tree, nodes, **details)
@@ -126,7 +126,7 @@ def absent(reason: str) -> Value:
 
 def undecided(reason: str, kind: Kind | None = None, dotted: str = "") -> Value:
     """Something that the source does not tell."""
-    return Value("undecidable", kind, reason=reason, dotted=dotted, sure=False)
+    return Value("undecidable", kind, reason=reason, dotted=dotted, is_sure=False)
 
 
 T = TypeVar("T")
@@ -138,14 +138,14 @@ class Lookup(Protocol):
     modules: Modules
     decide: Callable[[ast.expr, ModuleTree], bool | None]
     """Tells whether a condition in a module holds; None where that cannot be told."""
-    circles: int = 0
+    circle_count: int = 0
     """How often something was asked for that is being worked out."""
 
-    def settled(self, memo: dict[Any, Any], key: Any, work: Callable[[], T]) -> T:
+    def remember(self, memo: dict[Any, Any], key: Any, work: Callable[[], T]) -> T:
         """Work something out once; again where it came out as it did because of a circle."""
-        before = self.circles
+        before = self.circle_count
         value: T = memo[key] if key in memo else work()
-        if self.circles == before:
+        if self.circle_count == before:
             memo[key] = value
         return value
 
@@ -169,16 +169,18 @@ class Lookup(Protocol):
     def exports(self, module: str, name: str) -> bool | None:
         """Whether `from module import *` brings a name; None where that cannot be told."""
 
-    def cases(self, tree: ModuleTree, name: str, until: ast.stmt | None = None) -> Cases:
+    def binding_cases(
+        self, tree: ModuleTree, name: str, until: ast.stmt | None = None
+    ) -> BindingCases:
         """Tell what a module's name may be bound to."""
 
     def visible(self, tree: ModuleTree, name: str, until: ast.stmt | None = None) -> Values:
         """Tell what a name stands for in the code of a module, builtins included."""
 
-    def attribute(self, module: str, name: str) -> Values:
+    def module_attribute(self, module: str, name: str) -> Values:
         """Tell what an attribute of a module is."""
 
-    def bound(self, case: Case, scope: Scope) -> Values:
+    def bound_values(self, case: BindingCase, scope: Scope) -> Values:
         """Tell what a name is in a case; () where it is not bound."""
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Values:

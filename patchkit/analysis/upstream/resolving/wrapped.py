@@ -14,9 +14,9 @@ from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     SCOPES,
+    argument_values,
     dotted,
-    given_to,
-    of_arguments,
+    signature_of,
     statements,
 )
 from patchkit.analysis.upstream.resolving.values import (
@@ -32,21 +32,21 @@ _OPERATORS = "torch.ops."
 _DEPTH = 4
 
 
-class Wrapped(NamedTuple):
+class WrappedCode(NamedTuple):
     """A definition or a statement, and the module that it stands in."""
 
     node: ast.AST
     tree: ModuleTree
 
 
-def wrapped_by(lookup: Lookup, value: Value) -> list[Wrapped]:
+def wrapped_by(lookup: Lookup, value: Value) -> list[WrappedCode]:
     """List what defines the code that a value runs, beside its own definition."""
     found = {id(one.node): one for one in _nodes(lookup, value, _DEPTH)}
     own = set(map(id, value.nodes))
     return [one for key, one in found.items() if key not in own]
 
 
-def _nodes(lookup: Lookup, value: Value, depth: int) -> Iterator[Wrapped]:
+def _nodes(lookup: Lookup, value: Value, depth: int) -> Iterator[WrappedCode]:
     if value.scope is None or value.tree is None:
         return
     if isinstance(value.expression, ast.Call):
@@ -57,17 +57,17 @@ def _nodes(lookup: Lookup, value: Value, depth: int) -> Iterator[Wrapped]:
     for statement in _additions(value.scope).get(definition.name, ()):
         if isinstance(statement, ast.Assign) is not isinstance(definition, ast.ClassDef):
             continue
-        yield Wrapped(statement, value.tree)
+        yield WrappedCode(statement, value.tree)
         if isinstance(statement, ast.Assign):
             inside = Scope(value.tree, (), statement)
             yield from _given(lookup, statement.value, inside, depth)
 
 
-def _given(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterator[Wrapped]:
+def _given(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterator[WrappedCode]:
     """Follow what a call is given, and what it calls where that makes functions."""
     if isinstance(node, ast.Call):
         yield from _factory(lookup, node.func, scope, depth)
-        for each in given_to(node):
+        for each in argument_values(node):
             yield from _given(lookup, each, scope, depth)
     elif isinstance(node, (ast.Name, ast.Attribute)) and depth:
         for value in lookup.evaluate(node, scope):
@@ -75,7 +75,7 @@ def _given(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterator
             yield from _nodes(lookup, value, depth - 1)
 
 
-def _factory(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterator[Wrapped]:
+def _factory(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterator[WrappedCode]:
     if isinstance(node, ast.Call):
         yield from _given(lookup, node, scope, depth)
         return
@@ -85,15 +85,15 @@ def _factory(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterat
             yield one  # it makes functions
 
 
-def _definition(value: Value) -> Iterator[Wrapped]:
+def _definition(value: Value) -> Iterator[WrappedCode]:
     if value.tree is not None and value.nodes and isinstance(value.nodes[0], DEFS):
-        yield from (Wrapped(node, value.tree) for node in value.nodes)
+        yield from (WrappedCode(node, value.tree) for node in value.nodes)
 
 
 def _additions(scope: Scope) -> dict[str, list[ast.stmt]]:
     if scope.classes:
         return _by_name(scope.classes[-1].body)
-    return scope.tree.by_file("additions", lambda: _by_name(scope.tree.tree.body))
+    return scope.tree.remember_with_file("additions", lambda: _by_name(scope.tree.tree.body))
 
 
 def _by_name(body: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
@@ -115,7 +115,7 @@ def _added_to(statement: ast.stmt) -> Iterator[str]:
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
                 yield target.value.id
     elif call := operator_call(statement):
-        yield from (one.id for one in given_to(call) if isinstance(one, ast.Name))
+        yield from (one.id for one in argument_values(call) if isinstance(one, ast.Name))
 
 
 def operator_call(node: ast.AST) -> ast.Call | None:
@@ -126,7 +126,7 @@ def operator_call(node: ast.AST) -> ast.Call | None:
     return None
 
 
-def operator_in(lookup: Lookup, module: str, value: Value) -> Values:
+def operator_values(lookup: Lookup, module: str, value: Value) -> Values:
     """Tell what a name below `torch.ops` is, asked for from a module; any other stays as it is."""
     tree = lookup.modules.get(module)
     names = value.dotted.removeprefix(_OPERATORS).split(".")
@@ -145,8 +145,8 @@ def _operator(function: Value) -> Value:
     node = function.nodes[0] if function.nodes else None
     if not isinstance(node, ast.FunctionDef):
         return function
-    called = of_arguments(node.args)
-    return replace(function, kind=Kind.FUNCTION, signature=called, sure=True, reason="")
+    called = signature_of(node.args)
+    return replace(function, kind=Kind.FUNCTION, signature=called, is_sure=True, reason="")
 
 
 def _function_of(statement: ast.stmt, package: str, name: str) -> ast.expr | None:

@@ -8,13 +8,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from patchkit.analysis.check.compatibility import refused_call, takes_wrapped
-from patchkit.analysis.upstream.resolving.syntax import Signature, of_arguments
+from patchkit.analysis.upstream.resolving.syntax import Signature, signature_of
 
 
 def signature(text: str) -> Signature:
     function = ast.parse(f"def f({text}): ...").body[0]
     assert isinstance(function, ast.FunctionDef)
-    return of_arguments(function.args)
+    return signature_of(function.args)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def bindings(text: str, platform: Platform = LINUX_311) -> list[str]:
     tree = modules.get("up")
     assert tree is not None
     assert not tree.fault
-    cases = ReleaseLookup(modules, platform).cases(tree, "x")
+    cases = ReleaseLookup(modules, platform).binding_cases(tree, "x")
     return ["-" if one.binding is None else str(one.binding.node.lineno) for one in cases]
 
 
@@ -96,7 +96,7 @@ def test_later_statements_shape_a_binding() -> None:
     modules = Modules(Files(Memory({"up.": "x = []\nx += [1]\nx.append(2)\nx[0] = 3\nx.sort()"})))
     tree = modules.get("up")
     assert tree is not None
-    (case,) = ReleaseLookup(modules, LINUX_311).cases(tree, "x")
+    (case,) = ReleaseLookup(modules, LINUX_311).binding_cases(tree, "x")
     assert case.binding is not None
     assert [part.lineno for part in case.binding.parts] == [2, 3, 4]
 
@@ -109,6 +109,6 @@ def test_conditions_say_where_ways_differ() -> None:
     tree = modules.get("up")
     assert tree is not None
     lookup = ReleaseLookup(modules, LINUX_311)
-    words = [[one.words for one in case.conditions] for case in lookup.cases(tree, "x")]
+    words = [[one.text for one in case.conditions] for case in lookup.binding_cases(tree, "x")]
     assert words == [["a > 1"], ["not (a > 1)"]]
-    assert [case.conditions for case in lookup.cases(tree, "y")] == [()]
+    assert [case.conditions for case in lookup.binding_cases(tree, "y")] == [()]

@@ -50,7 +50,7 @@ def test_slots_are_attributes(qualname: str, answer: str) -> None:
     """Annotated, private, in a `try`, of a dataclass: a slot stands on the class."""
     found = resolve(IMPORTS + SLOTS, qualname)
     assert f"{found.state} {found.is_sure}" == answer
-    assert found.state != "present" or found.variants[0].attribute
+    assert found.state != "present" or found.variants[0].on_class
 
 
 WRITTEN = """

@@ -206,7 +206,7 @@ def test_reads_fields(qualname: str, answer: str) -> None:
     text = str(found.kind) if found.state == "present" else found.state
     if found.state == "present" and not found.is_sure and found.kind is Kind.FIELD:
         text += ", not sure"
-    elif not found.variants[0].attribute:
+    elif not found.variants[0].on_class:
         text += ", no attribute"
     assert text == answer
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.analysis.upstream.resolving.syntax import Signature, of_arguments, parameter
+from patchkit.analysis.upstream.resolving.syntax import Signature, parameter, signature_of
 
 NAMES = st.lists(st.sampled_from([f"p{at}" for at in range(12)]), unique=True, max_size=8)
 
@@ -45,7 +45,7 @@ def test_reads_what_python_reads(head: str) -> None:
     node: Any = ast.parse(text).body[0]
     space: dict[str, Any] = {}
     exec(text, space)
-    assert of_arguments(node.args) == inspected(space["f"])
+    assert signature_of(node.args) == inspected(space["f"])
 
 
 @pytest.mark.parametrize(
@@ -60,15 +60,15 @@ def test_reads_what_python_reads(head: str) -> None:
 def test_is_written_like_python(head: str, text: str) -> None:
     """Markers stand where they do in source; defaults are an ellipsis."""
     node: Any = ast.parse(f"def f({head}): ...").body[0]
-    assert str(of_arguments(node.args)) == text
+    assert str(signature_of(node.args)) == text
 
 
 def test_a_bound_method_lacks_its_first_parameter() -> None:
     """Binding drops `self`, and nothing where there is no positional one."""
     node: Any = ast.parse("def f(self, a): ...").body[0]
-    assert str(of_arguments(node.args).bound()) == "(a)"
+    assert str(signature_of(node.args).bound()) == "(a)"
     node = ast.parse("def f(*args): ...").body[0]
-    assert str(of_arguments(node.args).bound()) == "(*args)"
+    assert str(signature_of(node.args).bound()) == "(*args)"
 
 
 def test_signatures_that_are_kept_alike_are_one() -> None:
