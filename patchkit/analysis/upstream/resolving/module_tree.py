@@ -1,8 +1,8 @@
-"""A release's modules, parsed when they are asked for and kept."""
+"""The modules of one release, which are parsed when they are first asked for."""
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -10,66 +10,85 @@ from patchkit.analysis.upstream.reading.files import Files, Parsed, Question
 
 T = TypeVar("T")
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
-"""Where statements hold others."""
+"""The fields in which a statement holds others."""
 _GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
 
 
 @dataclass(eq=False)
 class ModuleTree:
-    """One module: where it lies, what it says, and notes of what was worked out about it."""
+    """One module: its file, its syntax tree, and what was concluded from them."""
 
     name: str
     path: str  # of its file; '' for a namespace package
     is_package: bool
-    tree: ast.Module  # empty where it cannot be read
+    tree: ast.Module  # empty if it cannot be read
     source: bytes = b""
-    fault: str = ""  # why it cannot be read, in words; '' where it can
+    fault: str = ""  # why it cannot be read, as text; '' if it can
     conclusions: dict[Any, Any] = field(default_factory=dict, repr=False)
     file_conclusions: dict[Any, Any] = field(default_factory=dict, repr=False)
     """What its file alone tells; it stays as long as the file stays parsed."""
 
     @property
     def package(self) -> str:
-        """What relative imports start from."""
-        return self.name if self.is_package else self.name.rpartition(".")[0]
+        """The package that relative imports start from."""
+        if self.is_package:
+            return self.name
+        return self.name.rpartition(".")[0]
 
     def absolute(self, module: str | None, level: int) -> str | None:
-        """Name what `from ..module import` means here; None beyond the top."""
+        """Name the module that `from ..module import` means.
+
+        Args:
+            module: What stands behind the dots, if anything does.
+            level: The number of dots.
+
+        Returns:
+            None if the dots lead beyond the top-level package, or nothing is named.
+        """
         if not level:
             return module
         parts = self.package.split(".")
         if level > len(parts) or not self.package:
             return None
         base = ".".join(parts[: len(parts) - level + 1])
-        return f"{base}.{module}" if module else base
+        if module:
+            return f"{base}.{module}"
+        return base
 
     def rebound_in_functions(self) -> dict[str, set[str]]:
-        """Names that functions declare global and bind, each with those functions' names."""
+        """Names that functions declare global, each with the names of those functions."""
         return self.remember_with_file("globals", self._find_globals)
 
-    def remember(self, key: Any, work: Callable[[], T]) -> T:
-        """Work something out about the tree once."""
-        return _once(self.conclusions, key, work)
+    def remember(self, key: Any, compute: Callable[[], T]) -> T:
+        """Return what was computed before under a key, or compute it now."""
+        return _remembered(self.conclusions, key, compute)
 
-    def remember_with_file(self, key: Any, work: Callable[[], T]) -> T:
-        """Work something out once that no other file has to do with."""
-        return _once(self.file_conclusions, key, work)
+    def remember_with_file(self, key: Any, compute: Callable[[], T]) -> T:
+        """Return what was computed before under a key, if it depends on this file alone."""
+        return _remembered(self.file_conclusions, key, compute)
 
     def _find_globals(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
-        is_likely = b"global" in self.source and _GLOBAL.search(self.source)
-        first: tuple[ast.AST, frozenset[str]] = (self.tree, frozenset())
-        nodes = [first] if is_likely else []
-        for node, around in nodes:  # it grows
-            inside = around
-            if isinstance(node, ast.Global) and around:
-                for name in node.names:
-                    found.setdefault(name, set()).update(around)
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                inside = around | {node.name}
-            blocks = (getattr(node, block, ()) for block in BLOCKS)
-            nodes += [(inner, inside) for block in blocks for inner in block]
-        return found
+        functions_by_name: dict[str, set[str]] = {}
+        if b"global" not in self.source or not _GLOBAL.search(self.source):
+            return functions_by_name
+        for statement, functions in _with_enclosing_functions(self.tree):
+            if isinstance(statement, ast.Global) and functions:
+                for name in statement.names:
+                    functions_by_name.setdefault(name, set()).update(functions)
+        return functions_by_name
+
+
+def _with_enclosing_functions(tree: ast.Module) -> Iterator[tuple[ast.AST, frozenset[str]]]:
+    """Walk the statements of a module, each with the names of the functions that it stands in."""
+    outermost: tuple[ast.AST, frozenset[str]] = (tree, frozenset())
+    pending = [outermost]
+    while pending:
+        node, functions = pending.pop()
+        yield node, functions
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            functions |= {node.name}
+        for block in BLOCKS:
+            pending += [(inner, functions) for inner in getattr(node, block, ())]
 
 
 class Modules:
@@ -78,74 +97,86 @@ class Modules:
     def __init__(self, files: Files) -> None:
         self.files = files
         self.answers: dict[Question, str] = {}
-        """All that was asked of the files, with the answers: what came of them depends on it."""
+        """Every question to the files, with its answer; each conclusion depends on these."""
         self._trees: dict[str, ModuleTree | None] = {}
 
     def __contains__(self, name: str) -> bool:
-        return self._place(name) is not None
+        return self._locate(name) is not None
 
     def forget(self) -> None:
-        """Let go of modules at the end, and do not leave it to the collector of circles."""
-        for tree in filter(None, self._trees.values()):
-            tree.conclusions.clear()
+        """Drop the conclusions, so that the trees need not wait for the cyclic collector."""
+        for tree in self._trees.values():
+            if tree is not None:
+                tree.conclusions.clear()
 
     def get(self, name: str) -> ModuleTree | None:
-        """Parse a module; None where the release has none."""
-        return _once(self._trees, name, lambda: self._read(name))
+        """Return a module, parsed; None if the release has no source of it."""
+        return _remembered(self._trees, name, lambda: self._read(name))
 
     def covers(self, name: str) -> bool:
-        """Whether a module, if there were one, would be in this release."""
-        return self._is("top", name.split(".", 1)[0])
+        """Whether a module, if it existed, would belong to this release."""
+        return self._holds("top", name.split(".", 1)[0])
 
     def compiled(self, name: str) -> bool:
         """Whether Python would find an extension module."""
         base = name.replace(".", "/")
-        return self._is("compiled", base) or self._is("compiled", f"{base}/__init__")
+        return self._holds("compiled", base) or self._holds("compiled", f"{base}/__init__")
 
     def has_stub(self, name: str) -> bool:
-        """Whether a stub tells of a module, which need not be there."""
-        return self._is("file", f"{name.replace('.', '/')}.pyi")
+        """Whether a module has a stub file, though perhaps no source."""
+        return self._holds("file", f"{name.replace('.', '/')}.pyi")
 
-    def _place(self, name: str) -> tuple[str, bool] | None:
+    def _locate(self, name: str) -> tuple[str, bool] | None:
+        """Return the path of a module's file, and whether it is a package; None for no source."""
         base = name.replace(".", "/")
         for path, is_package in ((f"{base}/__init__.py", True), (f"{base}.py", False)):
-            if self._is("file", path):
+            if self._holds("file", path):
                 # Python imports an extension module before a source file of that name.
-                return None if self._is("compiled", path[:-3]) else (path, is_package)
-        is_namespace = not self._is("compiled", base) and self._is("folder", base)
+                if self._holds("compiled", path[:-3]):
+                    return None
+                return path, is_package
+        is_namespace = not self._holds("compiled", base) and self._holds("folder", base)
         return ("", True) if is_namespace else None
 
-    def _is(self, kind: str, path: str) -> bool:
+    def _holds(self, kind: str, path: str) -> bool:
         question = Question(kind, path)
-        return bool(_once(self.answers, question, lambda: self.files.answer(question)))
+        return bool(_remembered(self.answers, question, lambda: self.files.answer(question)))
 
     def _read(self, name: str) -> ModuleTree | None:
-        place = self._place(name)
-        if place is None:
+        location = self._locate(name)
+        if location is None:
             return None
-        path, is_package = place
-        parsed = self.files.parsed(path) if path else Parsed(b"", ast.Module([], []), "", {})
+        path, is_package = location
+        parsed: Parsed | None = Parsed(b"", ast.Module([], []), "", {})
+        if path:
+            parsed = self.files.parsed(path)
         if parsed is None:
             return None
-        text, tree, fault, notes = parsed
-        return ModuleTree(name, path, is_package, tree, text, fault, file_conclusions=notes)
+        text, tree, fault, conclusions = parsed
+        return ModuleTree(name, path, is_package, tree, text, fault, file_conclusions=conclusions)
 
 
 def module_name(path: str) -> str:
-    """Name the module that lies at a path."""
+    """Name the module whose source is the file at a path."""
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def lines_of(nodes: Sequence[ast.AST]) -> tuple[int, int] | None:
-    """Find the first and last line of nodes, decorators included."""
-    places = [node for one in nodes for node in (one, *getattr(one, "decorator_list", ()))]
-    first = [node.lineno for node in places if hasattr(node, "lineno")]
-    last = [getattr(node, "end_lineno", 0) or 0 for node in places]
-    return (min(first), max(last)) if first else None
+    """Return the first and last line of nodes, decorators included; None if they have none."""
+    first_lines: list[int] = []
+    last_lines: list[int] = []
+    for node in nodes:
+        for part in (node, *getattr(node, "decorator_list", ())):
+            last_lines.append(getattr(part, "end_lineno", 0) or 0)
+            if hasattr(part, "lineno"):
+                first_lines.append(part.lineno)
+    if not first_lines:
+        return None
+    return min(first_lines), max(last_lines)
 
 
-def _once(memo: dict[Any, Any], key: Any, work: Callable[[], T]) -> T:
-    if key not in memo:
-        memo[key] = work()
-    found: T = memo[key]
-    return found
+def _remembered(memory: dict[Any, Any], key: Any, compute: Callable[[], T]) -> T:
+    if key not in memory:
+        memory[key] = compute()
+    result: T = memory[key]
+    return result

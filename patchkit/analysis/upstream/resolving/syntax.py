@@ -13,41 +13,62 @@ SCOPES = (*DEFS, ast.ClassDef)
 
 
 def dotted(node: ast.AST | None) -> str:
-    """Write `a.b.c` for a chain of names; '' for anything else."""
-    parts: list[str] = []
+    """Write `a.b.c` for a chain of names; '' for any other expression."""
+    attributes: list[str] = []
     while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
+        attributes.append(node.attr)
         node = node.value
-    return ".".join((node.id, *reversed(parts))) if isinstance(node, ast.Name) else ""
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join((node.id, *reversed(attributes)))
 
 
 def shortened(node: ast.expr, limit: int = 60) -> str:
-    """Write an expression on one line, cut where it is long."""
+    """Write an expression on one line.
+
+    Args:
+        node: The expression.
+        limit: The number of characters from which on it is cut, with an ellipsis.
+    """
     text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    if len(text) > limit:
+        return f"{text[: limit - 1]}…"
+    return text
 
 
 def argument_values(call: ast.Call) -> list[ast.expr]:
-    """List what a call is given, by place or by name."""
+    """List the arguments of a call, positional ones first."""
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
-def truth_of(test: ast.expr, of_part: Callable[[ast.expr], bool | None]) -> bool | None:
-    """Work `and`, `or` and `not` out; None where the parts do not tell."""
+def truth_of(test: ast.expr, truth_of_part: Callable[[ast.expr], bool | None]) -> bool | None:
+    """Work out `and`, `or` and `not`.
+
+    Args:
+        test: The condition.
+        truth_of_part: Whether an operand holds, which is none of those; None if it is not known.
+
+    Returns:
+        Whether the condition holds; None if its parts do not tell.
+    """
     if isinstance(test, ast.BoolOp):
-        parts = [truth_of(part, of_part) for part in test.values]
+        parts = [truth_of(part, truth_of_part) for part in test.values]
         decisive = isinstance(test.op, ast.Or)
         if decisive in parts:
             return decisive
-        return None if None in parts else not decisive
+        if None in parts:
+            return None
+        return not decisive
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = truth_of(test.operand, of_part)
-        return None if inner is None else not inner
-    return of_part(test)
+        operand = truth_of(test.operand, truth_of_part)
+        if operand is None:
+            return None
+        return not operand
+    return truth_of_part(test)
 
 
 def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """List the statements that run with a body, definitions included, but what is in those."""
+    """List the statements that run with a body; definitions are, their bodies are not."""
     for statement in body:
         yield statement
         if isinstance(statement, SCOPES):
@@ -76,7 +97,13 @@ _DEFAULT = _Default()
 
 
 def parameter(name: str, kind: int, has_default: object = False) -> Parameter:
-    """Make a parameter of which is known whether it may be left out."""
+    """Make a parameter.
+
+    Args:
+        name: Its name.
+        kind: One of the kinds of `inspect.Parameter`.
+        has_default: True if it may be left out.
+    """
     default = _DEFAULT if has_default else Parameter.empty
     return Parameter(name, kind, default=default)  # type: ignore[arg-type]
 
@@ -89,33 +116,39 @@ class Signature(inspect.Signature):
         super().__init__([*parameters], __validate_parameters__=False)
 
     def as_data(self) -> list[tuple[str, int, bool]]:
-        """Write it as JSON has it."""
-        several = self.parameters.values()
-        return [(one.name, one.kind, one.default is not one.empty) for one in several]
+        """Return name, kind and whether there is a default of each parameter, for JSON."""
+        return [
+            (argument.name, argument.kind, argument.default is not argument.empty)
+            for argument in self.parameters.values()
+        ]
 
     @classmethod
     def of_data(cls, data: Iterable[Sequence[Any]]) -> "Signature":
-        """Read what `as_data` has written."""
+        """Read what `as_data` returned."""
         return _signature(tuple(map(tuple, data)))
 
     def bound(self) -> "Signature":
         """Leave out the first positional parameter, as a bound method does."""
-        several = [*self.parameters.values()]
-        is_bound = several and several[0].kind <= Parameter.POSITIONAL_OR_KEYWORD
-        return Signature(several[1:]) if is_bound else self
+        parameters = [*self.parameters.values()]
+        if parameters and parameters[0].kind <= Parameter.POSITIONAL_OR_KEYWORD:
+            return Signature(parameters[1:])
+        return self
 
-    def mangled(self, name: str) -> "Signature":
+    def mangled(self, class_name: str) -> "Signature":
         """Name private parameters as Python does in the body of a class."""
-        owner = name.lstrip("_")
-        return Signature(
-            one.replace(name=f"_{owner}{one.name}") if owner and is_private(one.name) else one
-            for one in self.parameters.values()
-        )
+        owner = class_name.lstrip("_")
+        parameters: list[Parameter] = []
+        for argument in self.parameters.values():
+            if owner and is_private(argument.name):
+                parameters.append(argument.replace(name=f"_{owner}{argument.name}"))
+            else:
+                parameters.append(argument)
+        return Signature(parameters)
 
 
 @functools.lru_cache(maxsize=1 << 14)  # most releases have the same ones
 def _signature(parameters: tuple[tuple[Any, ...], ...]) -> Signature:
-    return Signature(parameter(*one) for one in parameters)
+    return Signature(parameter(*fields) for fields in parameters)
 
 
 def is_private(name: str) -> bool:
@@ -124,19 +157,20 @@ def is_private(name: str) -> bool:
 
 
 def signature_of(arguments: ast.arguments) -> Signature:
-    """Read the parameters of a `def` or a `lambda`."""
-    places = [
-        *((one.arg, Parameter.POSITIONAL_ONLY) for one in arguments.posonlyargs),
-        *((one.arg, Parameter.POSITIONAL_OR_KEYWORD) for one in arguments.args),
+    """Return the parameters of a `def` or a `lambda`."""
+    kinds = [
+        *(Parameter.POSITIONAL_ONLY for _ in arguments.posonlyargs),
+        *(Parameter.POSITIONAL_OR_KEYWORD for _ in arguments.args),
     ]
-    required = len(places) - len(arguments.defaults)
-    parameters = [parameter(*place, at >= required) for at, place in enumerate(places)]
+    positional = [*arguments.posonlyargs, *arguments.args]
+    required = len(positional) - len(arguments.defaults)
+    parameters: list[Parameter] = []
+    for index, (argument, kind) in enumerate(zip(positional, kinds, strict=True)):
+        parameters.append(parameter(argument.arg, kind, index >= required))
     if arguments.vararg:
         parameters.append(parameter(arguments.vararg.arg, Parameter.VAR_POSITIONAL))
-    parameters += [
-        parameter(one.arg, Parameter.KEYWORD_ONLY, default)
-        for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    ]
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        parameters.append(parameter(argument.arg, Parameter.KEYWORD_ONLY, default))
     if arguments.kwarg:
         parameters.append(parameter(arguments.kwarg.arg, Parameter.VAR_KEYWORD))
     return Signature(parameters)
