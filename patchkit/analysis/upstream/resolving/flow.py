@@ -1,4 +1,4 @@
-"""The statements of a scope, followed in order for one name, both ways where it is open."""
+"""Follows the statements of a scope in order for one name, both branches if a test is open."""
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,14 @@ _OPEN = (ast.While, ast.Match, getattr(ast, "TypeAlias", ast.Match))
 
 
 class Flow:
-    """Follows the statements of a module or class for one name, up to a statement or to the end."""
+    """Follows the statements of a module or class for one name.
+
+    Args:
+        name: The name.
+        tree: The module.
+        lookup: The release.
+        until: The statement before which to stop; None to follow the scope to its end.
+    """
 
     def __init__(
         self, name: str, tree: ModuleTree, lookup: Lookup, until: ast.stmt | None = None
@@ -47,19 +54,28 @@ class Flow:
         self.submodule_imported = False
 
     def whole(self, scope: ast.Module | ast.ClassDef) -> BindingCases | None:
-        """Follow all statements of the scope; None where they always end in an error."""
+        """Follow all statements of the scope; None if they always end in an error."""
         if isinstance(scope, ast.ClassDef):
             self._package = None
         return self.run(StatementsByName.of_scope(self._tree, scope).concerning(self._name))
 
     def run(self, body: Iterable[ast.stmt], cases: BindingCases = UNBOUND) -> BindingCases | None:
-        """Follow statements; None where they always end in an error."""
+        """Follow statements.
+
+        Args:
+            body: The statements.
+            cases: What the name is bound to before them.
+
+        Returns:
+            What it is bound to behind them; None if they always end in an error.
+        """
         for statement in body:
             if self._until and (statement.lineno, statement.col_offset) >= self._until:
                 break
             if self._has_walrus and self._name in walrus_names(statement):
                 cases = union(cases, self._bind(statement))
-            if step := self._STEPS.get(type(statement)):
+            step = self._STEPS.get(type(statement))
+            if step is not None:
                 after = step(self, statement, cases)
                 if after is None:
                     return None
@@ -70,51 +86,66 @@ class Flow:
         return (BindingCase(Binding(self._name, node, **details)),)
 
     def _unfollowed(self, node: ast.stmt, cases: BindingCases) -> BindingCases:
-        is_concerned = not {self._name, ANY_NAME}.isdisjoint(names_bound_by(node, self._tree))
-        return (*cases, *self._bind(node, is_uncertain=True)) if is_concerned else cases
+        names = set(names_bound_by(node, self._tree))
+        if self._name in names or ANY_NAME in names:
+            return (*cases, *self._bind(node, is_uncertain=True))
+        return cases
 
     # --- definitions and assignments
 
     def _definition(self, node: Def | ast.ClassDef, cases: BindingCases) -> BindingCases:
         if node.name != self._name:
             return cases
-        if _PROPERTY_PARTS & {dotted(mark).removeprefix(node.name) for mark in node.decorator_list}:
+        decorators = [dotted(decorator) for decorator in node.decorator_list]
+        if any(name.removeprefix(node.name) in _PROPERTY_PARTS for name in decorators):
             return with_modifier(cases, node)
         return self._bind(node)
 
     def _assign(self, node: ast.Assign | ast.AnnAssign, cases: BindingCases) -> BindingCases:
+        if node.value is None:
+            return cases
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for target in targets if node.value is not None else ():
+        for target in targets:
             cases = self._assign_to(target, node.value, node, cases)
         return cases
 
     def _assign_to(
         self, target: ast.expr, value: ast.expr | None, node: ast.stmt, cases: BindingCases
     ) -> BindingCases:
+        """Assign to one target.
+
+        Args:
+            target: What is assigned to.
+            value: The expression that it gets; None if there is none for it alone.
+            node: The statement.
+            cases: What the name is bound to before.
+        """
         if isinstance(target, ast.Name) and target.id == self._name:
             return self._bind(node, value=value)
         if isinstance(target, (ast.Tuple, ast.List)):
-            for element, of in zip(target.elts, _elements(target, value), strict=True):
-                cases = self._assign_to(element, of, node, cases)
+            for element, element_value in zip(target.elts, _unpacked(target, value), strict=True):
+                cases = self._assign_to(element, element_value, node, cases)
         elif isinstance(target, ast.Starred):
             return self._assign_to(target.value, None, node, cases)
         elif isinstance(target, ast.Subscript) and dotted(target.value) == self._name:
             return with_modifier(cases, node)
         return cases
 
-    def _shaping(self, node: ast.AugAssign | ast.Expr, cases: BindingCases) -> BindingCases:
-        if isinstance(node, ast.AugAssign):
-            owner, is_shaping = dotted(node.target), True
-        else:
-            called = dotted(getattr(node.value, "func", None))
-            owner, _, method = called.rpartition(".")
-            is_shaping = method in _MUTATORS
-        return with_modifier(cases, node) if is_shaping and owner == self._name else cases
+    def _augmented(self, node: ast.AugAssign, cases: BindingCases) -> BindingCases:
+        if dotted(node.target) == self._name:
+            return with_modifier(cases, node)
+        return cases
+
+    def _expression(self, node: ast.Expr, cases: BindingCases) -> BindingCases:
+        called = dotted(getattr(node.value, "func", None))
+        owner, _, method = called.rpartition(".")
+        if owner == self._name and method in _MUTATORS:
+            return with_modifier(cases, node)
+        return cases
 
     def _delete(self, node: ast.Delete, cases: BindingCases) -> BindingCases:
         for target in node.targets:
-            names = (one for one in ast.walk(target) if isinstance(one, ast.Name))
-            if any(one.id == self._name and isinstance(one.ctx, ast.Del) for one in names):
+            if _deletes(target, self._name):
                 return UNBOUND
             if isinstance(target, ast.Subscript) and dotted(target.value) == self._name:
                 return with_modifier(cases, node)
@@ -124,48 +155,56 @@ class Flow:
 
     def _import(self, node: ast.Import, cases: BindingCases) -> BindingCases:
         for alias in node.names:
-            cases = self._submodule(alias.name, node, cases)
-            top = alias.name.split(".")[0]
-            if (alias.asname or top) == self._name:
-                cases = self._bind(node, module=alias.name if alias.asname else top)
+            cases = self._import_submodule(alias.name, node, cases)
+            package = alias.name.split(".")[0]
+            if alias.asname is not None:
+                if alias.asname == self._name:
+                    cases = self._bind(node, module=alias.name)
+            elif package == self._name:
+                cases = self._bind(node, module=package)
         return cases
 
     def _import_from(self, node: ast.ImportFrom, cases: BindingCases) -> BindingCases:
         module = self._tree.absolute(node.module, node.level)
         if module is None:
             return cases
-        cases = self._submodule(module, node, cases)
+        cases = self._import_submodule(module, node, cases)
         for alias in node.names:
-            step = self._star if alias.name == "*" else self._from
-            cases = step(module, alias, node, cases)
+            if alias.name == "*":
+                cases = self._import_star(module, node, cases)
+            else:
+                cases = self._import_name(module, alias, node, cases)
         return cases
 
-    def _star(self, module: str, _: ast.alias, node: ast.stmt, cases: BindingCases) -> BindingCases:
-        brought = self._lookup.exports(module, self._name)
-        if brought is None:
+    def _import_star(self, module: str, node: ast.stmt, cases: BindingCases) -> BindingCases:
+        is_exported = self._lookup.exports(module, self._name)
+        if is_exported is None:
             return (*cases, *self._bind(node, module=module, is_uncertain=True))
-        return self._bind(node, module=module, imported=self._name) if brought else cases
+        if is_exported:
+            return self._bind(node, module=module, imported=self._name)
+        return cases
 
-    def _from(
+    def _import_name(
         self, module: str, alias: ast.alias, node: ast.stmt, cases: BindingCases
     ) -> BindingCases:
         submodule = f"{module}.{alias.name}"
-        cases = self._submodule(submodule, node, cases)
+        cases = self._import_submodule(submodule, node, cases)
         if (alias.asname or alias.name) != self._name:
             return cases
         if module == self._tree.name and self._lookup.has_module(submodule):
             return self._bind(node, module=submodule)
         return self._bind(node, module=module, imported=alias.name)
 
-    def _submodule(self, imported: str, node: ast.stmt, cases: BindingCases) -> BindingCases:
+    def _import_submodule(self, imported: str, node: ast.stmt, cases: BindingCases) -> BindingCases:
         """Importing a package's own submodule for the first time sets it on the package."""
-        mine = f"{self._package}.{self._name}"
         if self._package is None or self.submodule_imported:
             return cases
-        if not f"{imported}.".startswith(f"{mine}.") or not self._lookup.has_module(mine):
+        submodule = f"{self._package}.{self._name}"
+        is_submodule = f"{imported}.".startswith(f"{submodule}.")
+        if not is_submodule or not self._lookup.has_module(submodule):
             return cases
         self.submodule_imported = True
-        return self._bind(node, module=mine)
+        return self._bind(node, module=submodule)
 
     # --- branches
 
@@ -180,9 +219,10 @@ class Flow:
         )
 
     def _loop(self, node: ast.For | ast.AsyncFor, cases: BindingCases) -> BindingCases | None:
-        once = self.run(node.body, self._assign_to(node.target, None, node, cases))
+        after_once = self.run(node.body, self._assign_to(node.target, None, node, cases))
         return join_branches(
-            (Condition("the loop runs"), once), (Condition("not (the loop runs)"), cases)
+            (Condition("the loop runs"), after_once),
+            (Condition("not (the loop runs)"), cases),
         )
 
     def _with(self, node: ast.With | ast.AsyncWith, cases: BindingCases) -> BindingCases | None:
@@ -190,53 +230,65 @@ class Flow:
             if item.optional_vars is not None:
                 cases = self._assign_to(item.optional_vars, None, node, cases)
         end = self.run(node.body, cases)
-        calls = (one.context_expr for one in node.items if isinstance(one.context_expr, ast.Call))
-        if not any(dotted(call.func).endswith("suppress") for call in calls):
+        if not any(_suppresses_errors(item.context_expr) for item in node.items):
             return end
         text = shortened(node.items[0].context_expr)
         return join_branches((Condition("the with succeeds"), end), (Condition(text), cases))
 
     def _try(self, node: ast.Try, cases: BindingCases) -> BindingCases | None:
-        points, end = self._points(node.body, cases)
+        at_failure, end = self._run_fallible(node.body, cases)
         if end is not None:
             end = self.run(node.orelse, end)
-        ways = [(Condition("the try succeeds"), end)]
+        branches = [(Condition("the try succeeds"), end)]
         for handler in node.handlers:
             error = shortened(handler.type) if handler.type else "anything"
-            after = self.run(handler.body, points)
-            if handler.name == self._name and after is not None:
-                after = UNBOUND  # Python deletes the name when it leaves the handler
-            ways.append((Condition(f"except {error}"), after))
-        after = join_branches(*ways) if len(ways) > 1 else end
-        return None if after is None else self.run(node.finalbody, after)
+            handled = self.run(handler.body, at_failure)
+            if handler.name == self._name and handled is not None:
+                handled = UNBOUND  # Python deletes the name when it leaves the handler
+            branches.append((Condition(f"except {error}"), handled))
+        joined = join_branches(*branches) if node.handlers else end
+        if joined is None:
+            return None
+        return self.run(node.finalbody, joined)
 
-    def _points(
+    def _run_fallible(
         self, body: Sequence[ast.stmt], cases: BindingCases
     ) -> tuple[BindingCases, BindingCases | None]:
-        """Follow statements; also return what is bound wherever one of them may fail."""
-        points: BindingCases = ()
-        now: BindingCases | None = cases
-        around, self._raised = self._raised, []
+        """Follow the statements of a `try`.
+
+        Args:
+            body: The statements.
+            cases: What the name is bound to before them.
+
+        Returns:
+            What it is bound to wherever one of them may fail, and behind all of them.
+        """
+        at_failure: BindingCases = ()
+        current: BindingCases | None = cases
+        raised_outside = self._raised
+        self._raised = []
         for statement in body:
-            before = now or ()
-            now = self.run([statement], before)
+            before = current or ()
+            current = self.run([statement], before)
             if _may_fail(statement):
-                inside = now if isinstance(statement, _COMPOUND) else ()
-                points = union(union(points, before), inside or ())
-            if now is None:
+                at_failure = union(at_failure, before)
+                if isinstance(statement, _COMPOUND):
+                    at_failure = union(at_failure, current or ())
+            if current is None:
                 break
         for raised in self._raised:
-            points = union(points, raised)
-        self._raised = around
-        return points or cases, now
+            at_failure = union(at_failure, raised)
+        self._raised = raised_outside
+        return at_failure or cases, current
 
-    def _stop(self, _node: ast.stmt, cases: BindingCases) -> None:
+    def _raise(self, _node: ast.stmt, cases: BindingCases) -> None:
         self._raised.append(cases)
 
     _STEPS: ClassVar[dict[type, Callable[..., BindingCases | None]]] = {
         **dict.fromkeys(SCOPES, _definition),
         **dict.fromkeys((ast.Assign, ast.AnnAssign), _assign),
-        **dict.fromkeys((ast.AugAssign, ast.Expr), _shaping),
+        ast.AugAssign: _augmented,
+        ast.Expr: _expression,
         ast.Delete: _delete,
         ast.Import: _import,
         ast.ImportFrom: _import_from,
@@ -244,17 +296,31 @@ class Flow:
         **dict.fromkeys((ast.For, ast.AsyncFor), _loop),
         **dict.fromkeys((ast.With, ast.AsyncWith), _with),
         **dict.fromkeys((ast.Try, getattr(ast, "TryStar", ast.Try)), _try),
-        ast.Raise: _stop,
+        ast.Raise: _raise,
         **dict.fromkeys(_OPEN, _unfollowed),
     }
 
 
-def _elements(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[ast.expr | None]:
+def _unpacked(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[ast.expr | None]:
+    """Return the expression for each element of a target; None where there is none for it."""
     values: list[ast.expr | None] = []
     if isinstance(value, (ast.Tuple, ast.List)):
         values += value.elts
-    is_plain = not any(isinstance(element, ast.Starred) for element in (*target.elts, *values))
-    return values if is_plain and len(values) == len(target.elts) else [None] * len(target.elts)
+    is_starred = any(isinstance(element, ast.Starred) for element in (*target.elts, *values))
+    if is_starred or len(values) != len(target.elts):
+        return [None] * len(target.elts)
+    return values
+
+
+def _deletes(target: ast.expr, name: str) -> bool:
+    for node in ast.walk(target):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Del):
+            return True
+    return False
+
+
+def _suppresses_errors(context: ast.expr) -> bool:
+    return isinstance(context, ast.Call) and dotted(context.func).endswith("suppress")
 
 
 def _may_fail(statement: ast.stmt) -> bool:

@@ -98,7 +98,7 @@ def test_later_statements_shape_a_binding() -> None:
     assert tree is not None
     (case,) = ReleaseLookup(modules, LINUX_311).binding_cases(tree, "x")
     assert case.binding is not None
-    assert [part.lineno for part in case.binding.parts] == [2, 3, 4]
+    assert [part.lineno for part in case.binding.modifiers] == [2, 3, 4]
 
 
 def test_conditions_say_where_ways_differ() -> None:
