@@ -1,4 +1,4 @@
-"""What code sets on a class that it is given, as a decorator, or that stands above it."""
+"""Which attributes code sets on a class: a decorator or hook, or statements below the class."""
 
 import ast
 from collections.abc import Iterator
@@ -17,133 +17,193 @@ from patchkit.analysis.upstream.resolving.syntax import (
 )
 from patchkit.analysis.upstream.resolving.values import Lookup, Scope, Value
 
-Touched = tuple[frozenset[str], bool]
-"""Attributes that are set, and whether there may be more."""
-
-DEPTH = 3  # how many calls are followed
+DEPTH = 3
+"""How many calls, one inside the other, are followed."""
 _SETTERS = frozenset({"setattr", "delattr", "__setattr__"})
 _HARMLESS = frozenset({"TypeVar", "cast", "isinstance", "issubclass", "hasattr", "getattr", "len"})
-"""Functions that set nothing on a class that they are given."""
+"""Functions that set nothing on a class that they are passed."""
+
+
+class TouchedAttributes(NamedTuple):
+    """The attributes that a function sets on its argument."""
+
+    names: frozenset[str]
+    is_open: bool  # whether it may set more than these
 
 
 class LaterChanges(NamedTuple):
-    """What sets or deletes names on a class; `opened` says how others may be set, '' for none."""
+    """What the statements below a class may change on it."""
 
-    names: dict[str, str]
-    opened: str
+    names: dict[str, str]  # each attribute that is set or deleted, with the statement that does so
+    opened: str  # which statement may set any other; '' if none may
 
 
-class _Effects(NamedTuple):
-    """What a function does, as far as that concerns the attributes of what it is given."""
+class _FunctionCode(NamedTuple):
+    """What a function does, as far as that concerns the attributes of its argument."""
 
     stored: set[str]
     setters: list[ast.Call]
-    called: set[tuple[str, str]]  # else: the dotted name before the last dot, and the rest
-    given: set[str]  # its first parameter, and those of the functions in it that it returns
+    called: set[tuple[str, str]]  # any other call: the owner before the last dot, and the name
+    parameters: set[str]  # the first of the function, and of each inner function that it returns
 
     @classmethod
-    def of(cls, function: ast.AST) -> "_Effects":
-        """Read a function."""
-        nodes = list(ast.walk(function))
-        calls = [node for node in nodes if isinstance(node, ast.Call) and not _is_of_text(node)]
-        parts = [(call, *dotted(call.func).rpartition(".")) for call in calls]
-        returned = {dotted(node.value) for node in nodes if isinstance(node, ast.Return)}
-        attributes = (node for node in nodes if isinstance(node, ast.Attribute))
-        stored = {one.attr for one in attributes if isinstance(one.ctx, (ast.Store, ast.Del))}
-        setters = [call for call, _, _, name in parts if name in _SETTERS]
-        called = {(owner, name) for _, owner, _, name in parts if name not in _SETTERS}
-        inner = (node for node in nodes if isinstance(node, DEFS) and node.args.args)
-        given = {one.args.args[0].arg for one in inner if one is function or one.name in returned}
-        return cls(stored, setters, called, given)
+    def read(cls, function: ast.AST) -> "_FunctionCode":
+        """Read the code of a function, inner functions included."""
+        stored: set[str] = set()
+        setters: list[ast.Call] = []
+        called: set[tuple[str, str]] = set()
+        returned: set[str] = set()
+        functions: list[Def] = []
+        for node in ast.walk(function):
+            if isinstance(node, ast.Attribute):
+                if isinstance(node.ctx, (ast.Store, ast.Del)):
+                    stored.add(node.attr)
+            elif isinstance(node, ast.Return):
+                returned.add(dotted(node.value))
+            elif isinstance(node, DEFS):
+                functions.append(node)
+            elif isinstance(node, ast.Call) and not _reads_docstring(node):
+                owner, _, name = dotted(node.func).rpartition(".")
+                if name in _SETTERS:
+                    setters.append(node)
+                else:
+                    called.add((owner, name))
+        parameters = {
+            inner.args.args[0].arg
+            for inner in functions
+            if inner.args.args and (inner is function or inner.name in returned)
+        }
+        return cls(stored, setters, called, parameters)
 
 
-def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> Touched:
-    """List the attributes that a function of the release sets; are there more?"""
+def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> TouchedAttributes:
+    """List the attributes that a function of the release sets on its argument.
+
+    Args:
+        lookup: The release.
+        function: The function, or the method of a class.
+        depth: How many calls led to it.
+    """
     key = ("touched", id(function.nodes[0]), depth)
     return function.module_tree.remember(key, lambda: _touched(lookup, function, depth))
 
 
 def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[Value]:
-    """List the classes in `cls.__bases__ = cls.__bases__ + (…,)`."""
+    """List the classes in `cls.__bases__ = cls.__bases__ + (…,)`.
+
+    Args:
+        lookup: The release.
+        function: The function that is read, with those that it calls.
+        depth: How many calls led to it.
+    """
     for node in ast.walk(function.nodes[0]):
         if isinstance(node, ast.Assign) and dotted(node.targets[0]).endswith(".__bases__"):
             for base in getattr(getattr(node.value, "right", None), "elts", ()):
                 yield from lookup.evaluate(base, Scope(function.module_tree))
-    for owner, name in _code(function).called if depth < DEPTH else ():
-        if not owner and (called := function_named(lookup, function.module_tree, name)):
+    if depth >= DEPTH:
+        return
+    for owner, name in _code(function).called:
+        if owner:
+            continue
+        called = function_named(lookup, function.module_tree, name)
+        if called is not None:
             yield from bases_added_by(lookup, replace(function, nodes=(called,)), depth + 1)
 
 
 def function_named(lookup: Lookup, tree: ModuleTree, name: str) -> Def | None:
-    """Find the `def` that a name of a module is bound to last."""
-    nodes = [case.binding.node for case in lookup.binding_cases(tree, name) if case.binding]
-    return nodes[-1] if nodes and isinstance(nodes[-1], DEFS) else None
+    """Find the `def` that a name of a module is bound to last; None if that is no `def`."""
+    cases = lookup.binding_cases(tree, name)
+    nodes = [case.binding.node for case in cases if case.binding]
+    if nodes and isinstance(nodes[-1], DEFS):
+        return nodes[-1]
+    return None
 
 
-def _touched(lookup: Lookup, function: Value, depth: int) -> Touched:
+def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
     code = _code(function)
-    touched, is_open = set(code.stored), False
+    names = set(code.stored)
+    is_open = False
     for call in code.setters:
-        at = -2 if "." in dotted(call.func) else 1
-        named = lookup.evaluate(call.args[at], Scope(function.module_tree)) if call.args[1:] else ()
-        if name := literal_text(named):
-            touched.add(name)
+        name = _name_set_by(lookup, function, call)
+        if name:
+            names.add(name)
         else:
             is_open = True
     for owner, name in code.called:
         called = _called(lookup, function, owner, name)
         if called is None:
-            is_open |= owner in code.given and not name.startswith("__")
+            is_passed = owner in code.parameters and not name.startswith("__")
+            is_open = is_open or is_passed
         elif called is not function.nodes[0] and depth < DEPTH:
-            more = touched_by(lookup, replace(function, nodes=(called,)), depth + 1)
-            touched, is_open = touched | more[0], is_open or more[1]
-    return frozenset(touched), is_open
+            inner = touched_by(lookup, replace(function, nodes=(called,)), depth + 1)
+            names |= inner.names
+            is_open = is_open or inner.is_open
+    return TouchedAttributes(frozenset(names), is_open)
+
+
+def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
+    """Return the attribute that a call such as `setattr(cls, "x", …)` sets, if that is told."""
+    if len(call.args) < 2:
+        return None
+    is_method = "." in dotted(call.func)  # `type.__setattr__(cls, "x", …)`
+    argument = call.args[-2] if is_method else call.args[1]
+    return literal_text(lookup.evaluate(argument, Scope(function.module_tree)))
 
 
 def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Def | None:
+    """Find what a function calls: a `def` of its module, or any method of its class."""
     if not owner:
         return function_named(lookup, function.module_tree, name)
-    body = function.classes[-1].body if function.classes else ()
-    return next((one for one in body if isinstance(one, DEFS) and one.name == name), None)
+    if function.classes:
+        for method in function.classes[-1].body:
+            if isinstance(method, DEFS) and method.name == name:
+                return method
+    return None
 
 
-def _is_of_text(call: ast.Call) -> bool:
-    """Whether a function is given a docstring alone, which is no way to what it is of."""
-    given = [getattr(one, "attr", "") for one in argument_values(call)]
-    return isinstance(call.func, ast.Name) and given == ["__doc__"]
+def _reads_docstring(call: ast.Call) -> bool:
+    """Whether a function is passed a docstring alone, through which it cannot reach its owner."""
+    attributes = [getattr(argument, "attr", "") for argument in argument_values(call)]
+    return isinstance(call.func, ast.Name) and attributes == ["__doc__"]
 
 
-def _code(function: Value) -> _Effects:
+def _code(function: Value) -> _FunctionCode:
     node = function.nodes[0]
-    return function.module_tree.remember_with_file(("code", id(node)), lambda: _Effects.of(node))
+    key = ("code", id(node))
+    return function.module_tree.remember_with_file(key, lambda: _FunctionCode.read(node))
 
 
-def changes_below(entry: Value) -> LaterChanges:
-    """List what may be done to a class by code of its module below it."""
-    return entry.module_tree.remember_with_file(
-        ("edits", id(entry.classes[-1])), lambda: _edits(entry)
-    )
+def changes_below(owner: Value) -> LaterChanges:
+    """List what the code of a module may change on a class after its definition."""
+    key = ("edits", id(owner.classes[-1]))
+    return owner.module_tree.remember_with_file(key, lambda: _changes_below(owner))
 
 
-def _edits(entry: Value) -> LaterChanges:
-    names, opened, owner = dict[str, str](), "", entry.qualname
-    if entry.module_tree.source.count(entry.classes[-1].name.encode()) < 2:
+def _changes_below(owner: Value) -> LaterChanges:
+    names: dict[str, str] = {}
+    opened = ""
+    tree = owner.module_tree
+    if tree.source.count(owner.classes[-1].name.encode()) < 2:
         return LaterChanges(names, opened)
-    end = entry.classes[0].end_lineno or 0
-    below = (one for one in statements(entry.module_tree.tree.body) if (one.end_lineno or 0) > end)
-    for statement, node in ((one, node) for one in below for node in expressions(one)):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
-            if dotted(node.value) == owner:
-                names[node.attr] = f"line {statement.lineno}"
-        elif _hands_on(statement, node, owner):
-            opened = opened or f"line {statement.lineno} may set it on {owner}"
+    end = owner.classes[0].end_lineno or 0
+    for statement in statements(tree.tree.body):
+        if (statement.end_lineno or 0) <= end:
+            continue
+        for node in expressions(statement):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
+                if dotted(node.value) == owner.qualname:
+                    names[node.attr] = f"line {statement.lineno}"
+            elif not opened and _passes_on(statement, node, owner.qualname):
+                opened = f"line {statement.lineno} may set it on {owner.qualname}"
     return LaterChanges(names, opened)
 
 
-def _hands_on(statement: ast.stmt, node: ast.AST, owner: str) -> bool:
-    """Whether a loop is over a class, or an expression gives it, or a method of it, a call."""
+def _passes_on(statement: ast.stmt, node: ast.AST, owner: str) -> bool:
+    """Whether a loop runs over a class, or a call has the class as argument or is its method."""
     if isinstance(node, ast.Call):
-        method = dotted(node.func).rpartition(".")
-        is_given = any(dotted(one) == owner for one in argument_values(node))
-        return method[0] == owner or (is_given and method[2] not in _HARMLESS)
+        called_on, _, function = dotted(node.func).rpartition(".")
+        if called_on == owner:
+            return True
+        is_argument = any(dotted(argument) == owner for argument in argument_values(node))
+        return is_argument and function not in _HARMLESS
     return isinstance(statement, (ast.For, ast.AsyncFor)) and dotted(node) == owner
