@@ -1,8 +1,8 @@
-"""What a class derives from, and what its body, decorators, hooks and metaclasses bind."""
+"""What a class derives from, and what its body, decorators, hooks and metaclasses bind on it."""
 
 import ast
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from patchkit.analysis.upstream.resolving import decorators
 from patchkit.analysis.upstream.resolving.bindings import UNBOUND, BindingCases
@@ -12,7 +12,7 @@ from patchkit.analysis.upstream.resolving.touches import touched_by
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Scope, Value, undecided
 
 SPREAD = "**"
-"""Among the options of a decorator: it was given more than is spelled out."""
+"""Among the options of a decorator: it was passed more than is spelled out."""
 _OBJECT = Value("present", Kind.OUTSIDE, dotted="builtins.object")
 _ITSELF = "it derives from itself"
 _KNOWN_METACLASSES = frozenset({"builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"})
@@ -21,56 +21,90 @@ _MAKERS = frozenset({"__new__", "__init__", "__prepare__"})
 
 @dataclass(frozen=True, eq=False)
 class ClassEffects:
-    """What decorators and the like do to a class; words are '' where there is nothing to say."""
+    """What the decorators of a class and the `__init_subclass__` of its bases do to it."""
 
-    flavour: str  # how its fields are read, see `fields`
-    options: dict[str, ast.expr]  # of the decorator that makes it a dataclass
-    touched: dict[str, str]  # names that are set on it, each with what sets it
-    opened: str  # why it may have further names
-    replaced: str  # why something else may stand in its place
+    flavour: str = ""  # how its fields are read, see `fields`; '' if the bases decide
+    options: dict[str, ast.expr] = field(default_factory=dict)  # of the dataclass decorator
+    touched: dict[str, str] = field(default_factory=dict)  # what is set on it, and by what
+    opened: str = ""  # why it may have further names; '' if it may not
+    replaced: str = ""  # why it may be replaced by another object; '' if it may not
     bases: tuple[Value, ...] = ()  # classes that are added to its bases
 
 
 def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
-    """List a class and its bases as Python does; what is not known of them stands in its place."""
-    key, notes = ("mro", id(value.classes[-1])), value.module_tree.conclusions
-    if key not in notes:
-        notes[key] = (value, undecided(_ITSELF))
-        notes[key] = _linear(lookup, value)
-    order: tuple[Value, ...] = notes[key]
-    lookup.circle_count += order[1].reason == _ITSELF
+    """List a class and its bases in Python's order of resolution.
+
+    Args:
+        lookup: The release.
+        value: The class.
+
+    Returns:
+        The class first, `object` last; an undecided value stands for a base that is not known.
+    """
+    key = ("mro", id(value.classes[-1]))
+    conclusions = value.module_tree.conclusions
+    if key not in conclusions:
+        conclusions[key] = (value, undecided(_ITSELF))
+        conclusions[key] = _linearized(lookup, value)
+    order: tuple[Value, ...] = conclusions[key]
+    if order[1].reason == _ITSELF:
+        lookup.circle_count += 1
     return order
 
 
 def body_bindings(lookup: Lookup, scope: Scope, name: str) -> BindingCases:
-    """Tell what the body of a class binds a name to."""
-    node, until = scope.classes[-1], scope.until
-    line = until.lineno if until and until is not node else 0
-    is_inside = node.lineno <= line <= (node.end_lineno or 0)
+    """List what the body of a class may bind a name to.
 
-    def follow() -> BindingCases:
-        flow = Flow(name, scope.tree, lookup, until if is_inside else None)
+    Args:
+        lookup: The release.
+        scope: The class, and the statement of its body up to which it is followed, if any.
+        name: The name as it is written in the body.
+    """
+    node = scope.classes[-1]
+    until = scope.until
+    if until is not None and until is not node and _contains(node, until):
+        flow = Flow(name, scope.tree, lookup, until)
         return flow.whole(node) or UNBOUND
 
-    return follow() if is_inside else scope.tree.remember(("own", id(node), name), follow)
+    def follow() -> BindingCases:
+        return Flow(name, scope.tree, lookup).whole(node) or UNBOUND
+
+    return scope.tree.remember(("own", id(node), name), follow)
 
 
-def source_name(entry: Value, name: str) -> str:
+def _contains(node: ast.ClassDef, statement: ast.stmt) -> bool:
+    return node.lineno <= statement.lineno <= (node.end_lineno or 0)
+
+
+def source_name(owner: Value, name: str) -> str:
     """Undo what Python does to private names: `_Class__name` is written `__name`."""
-    plain = name.removeprefix(f"_{entry.classes[-1].name.lstrip('_')}")
-    return plain if is_private(plain) else name
+    plain = name.removeprefix(f"_{owner.classes[-1].name.lstrip('_')}")
+    if is_private(plain):
+        return plain
+    return name
 
 
 def metaclass(lookup: Lookup, value: Value) -> Value | None:
-    """Find what else than `type` or one of its well-known kin makes a class."""
-    for entry in mro(lookup, value):
-        for keyword in entry.classes[-1].keywords if entry.classes else ():
-            if keyword.arg == "metaclass":
-                found = lookup.evaluate(keyword.value, entry.definition_scope)
-                if len(found) != 1:
-                    return undecided(f"the metaclass {ast.unparse(keyword.value)}")
-                if found[0].dotted not in _KNOWN_METACLASSES:
-                    return found[0]
+    """Find the metaclass of a class.
+
+    Args:
+        lookup: The release.
+        value: The class.
+
+    Returns:
+        None for `type` and its well-known subclasses, which add no names.
+    """
+    for ancestor in mro(lookup, value):
+        if not ancestor.classes:
+            continue
+        for keyword in ancestor.classes[-1].keywords:
+            if keyword.arg != "metaclass":
+                continue
+            metaclasses = lookup.evaluate(keyword.value, ancestor.definition_scope)
+            if len(metaclasses) != 1:
+                return undecided(f"the metaclass {ast.unparse(keyword.value)}")
+            if metaclasses[0].dotted not in _KNOWN_METACLASSES:
+                return metaclasses[0]
     return None
 
 
@@ -79,42 +113,65 @@ def may_add_names(lookup: Lookup, meta: Value) -> bool:
     return any(_methods(lookup, meta, {*_MAKERS, "__getattr__", "__getattribute__"}))
 
 
-def after_metaclass(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
-    """Doubt what a class binds where its metaclass may replace it, or take it away."""
-    meta = None if name.startswith("__") else metaclass(lookup, entry)
+def after_metaclass(lookup: Lookup, owner: Value, name: str, value: Value) -> Value:
+    """Mark an attribute of a class as undecided if the metaclass may replace or remove it.
+
+    Args:
+        lookup: The release.
+        owner: The class whose body binds the attribute.
+        name: The name of the attribute.
+        value: What the body binds it to.
+
+    Returns:
+        The value as it was, or an undecided one.
+    """
+    if name.startswith("__"):
+        return value
+    meta = metaclass(lookup, owner)
     if meta is None or not meta.classes:
         return value
-    if any(one.dotted.startswith("enum.") for one in mro(lookup, meta)):
+    if any(ancestor.dotted.startswith("enum.") for ancestor in mro(lookup, meta)):
         return value
-    is_def = isinstance(next(iter(value.nodes), None), DEFS)
-    code = (node for maker in _methods(lookup, meta, _MAKERS) for node in ast.walk(maker))
-    if any(not is_def or getattr(node, "value", None) == name for node in code):
-        return undecided(f"the metaclass {meta.qualname} may replace it or take it away")
+    is_function = bool(value.nodes) and isinstance(value.nodes[0], DEFS)
+    for maker in _methods(lookup, meta, _MAKERS):
+        # Functions are left alone, unless the metaclass names this one.
+        if not is_function or _mentions(maker, name):
+            return undecided(f"the metaclass {meta.qualname} may replace it or take it away")
     return value
 
 
+def _mentions(function: ast.stmt, text: str) -> bool:
+    return any(getattr(node, "value", None) == text for node in ast.walk(function))
+
+
 def _methods(lookup: Lookup, meta: Value, names: Set[str]) -> Iterator[ast.stmt]:
-    bodies = (entry.classes[-1].body for entry in mro(lookup, meta) if entry.classes)
-    return (one for body in bodies for one in body if getattr(one, "name", "") in names)
+    """List the methods of some names that a metaclass and its bases define."""
+    for ancestor in mro(lookup, meta):
+        if ancestor.classes:
+            for statement in ancestor.classes[-1].body:
+                if getattr(statement, "name", "") in names:
+                    yield statement
 
 
-def _linear(lookup: Lookup, value: Value) -> tuple[Value, ...]:
-    bases = [_base(lookup, one, value) for one in value.classes[-1].bases]
-    orders = [mro(lookup, one) if one.classes else (one,) for one in bases]
-    known = [[one for one in order if one is not _OBJECT] for order in orders]
-    merged = _merge([*known, bases])
+def _linearized(lookup: Lookup, value: Value) -> tuple[Value, ...]:
+    bases = [_base(lookup, node, value) for node in value.classes[-1].bases]
+    orders: list[list[Value]] = []
+    for base in bases:
+        order = mro(lookup, base) if base.classes else (base,)
+        orders.append([ancestor for ancestor in order if ancestor is not _OBJECT])
+    merged = _c3_merge([*orders, bases])
     if merged is None:
         return (value, undecided("its bases have no consistent order"), _OBJECT)
     return (value, *merged, _OBJECT)
 
 
 def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
+    """Return a base of a class; an undecided value says why it is not known."""
     text = ast.unparse(node)
     if isinstance(node, ast.Starred):
         return undecided(f"the base {text}")
-    bases = {
-        _key(one): one for one in lookup.evaluate(node, value.definition_scope) if not one.is_none
-    }
+    candidates = lookup.evaluate(node, value.definition_scope)
+    bases = {_identity(candidate): candidate for candidate in candidates if not candidate.is_none}
     if len(bases) != 1:
         return undecided(f"the base {text}, which is one of several,")
     base = next(iter(bases.values()))
@@ -125,55 +182,98 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     return undecided(f"the base {text}, which cannot be resolved,")
 
 
-def _merge(orders: list[list[Value]]) -> list[Value] | None:
-    """Linearise as C3 does; None where there is no order."""
+def _c3_merge(orders: list[list[Value]]) -> list[Value] | None:
+    """Merge the orders of the bases as Python's C3 algorithm does; None if they contradict."""
     merged: list[Value] = []
-    while orders := [order for order in orders if order]:
-        tails = {_key(one) for order in orders for one in order[1:]}
-        head = next((order[0] for order in orders if _key(order[0]) not in tails), None)
+    remaining = [order for order in orders if order]
+    while remaining:
+        head = _next_head(remaining)
         if head is None:
             return None
         merged.append(head)
-        orders = [[one for one in order if _key(one) != _key(head)] for order in orders]
+        shortened: list[list[Value]] = []
+        for order in remaining:
+            tail = [value for value in order if _identity(value) != _identity(head)]
+            if tail:
+                shortened.append(tail)
+        remaining = shortened
     return merged
 
 
-def _key(value: Value) -> object:
+def _next_head(orders: list[list[Value]]) -> Value | None:
+    """Find the first class that no order has behind another."""
+    behind: set[object] = set()
+    for order in orders:
+        behind.update(map(_identity, order[1:]))
+    for order in orders:
+        if _identity(order[0]) not in behind:
+            return order[0]
+    return None
+
+
+def _identity(value: Value) -> object:
+    """Return what two values of the same class have in common."""
     if value.classes:
         return id(value.classes[-1])
-    return value.dotted if value.kind is Kind.OUTSIDE else id(value)
+    if value.kind is Kind.OUTSIDE:
+        return value.dotted
+    return id(value)
 
 
 def class_effects(lookup: Lookup, value: Value) -> ClassEffects:
     """Tell what decorators and the `__init_subclass__` of bases do to a class."""
-    return value.module_tree.remember(("made", id(value.classes[-1])), lambda: _made(lookup, value))
+    key = ("made", id(value.classes[-1]))
+    return value.module_tree.remember(key, lambda: _class_effects(lookup, value))
 
 
-def _made(lookup: Lookup, value: Value) -> ClassEffects:
-    work = ClassEffects("", {}, {}, "", "")
+def _class_effects(lookup: Lookup, value: Value) -> ClassEffects:
+    effects = ClassEffects()
     for decorator in value.classes[-1].decorator_list:
         effect = decorators.effect_of(lookup, decorator, value.definition_scope)
-        text = f"the decorator @{ast.unparse(decorator)}"
-        touched = {**work.touched, **dict.fromkeys(effect.touched, text)}
-        is_unknown = effect.outcome == decorators.UNKNOWN
-        work = ClassEffects(
-            effect.dataclass or work.flavour,
-            effect.options or work.options,
-            touched,
-            f"{text} may set it" if effect.is_open or "__bases__" in touched else work.opened,
-            f"nothing is known about {text}" if is_unknown else work.replaced,
-            (*work.bases, *effect.bases),
-        )
-    return _with_hooks(lookup, value, work)
+        effects = _with_decorator(effects, effect, f"the decorator @{ast.unparse(decorator)}")
+    return _with_hooks(lookup, value, effects)
 
 
-def _with_hooks(lookup: Lookup, value: Value, work: ClassEffects) -> ClassEffects:
-    touched, opened = dict(work.touched), work.opened
-    for entry in mro(lookup, value)[1:]:
-        body = entry.classes[-1].body if entry.classes else ()
-        if hooks := tuple(one for one in body if getattr(one, "name", "") == "__init_subclass__"):
-            names, is_open = touched_by(lookup, replace(entry, kind=Kind.CLASSMETHOD, nodes=hooks))
-            text = f"{entry.qualname}.__init_subclass__"
-            touched |= dict.fromkeys(names, text)
-            opened = opened or (f"{text} may set it" if is_open else "")
-    return replace(work, touched=touched, opened=opened)
+def _with_decorator(
+    effects: ClassEffects, effect: decorators.DecoratorEffect, text: str
+) -> ClassEffects:
+    touched = {**effects.touched, **dict.fromkeys(effect.touched, text)}
+    opened = effects.opened
+    if effect.is_open or "__bases__" in touched:
+        opened = f"{text} may set it"
+    replaced = effects.replaced
+    if effect.outcome == decorators.UNKNOWN:
+        replaced = f"nothing is known about {text}"
+    return ClassEffects(
+        flavour=effect.dataclass or effects.flavour,
+        options=effect.options or effects.options,
+        touched=touched,
+        opened=opened,
+        replaced=replaced,
+        bases=(*effects.bases, *effect.bases),
+    )
+
+
+def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEffects:
+    touched = dict(effects.touched)
+    opened = effects.opened
+    for ancestor in mro(lookup, value)[1:]:
+        hooks = _subclass_hooks(ancestor)
+        if not hooks:
+            continue
+        hook = replace(ancestor, kind=Kind.CLASSMETHOD, nodes=hooks)
+        attributes = touched_by(lookup, hook)
+        text = f"{ancestor.qualname}.__init_subclass__"
+        touched |= dict.fromkeys(attributes.names, text)
+        if attributes.is_open and not opened:
+            opened = f"{text} may set it"
+    return replace(effects, touched=touched, opened=opened)
+
+
+def _subclass_hooks(ancestor: Value) -> tuple[ast.stmt, ...]:
+    if not ancestor.classes:
+        return ()
+    body = ancestor.classes[-1].body
+    return tuple(
+        statement for statement in body if getattr(statement, "name", "") == "__init_subclass__"
+    )
