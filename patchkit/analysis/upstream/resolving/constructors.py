@@ -12,98 +12,156 @@ from patchkit.analysis.upstream.resolving.syntax import SCOPES, Signature, dotte
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Value, undecided
 
 _WRITTEN = frozenset(
-    [
-        *("__init__", "__repr__", "__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__"),
-        *("__setattr__", "__delattr__", "__str__", "__format__", "__reduce_ex__", "__match_args__"),
-        *("__dataclass_fields__", "__dataclass_params__", "_make", "_replace", "_asdict"),
-    ]
+    {
+        "__dataclass_fields__",
+        "__dataclass_params__",
+        "__delattr__",
+        "__eq__",
+        "__format__",
+        "__ge__",
+        "__gt__",
+        "__hash__",
+        "__init__",
+        "__le__",
+        "__lt__",
+        "__match_args__",
+        "__reduce_ex__",
+        "__repr__",
+        "__setattr__",
+        "__str__",
+        "_asdict",
+        "_make",
+        "_replace",
+    }
 )
 """What machinery may write for a class, as options and versions of Python have it."""
-_OF_VALUES = frozenset({"enum", "namedtuple"})  # for which it writes `__new__`, too
+_WITH_NEW = frozenset({"enum", "namedtuple"})
+"""Flavours of classes for which `__new__` is written, too."""
+_WRITES_NO_METHODS = frozenset({"", "basemodel", "struct", "typeddict", "ctypes"})
+_CALLED_BY_INIT = frozenset({"", "attrs", "ctypes", *DATACLASSES})
+"""Flavours of classes that pass what they are called with to `__init__`."""
 
 
 def call_signature(lookup: Lookup, value: Value) -> Signature | None:
-    """Tell how something is called, a class included; None where that cannot be told."""
+    """Return how something is called, a class included; None if that cannot be told."""
     if value.kind is not Kind.CLASS or not value.classes:
         return value.signature
     if not value.is_sure or metaclass(lookup, value) is not None:
         return None
-    if flavour(lookup, value) not in ("", "attrs", "ctypes", *DATACLASSES):
+    if flavour(lookup, value) not in _CALLED_BY_INIT:
         return None
-    makers, starters = lookup.member(value, "__new__"), lookup.member(value, "__init__")
-    if len(starters) != 1 or not all(map(_leaves_it_to_init, makers)):
+    makers = lookup.member(value, "__new__")
+    initializers = lookup.member(value, "__init__")
+    if len(initializers) != 1 or not all(map(_leaves_arguments_to_init, makers)):
         return None
-    init = starters[0]
-    return init.signature.bound() if init.signature and init.is_sure else None
+    init = initializers[0]
+    if init.signature is None or not init.is_sure:
+        return None
+    return init.signature.bound()
 
 
-def _leaves_it_to_init(new: Value) -> bool:
-    """Whether a `__new__` takes anything, and leaves it to `__init__` to refuse."""
-    kinds = [one.kind for one in (new.signature or Signature()).bound().parameters.values()]
-    takes_anything = kinds == [Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD]
-    return new.kind is Kind.OUTSIDE or (new.is_sure and takes_anything)
+def _leaves_arguments_to_init(new: Value) -> bool:
+    """Whether a `__new__` accepts any arguments, so that `__init__` alone may refuse them."""
+    if new.kind is Kind.OUTSIDE:
+        return True
+    signature = new.signature or Signature()
+    kinds = [argument.kind for argument in signature.bound().parameters.values()]
+    return new.is_sure and kinds == [Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD]
 
 
-def generated_method(lookup: Lookup, entry: Value, name: str) -> Value | None:
-    """Tell what is written for a class by what made it; None for any other name."""
-    kind, work = flavour(lookup, entry), class_effects(lookup, entry)
-    is_plain = work.flavour in DATACLASSES - {"unknown"} and SPREAD not in work.options
-    if name == "__init__" and is_plain and "init" not in work.options:
-        called = _signature(lookup, entry)
-        found = entry.own_attribute(
-            name, Kind.GENERATED, *entry.nodes, reason=f"written by the {kind}"
-        )
-        return replace(found, signature=called, is_sure=called is not None)
-    may_write = name in _WRITTEN or (name == "__new__" and kind in _OF_VALUES)
-    is_writer = kind not in ("", "basemodel", "struct", "typeddict", "ctypes")
-    return undecided(f"the {kind} may write {name}") if may_write and is_writer else None
+def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
+    """Return the method that the machinery of a class writes.
+
+    Args:
+        lookup: The release.
+        owner: The class, whose body does not bind the name.
+        name: The name of the method.
+
+    Returns:
+        The method, undecided if it depends on options; None if nothing of the name is written.
+    """
+    kind = flavour(lookup, owner)
+    effects = class_effects(lookup, owner)
+    is_read = effects.flavour in DATACLASSES and effects.flavour != "unknown"
+    is_plain = is_read and SPREAD not in effects.options
+    if name == "__init__" and is_plain and "init" not in effects.options:
+        signature = _init_signature(lookup, owner)
+        reason = f"written by the {kind}"
+        method = owner.own_attribute(name, Kind.GENERATED, *owner.nodes, reason=reason)
+        return replace(method, signature=signature, is_sure=signature is not None)
+    may_be_written = name in _WRITTEN or (name == "__new__" and kind in _WITH_NEW)
+    if may_be_written and kind not in _WRITES_NO_METHODS:
+        return undecided(f"the {kind} may write {name}")
+    return None
 
 
-def _signature(lookup: Lookup, value: Value) -> Signature | None:
-    by_name: dict[str, Field] = {}
-    for entry in reversed(mro(lookup, value)):
-        own = _own(lookup, entry)
-        if own is None:
+def _init_signature(lookup: Lookup, value: Value) -> Signature | None:
+    """Return the signature of a dataclass's `__init__`; None if a field cannot be told."""
+    fields_by_name: dict[str, Field] = {}
+    for ancestor in reversed(mro(lookup, value)):
+        own_fields = _own_fields(lookup, ancestor)
+        if own_fields is None:
             return None
-        by_name |= {field.name: field for field in own}
-    place, named = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
-    taken = [one for one in by_name.values() if one.in_init]
-    taken.sort(key=lambda one: bool(one.keyword))
-    several = (parameter(one.name, named if one.keyword else place, one.default) for one in taken)
-    return Signature((parameter("self", place), *several))
+        fields_by_name |= {field.name: field for field in own_fields}
+    in_init = [field for field in fields_by_name.values() if field.in_init]
+    in_order = sorted(in_init, key=lambda field: bool(field.keyword))
+    parameters = [parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
+    for field in in_order:
+        kind = Parameter.KEYWORD_ONLY if field.keyword else Parameter.POSITIONAL_OR_KEYWORD
+        parameters.append(parameter(field.name, kind, field.default))
+    return Signature(parameters)
 
 
-def _own(lookup: Lookup, entry: Value) -> list[Field] | None:
-    """List the fields that a class adds to a constructor; None where that cannot be told."""
-    if not entry.classes:
-        return [] if fields.is_known(entry) else None
-    work = class_effects(lookup, entry)
-    if work.flavour not in DATACLASSES:  # a plain class between dataclasses adds no field
-        return [] if flavour(lookup, entry) in ("", *DATACLASSES) else None
-    is_keyword = option_value(work.options.get("kw_only"))
-    nodes = _annotated(entry.classes[-1].body)
-    if work.flavour == "unknown" or is_keyword is None or nodes is None or SPREAD in work.options:
+def _own_fields(lookup: Lookup, owner: Value) -> list[Field] | None:
+    """List the fields that a class itself adds to `__init__`; None if that cannot be told."""
+    if not owner.classes:
+        return [] if fields.is_known(owner) else None
+    effects = class_effects(lookup, owner)
+    if effects.flavour not in DATACLASSES:  # a plain class between dataclasses adds no field
+        is_plain = flavour(lookup, owner) in ("", *DATACLASSES)
+        return [] if is_plain else None
+    is_keyword = option_value(effects.options.get("kw_only"))
+    annotations = _annotated(owner.classes[-1].body)
+    if effects.flavour == "unknown" or SPREAD in effects.options:
         return None
-    found: list[Field] = []
-    for node in nodes:
+    if is_keyword is None or annotations is None:
+        return None
+    own_fields: list[Field] = []
+    for node in annotations:
         if dotted(node.annotation).split(".")[-1] == "KW_ONLY":
             is_keyword = True
         elif not fields.is_class_var(node):
-            field = fields.read_field(lookup, entry, node, work.flavour)
-            if node.value is not None and field.on_class is None:
+            field = fields.read_field(lookup, owner, node, effects.flavour)
+            if _default_is_unsure(lookup, owner, field):
                 return None
-            bases = (one for one in mro(lookup, entry)[1:] if one.classes and node.value is None)
-            if any(lookup.member(one, field.name)[0].state != "absent" for one in bases):
-                return None
-            by_name = is_keyword if field.keyword is None else field.keyword
-            found.append(field._replace(keyword=by_name))
-    return found
+            if field.keyword is None:
+                field = field._replace(keyword=is_keyword)
+            own_fields.append(field)
+    return own_fields
+
+
+def _default_is_unsure(lookup: Lookup, owner: Value, field: Field) -> bool:
+    """Whether it cannot be told if a field has a default."""
+    if field.node.value is not None:
+        return field.on_class is None
+    # What a base has under the name is the default of a field that spells out none.
+    for base in mro(lookup, owner)[1:]:
+        if base.classes and lookup.member(base, field.name)[0].state != "absent":
+            return True
+    return False
 
 
 def _annotated(body: Sequence[ast.stmt]) -> list[ast.AnnAssign] | None:
-    """List the annotations in the body of a class; None where some depend on a condition."""
-    own = [one for one in body if isinstance(one, ast.AnnAssign)]
-    others = (one for one in body if not isinstance(one, (ast.AnnAssign, *SCOPES)))
-    if any(isinstance(node, ast.AnnAssign) for one in others for node in ast.walk(one)):
-        return None
-    return [one for one in own if isinstance(one.target, ast.Name)]
+    """List the annotated names in the body of a class; None if some depend on a condition."""
+    annotations: list[ast.AnnAssign] = []
+    for statement in body:
+        if isinstance(statement, ast.AnnAssign):
+            if isinstance(statement.target, ast.Name):
+                annotations.append(statement)
+        elif not isinstance(statement, SCOPES) and _has_annotation(statement):
+            return None
+    return annotations
+
+
+def _has_annotation(statement: ast.stmt) -> bool:
+    return any(isinstance(node, ast.AnnAssign) for node in ast.walk(statement))
