@@ -1,9 +1,9 @@
-"""Names that no statement binds: what a module's `__getattr__` gives, what code puts there."""
+"""Module attributes that no statement binds: those of its `__getattr__`, and those set by code."""
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from patchkit.analysis.upstream.resolving.bindings import UNBOUND
 from patchkit.analysis.upstream.resolving.flow import Flow
@@ -20,136 +20,200 @@ from patchkit.analysis.upstream.resolving.values import (
     undecided,
 )
 
-_Tested = tuple[bool, bool] | None
 _OPENS = re.compile(
     rb"\b(?:globals|vars|locals)\(\)(?:\[.*\]\s*=[^=]|\.(?:update|setdefault|pop|clear)\b|[,)\n])"
     rb"|\bmodules\[__name__\](?!\.(?!__dict__))|^[ \t]*exec\(",
     re.MULTILINE,
 )
-"""Code that changes or hands on the names of its module, for all that is known."""
+"""Code that may change the names of its module, or that passes them on."""
 _REPLACES = re.compile(rb"\bmodules\[__name__\]\s*=[^=]")
 
 
 def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
-    """Ask a module's `__getattr__`; () where it has none."""
-    nodes = [
-        case.binding.node for case in lookup.binding_cases(tree, "__getattr__") if case.binding
-    ]
+    """Tell what the `__getattr__` of a module returns for a name; () if there is none."""
+    cases = lookup.binding_cases(tree, "__getattr__")
+    nodes = [case.binding.node for case in cases if case.binding]
     if not nodes:
         return ()
-    if placed := _placed(lookup, tree, nodes[0], name):
-        return placed
-    gives = _gives(lookup, tree, nodes[0], name) if len(nodes) == 1 else None
-    if gives is None:
+    listed = _from_tables(lookup, tree, nodes[0], name)
+    if listed:
+        return listed
+    returns = None
+    if len(nodes) == 1:
+        returns = _returns(lookup, tree, nodes[0], name)
+    if returns is None:
         return (undecided(f"{tree.name} builds names lazily: its __getattr__ may give {name}"),)
-    if not gives:
+    if not returns:
         return (absent(f"{tree.name} has no {name!r}, and its __getattr__ knows none"),)
-    reason = f"{tree.name} gives {name} lazily"
-    where = (tree.name, name, tree, (nodes[0],))
-    given = Value("present", Kind.ASSIGNMENT, *where, reason, is_sure=False)
-    return _for_checkers(lookup, tree, name) or (given,)
+    declared = _for_type_checkers(lookup, tree, name)
+    if declared:
+        return declared
+    value = Value(
+        "present",
+        Kind.ASSIGNMENT,
+        module=tree.name,
+        qualname=name,
+        tree=tree,
+        nodes=(nodes[0],),
+        reason=f"{tree.name} gives {name} lazily",
+        is_sure=False,
+    )
+    return (value,)
 
 
 def replaces_itself(tree: ModuleTree) -> bool:
-    """Whether a module puts something else in its place in `sys.modules`."""
+    """Whether a module puts another object in its place in `sys.modules`."""
     return tree.remember_with_file("replaced", lambda: bool(_REPLACES.search(tree.source)))
 
 
 def dynamic_binding(tree: ModuleTree) -> str:
-    """Say how a module's code may bind names that cannot be read; '' where it does not."""
-    return tree.remember_with_file("open", lambda: _open(tree))
+    """Describe the code of a module that binds names which cannot be read; '' if there is none."""
+    return tree.remember_with_file("open", lambda: _dynamic_binding(tree))
 
 
-def _open(tree: ModuleTree) -> str:
-    found = _OPENS.search(tree.source)
-    if not found:
+def _dynamic_binding(tree: ModuleTree) -> str:
+    match = _OPENS.search(tree.source)
+    if not match:
         return ""
-    line = tree.source.count(b"\n", 0, found.start())
+    line = tree.source.count(b"\n", 0, match.start())
     text = tree.source.split(b"\n")[line].decode(errors="replace").strip()[:60]
     return f"{tree.name} binds names by code at line {line + 1}: {text}"
 
 
-def _gives(lookup: Lookup, tree: ModuleTree, node: ast.stmt, name: str) -> bool | None:
-    """Whether the tests in a `__getattr__` let a name through; None where that cannot be told."""
+def _returns(lookup: Lookup, tree: ModuleTree, node: ast.stmt, name: str) -> bool | None:
+    """Whether a `__getattr__` returns something for a name; None if that cannot be told."""
     if not isinstance(node, ast.FunctionDef) or not node.args.args:
         return None
-    test = partial(_test, lookup, tree, node.args.args[0].arg, name)
-    return _follow(node.body, test, is_known=False)
+    function = _GetattrFunction(lookup, tree, node.args.args[0].arg, name)
+    return function.returns(node.body, is_listed=False)
 
 
-def _follow(
-    body: Sequence[ast.stmt], test: Callable[..., _Tested], *, is_known: bool
-) -> bool | None:
-    for statement in filter(_ends, body):
-        if isinstance(statement, ast.Return):
-            return is_known or None
-        if isinstance(statement, ast.Raise):
-            error = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
-            return False if dotted(error) == "AttributeError" else None
-        if not isinstance(statement, ast.If) or not (tested := test(statement.test)):
+@dataclass(frozen=True)
+class _GetattrFunction:
+    """A module's `__getattr__`, followed for one name."""
+
+    lookup: Lookup
+    tree: ModuleTree
+    parameter: str
+    name: str
+
+    def returns(self, body: Sequence[ast.stmt], *, is_listed: bool) -> bool | None:
+        """Follow statements up to the first `return` or `raise`.
+
+        Args:
+            body: The statements.
+            is_listed: Whether a test that was passed has the name among those it lists.
+
+        Returns:
+            Whether something is returned; None if that cannot be told.
+        """
+        for statement in filter(_may_end, body):
+            if isinstance(statement, ast.Return):
+                return is_listed or None
+            if isinstance(statement, ast.Raise):
+                return False if _raises_attribute_error(statement) else None
+            if not isinstance(statement, ast.If):
+                return None
+            result = self._decide(statement.test)
+            if result is None:
+                return None
+            is_true, is_in_list = result
+            is_listed = is_listed or is_in_list
+            branch = statement.body if is_true else statement.orelse
+            if any(map(_may_end, branch)):
+                return self.returns(branch, is_listed=is_listed)
+        return None
+
+    def _decide(self, test: ast.expr) -> tuple[bool, bool] | None:
+        """Return whether a test holds, and whether it lists the name; None if untold."""
+        if not isinstance(test, ast.Compare) or dotted(test.left) != self.parameter:
             return None
-        is_taken, is_listed = tested
-        is_known = is_known or is_listed
-        taken = statement.body if is_taken else statement.orelse
-        if any(map(_ends, taken)):
-            return _follow(taken, test, is_known=is_known)
-    return None
-
-
-def _test(lookup: Lookup, tree: ModuleTree, parameter: str, name: str, node: ast.expr) -> _Tested:
-    """Whether a condition holds, and whether the name is one that it lists."""
-    if not isinstance(node, ast.Compare) or dotted(node.left) != parameter:
+        operator = test.ops[0]
+        operand = test.comparators[0]
+        if isinstance(operand, ast.Call) and dotted(operand.func) == "globals":
+            return isinstance(operator, ast.NotIn), False
+        is_listed = self._lists_name(operator, operand)
+        if is_listed is None:
+            return None
+        if isinstance(operator, (ast.In, ast.Eq)):
+            return is_listed, is_listed
+        if isinstance(operator, (ast.NotIn, ast.NotEq)):
+            return not is_listed, is_listed
         return None
-    operator, other = node.ops[0], node.comparators[0]
-    if isinstance(other, ast.Call) and dotted(other.func) == "globals":
-        return isinstance(operator, ast.NotIn), False
-    if isinstance(operator, (ast.Eq, ast.NotEq)):
-        is_listed = other.value == name if isinstance(other, ast.Constant) else None
-    else:
-        is_listed = contains(lookup.evaluate(other, Scope(tree)), name)
-    if is_listed is None or not isinstance(operator, (ast.In, ast.NotIn, ast.Eq, ast.NotEq)):
+
+    def _lists_name(self, operator: ast.cmpop, operand: ast.expr) -> bool | None:
+        if not isinstance(operator, (ast.Eq, ast.NotEq)):
+            return contains(self.lookup.evaluate(operand, Scope(self.tree)), self.name)
+        if isinstance(operand, ast.Constant):
+            return bool(operand.value == self.name)
         return None
-    return is_listed is isinstance(operator, (ast.In, ast.Eq)), is_listed
 
 
-def _ends(statement: ast.stmt) -> bool:
+def _raises_attribute_error(statement: ast.Raise) -> bool:
+    error = statement.exc
+    if isinstance(error, ast.Call):
+        error = error.func
+    return dotted(error) == "AttributeError"
+
+
+def _may_end(statement: ast.stmt) -> bool:
     return any(isinstance(node, (ast.Return, ast.Raise)) for node in ast.walk(statement))
 
 
-def _placed(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> Values:
-    """Find a lazy name where a table of the module says that it is; () where none does."""
-    for table in dict.fromkeys(one.id for one in ast.walk(node) if isinstance(one, ast.Name)):
-        for module, attribute in _read(lookup, tree, table, name):
-            found = lookup.module_attribute(module, attribute or name)
-            states = {value.state for value in found}
-            is_there = states == {"present"} or (states == {"absent"} and attribute)
-            if module in lookup.modules and is_there:
-                return found
+def _from_tables(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> Values:
+    """Find a lazy name in the module where a table that `__getattr__` reads has it; () if none.
+
+    Such tables are `{"name": "module"}`, `{"name": ".module:attribute"}` and
+    `{"name": ("package", "module")}`.
+    """
+    names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
+    for table in dict.fromkeys(names):
+        for module, attribute in _table_entry(lookup, tree, table, name):
+            values = lookup.module_attribute(module, attribute or name)
+            states = {value.state for value in values}
+            # Only an entry that names an attribute can be wrong about it.
+            is_decided = states == {"present"} or (states == {"absent"} and attribute)
+            if module in lookup.modules and is_decided:
+                return values
     return ()
 
 
-def _read(lookup: Lookup, tree: ModuleTree, table: str, name: str) -> Iterator[tuple[str, str]]:
-    cases = [
-        case for case in lookup.binding_cases(tree, table) if case.binding and case.binding.value
-    ]
-    values = [value for case in cases for value in lookup.bound_values(case, Scope(tree))]
-    found = literal_container(values[0]) if len(values) == 1 else None
-    node = found.items.get(name) if found else None
+def _table_entry(
+    lookup: Lookup, tree: ModuleTree, table: str, name: str
+) -> Iterator[tuple[str, str]]:
+    """List the modules that an entry of a table may mean, each with the attribute or ''."""
+    values: list[Value] = []
+    for case in lookup.binding_cases(tree, table):
+        if case.binding and case.binding.value:
+            values += lookup.bound_values(case, Scope(tree))
+    container = literal_container(values[0]) if len(values) == 1 else None
+    if container is None:
+        return
+    node = container.items.get(name)
     if isinstance(node, (ast.Tuple, ast.List)) and node.elts:
         node = node.elts[-1]
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        module, _, attribute = node.value.partition(":")
-        last = module.lstrip(".")
-        absolute = tree.absolute(last or None, len(module) - len(last))
-        yield from ((place, attribute) for place in (absolute, f"{tree.package}.{module}") if place)
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return
+    module, _, attribute = node.value.partition(":")
+    plain = module.lstrip(".")
+    absolute = tree.absolute(plain or None, len(module) - len(plain))
+    if absolute:
+        yield absolute, attribute
+    yield f"{tree.package}.{module}", attribute
 
 
-def _for_checkers(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
-    """Find what a lazy name is for type checkers, which alone import or assign it."""
-    ifs = (one for one in statements(tree.tree.body) if isinstance(one, ast.If))
-    for statement in (one for one in ifs if dotted(one.test).endswith("TYPE_CHECKING")):
-        case, *others = Flow(name, tree, lookup).run(statement.body) or UNBOUND
-        found = lookup.bound_values(case, Scope(tree))
-        if found and not others and all(value.state == "present" for value in found):
-            return found
+def _for_type_checkers(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
+    """Find what a lazy name is below `if TYPE_CHECKING`; () if that is not told there."""
+    for statement in statements(tree.tree.body):
+        if not isinstance(statement, ast.If) or not _is_for_type_checkers(statement):
+            continue
+        cases = Flow(name, tree, lookup).run(statement.body) or UNBOUND
+        values = lookup.bound_values(cases[0], Scope(tree))
+        is_present = all(value.state == "present" for value in values)
+        if values and len(cases) == 1 and is_present:
+            return values
     return ()
+
+
+def _is_for_type_checkers(statement: ast.If) -> bool:
+    return dotted(statement.test).endswith("TYPE_CHECKING")
