@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from patchkit.analysis.upstream.resolving import decorators
 from patchkit.analysis.upstream.resolving.bindings import UNBOUND, BindingCases
+from patchkit.analysis.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.analysis.upstream.resolving.flow import Flow
 from patchkit.analysis.upstream.resolving.syntax import DEFS, is_private
 from patchkit.analysis.upstream.resolving.touches import touched_by
@@ -242,7 +243,7 @@ def _with_decorator(
     if effect.is_open or "__bases__" in touched:
         opened = f"{text} may set it"
     replaced = effects.replaced
-    if effect.outcome == decorators.UNKNOWN:
+    if effect.outcome == UNKNOWN:
         replaced = f"nothing is known about {text}"
     return ClassEffects(
         flavour=effect.dataclass or effects.flavour,

@@ -1,4 +1,4 @@
-"""What expressions and bindings come to, calls included, and what attributes of a thing are."""
+"""What expressions and bindings come to, calls included, and what attributes of values are."""
 
 import ast
 from dataclasses import replace
@@ -6,7 +6,8 @@ from dataclasses import replace
 from patchkit.analysis.upstream.resolving import decorators, inheritance
 from patchkit.analysis.upstream.resolving.bindings import Binding, BindingCase
 from patchkit.analysis.upstream.resolving.classes import body_bindings, metaclass, mro
-from patchkit.analysis.upstream.resolving.decorators import DESCRIPTORS, UNKNOWN
+from patchkit.analysis.upstream.resolving.decorator_source import UNKNOWN
+from patchkit.analysis.upstream.resolving.decorators import DESCRIPTORS
 from patchkit.analysis.upstream.resolving.outside import as_typing, is_class
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, signature_of
 from patchkit.analysis.upstream.resolving.values import (
@@ -21,67 +22,101 @@ from patchkit.analysis.upstream.resolving.values import (
 )
 
 _PLAIN = (
-    *(ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Set, ast.JoinedStr, ast.BinOp),
-    *(ast.Compare, ast.UnaryOp, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp),
+    ast.BinOp,
+    ast.Compare,
+    ast.Constant,
+    ast.Dict,
+    ast.DictComp,
+    ast.GeneratorExp,
+    ast.JoinedStr,
+    ast.List,
+    ast.ListComp,
+    ast.Set,
+    ast.SetComp,
+    ast.Tuple,
+    ast.UnaryOp,
 )
-_CLASSES = {f"enum.{name}" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")} | {
-    *("collections.namedtuple", "typing.NamedTuple", "typing.TypedDict"),
-    *("dataclasses.make_dataclass", "pydantic.create_model"),
-}
-"""What makes a class where it is called."""
+"""Expressions that come to a plain object, which has no signature."""
+_MAKES_CLASSES = frozenset(
+    {
+        "collections.namedtuple",
+        "dataclasses.make_dataclass",
+        "enum.Enum",
+        "enum.Flag",
+        "enum.IntEnum",
+        "enum.IntFlag",
+        "enum.StrEnum",
+        "pydantic.create_model",
+        "typing.NamedTuple",
+        "typing.TypedDict",
+    }
+)
+"""What returns a class if it is called."""
+_MAKES_OBJECTS = frozenset(
+    {
+        "fastapi.APIRouter",
+        "functools.partial",
+        "logging.getLogger",
+        "os.environ.get",
+        "os.getenv",
+        "re.compile",
+        "regex.compile",
+        "typing.NewType",
+        "typing.ParamSpec",
+        "typing.TypeVar",
+    }
+)
+"""What returns an object if it is called; classes do so too."""
 _NOT_PLAIN = frozenset({"types.ModuleType", "builtins.type", "abc.ABCMeta", "builtins.property"})
-_OBJECTS = {
-    *("functools.partial", "re.compile", "regex.compile", "logging.getLogger"),
-    *("os.getenv", "os.environ.get", "fastapi.APIRouter"),
-    *("typing.TypeVar", "typing.NewType", "typing.ParamSpec"),
-}
-"""What makes an object where it is called; classes do so too."""
+"""Classes outside the release whose instances are more than plain objects."""
 
 
 def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
-    """Tell what an expression comes to; one value for each way that it may."""
+    """Tell what an expression comes to.
+
+    Args:
+        lookup: The release.
+        node: The expression.
+        scope: Its scope.
+
+    Returns:
+        One value for each object that it may come to.
+    """
     if isinstance(node, ast.Name):
         return _name(lookup, node.id, scope)
     if isinstance(node, ast.Attribute):
-        return tuple(
-            attribute.under(value.conditions)
-            for value in evaluate(lookup, node.value, scope)
-            for attribute in member(lookup, value, node.attr)
-        )
+        return _attribute(lookup, node, scope)
     if isinstance(node, ast.Lambda):
-        called = signature_of(node.args)
-        return (Value("present", Kind.FUNCTION, signature=called, expression=node),)
+        signature = signature_of(node.args)
+        return (Value("present", Kind.FUNCTION, signature=signature, expression=node),)
     if isinstance(node, ast.Call):
+        makers = evaluate(lookup, node.func, scope)
         return tuple(
-            _made(lookup, maker, node, scope).under(maker.conditions)
-            for maker in evaluate(lookup, node.func, scope)
+            _called(lookup, maker, node, scope).under(maker.conditions) for maker in makers
         )
     if isinstance(node, ast.IfExp):
-        truth = lookup.decide(node.test, scope.tree)
-        ways = [] if truth is False else [node.body]
-        ways += [] if truth is True else [node.orelse]
-        return tuple(value for way in ways for value in evaluate(lookup, way, scope))
+        return _conditional(lookup, node, scope)
     if isinstance(node, ast.NamedExpr):
         return evaluate(lookup, node.value, scope)
-    is_plain = isinstance(node, _PLAIN)
     if isinstance(node, ast.Subscript):  # `Generic[T]` and `list[int]` are their base
-        base = evaluate(lookup, node.value, scope)
-        if all(value.classes or value.kind is Kind.OUTSIDE for value in base):
-            return base
+        bases = evaluate(lookup, node.value, scope)
+        if all(base.classes or base.kind is Kind.OUTSIDE for base in bases):
+            return bases
+    is_plain = isinstance(node, _PLAIN)
     is_none = isinstance(node, ast.Constant) and node.value is None
     kind = Kind.CONSTANT if is_plain else Kind.ASSIGNMENT
     return (Value("present", kind, expression=node, is_none=is_none, is_sure=is_plain),)
 
 
 def member(lookup: Lookup, value: Value, name: str) -> Values:
-    """Tell what an attribute of something is."""
+    """Tell what an attribute of a value is."""
     if value.state == "absent":
         return (value,)
     if value.is_none:
         return (replace(absent(f"{value.qualname} is None there"), is_none=True),)
     if value.kind is Kind.OUTSIDE:
-        dot = f"{value.dotted}.{name}"
-        return (undecided(f"{value.dotted} lies outside the release", Kind.OUTSIDE, dot),)
+        reason = f"{value.dotted} lies outside the release"
+        return (undecided(reason, Kind.OUTSIDE, f"{value.dotted}.{name}"),)
     if value.state == "undecidable":
         return (value,)
     if value.kind is Kind.MODULE:
@@ -92,45 +127,83 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
         return (undecided(f"{value.qualname} is made by {value.dotted}(…)"),)
     if value.instance_of is not None:
         return inheritance.instance_member(lookup, value.instance_of, name)
-    what = f"the {value.kind} {value.qualname}".rstrip()
-    return (undecided(f"the attributes of {what} are not told"),)
+    description = f"the {value.kind} {value.qualname}".rstrip()
+    return (undecided(f"the attributes of {description} are not told"),)
 
 
 def _name(lookup: Lookup, name: str, scope: Scope) -> Values:
     """Look into the innermost class, then into the module: classes between are not seen."""
     if scope.classes:
-        cases = body_bindings(lookup, scope, name)
-        if values := tuple(value for case in cases for value in lookup.bound_values(case, scope)):
-            return values
+        values: list[Value] = []
+        for case in body_bindings(lookup, scope, name):
+            values += lookup.bound_values(case, scope)
+        if values:
+            return tuple(values)
     return lookup.visible(scope.tree, name, scope.until)
 
 
-def _made(lookup: Lookup, maker: Value, call: ast.Call, scope: Scope) -> Value:
-    made = Value("present", Kind.ASSIGNMENT, expression=call, is_sure=False)
+def _attribute(lookup: Lookup, node: ast.Attribute, scope: Scope) -> Values:
+    attributes: list[Value] = []
+    for value in evaluate(lookup, node.value, scope):
+        members = member(lookup, value, node.attr)
+        attributes += [attribute.under(value.conditions) for attribute in members]
+    return tuple(attributes)
+
+
+def _conditional(lookup: Lookup, node: ast.IfExp, scope: Scope) -> Values:
+    truth = lookup.decide(node.test, scope.tree)
+    if truth is True:
+        return evaluate(lookup, node.body, scope)
+    if truth is False:
+        return evaluate(lookup, node.orelse, scope)
+    return (*evaluate(lookup, node.body, scope), *evaluate(lookup, node.orelse, scope))
+
+
+def _called(lookup: Lookup, maker: Value, call: ast.Call, scope: Scope) -> Value:
+    """Tell what a call returns.
+
+    Args:
+        lookup: The release.
+        maker: What is called.
+        call: The call.
+        scope: Its scope.
+    """
+    result = Value("present", Kind.ASSIGNMENT, expression=call, is_sure=False)
     name = as_typing(maker.dotted)
-    kind = DESCRIPTORS.get(name)
-    # What `lru_cache(8)` makes is a decorator.
-    if kind not in (None, Kind.CACHED_FUNCTION) and (call.args or call.keywords):
-        inner = lookup.evaluate(call.args[0], scope) if call.args else ()
-        called = inner[0].signature if len(inner) == 1 else None
-        return replace(made, kind=kind, signature=called, is_sure=True)
-    if name in _CLASSES or (name == "builtins.type" and len(call.args) == 3):
-        return replace(made, kind=Kind.CLASS, dotted=name, is_sure=True)
+    descriptor = DESCRIPTORS.get(name)
+    has_arguments = call.args or call.keywords
+    # What `lru_cache(8)` returns is a decorator.
+    if descriptor not in (None, Kind.CACHED_FUNCTION) and has_arguments:
+        signature = None
+        if call.args:
+            functions = lookup.evaluate(call.args[0], scope)
+            if len(functions) == 1:
+                signature = functions[0].signature
+        return replace(result, kind=descriptor, signature=signature, is_sure=True)
+    if name in _MAKES_CLASSES or (name == "builtins.type" and len(call.args) == 3):
+        return replace(result, kind=Kind.CLASS, dotted=name, is_sure=True)
     if _makes_instances(lookup, maker, name):
-        return replace(made, kind=Kind.CONSTANT, instance_of=maker, is_sure=True)
-    return made
+        return replace(result, kind=Kind.CONSTANT, instance_of=maker, is_sure=True)
+    return result
 
 
 def _makes_instances(lookup: Lookup, maker: Value, name: str) -> bool:
+    """Whether a call returns an instance of what is called, or another plain object.
+
+    Args:
+        lookup: The release.
+        maker: What is called.
+        name: Its dotted name, if it is outside the release.
+    """
     if maker.kind is Kind.OUTSIDE:
-        return name in _OBJECTS or (is_class(name) and name != "builtins.type")
+        return name in _MAKES_OBJECTS or (is_class(name) and name != "builtins.type")
     if not maker.classes or not maker.is_sure or metaclass(lookup, maker) is not None:
         return False
-    bases = [one for one in mro(lookup, maker) if not one.classes]
-    makers = lookup.member(maker, "__new__")
-    return all(one.kind is Kind.OUTSIDE for one in (*bases, *makers)) and not any(
-        one.dotted in _NOT_PLAIN for one in bases
-    )
+    bases = [ancestor for ancestor in mro(lookup, maker) if not ancestor.classes]
+    constructors = lookup.member(maker, "__new__")
+    if any(value.kind is not Kind.OUTSIDE for value in (*bases, *constructors)):
+        return False
+    return not any(base.dotted in _NOT_PLAIN for base in bases)
 
 
 _IMPLICIT_KINDS = {
@@ -141,48 +214,56 @@ _IMPLICIT_KINDS = {
 
 
 def bound_values(lookup: Lookup, case: BindingCase, scope: Scope) -> Values:
-    """Tell what a name is in a case; () where it is not bound."""
+    """Tell what a name is in one case; () if it is not bound."""
     if case.binding is None:
         return ()
-    return tuple(value.under(case.conditions) for value in _bound(lookup, case.binding, scope))
+    values = _values_of_binding(lookup, case.binding, scope)
+    return tuple(value.under(case.conditions) for value in values)
 
 
-def _bound(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
+def _values_of_binding(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
     if binding.is_uncertain:
-        star, line = f"`from {binding.module} import *`", f"line {binding.node.lineno}"
-        what = star if binding.module else line
-        return (undecided(f"{what} may bring it, which cannot be told"),)
+        source = f"line {binding.node.lineno}"
+        if binding.module:
+            source = f"`from {binding.module} import *`"
+        return (undecided(f"{source} may bring it, which cannot be told"),)
     if binding.imported:
         return _imported(lookup, binding, scope)
     if binding.module:
         return (_as_imported(lookup.module(binding.module)),)
-    where = (
-        scope.tree.name,
-        scope.qualify(binding.name),
-        scope.tree,
-        (binding.node, *binding.modifiers),
+    value = Value(
+        "present",
+        Kind.ASSIGNMENT,
+        module=scope.tree.name,
+        qualname=scope.qualify(binding.name),
+        tree=scope.tree,
+        nodes=(binding.node, *binding.modifiers),
+        expression=binding.value,
+        scope=scope,
     )
-    value = Value("present", Kind.ASSIGNMENT, *where, expression=binding.value, scope=scope)
     inside = replace(scope, until=binding.node)
     if isinstance(binding.node, ast.ClassDef):
-        return (_class(lookup, replace(value, classes=(*scope.classes, binding.node)), inside),)
+        classes = (*scope.classes, binding.node)
+        return (_class(lookup, replace(value, classes=classes), inside),)
     if isinstance(binding.node, DEFS):
         return (_function(lookup, value, binding.node, inside),)
     return _assigned(lookup, binding, replace(value, scope=inside), inside)
 
 
 def _imported(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
+    """Tell what `from module import name` binds."""
     if binding.module == scope.tree.name and not scope.classes:
         values = lookup.visible(scope.tree, binding.imported, binding.node)
     else:
         values = lookup.module_attribute(binding.module, binding.imported)
-    where = f"{scope.tree.name}:{scope.qualify(binding.name)}"
-    return tuple(
-        absent(f"{where} is imported: {value.reason}")
-        if value.state == "absent"
-        else _as_imported(value)
-        for value in values
-    )
+    importer = f"{scope.tree.name}:{scope.qualify(binding.name)}"
+    imported: list[Value] = []
+    for value in values:
+        if value.state == "absent":
+            imported.append(absent(f"{importer} is imported: {value.reason}"))
+        else:
+            imported.append(_as_imported(value))
+    return tuple(imported)
 
 
 def _as_imported(value: Value) -> Value:
@@ -200,14 +281,15 @@ def _class(lookup: Lookup, value: Value, scope: Scope) -> Value:
 
 
 def _function(lookup: Lookup, value: Value, node: Def, scope: Scope) -> Value:
-    kind, unknown = decorators.function_kind(lookup, node, scope)
+    kind, unknown_decorator = decorators.function_kind(lookup, node, scope)
     if kind is None:
-        return _decorated(value, unknown)
-    called = signature_of(node.args)
+        return _decorated(value, unknown_decorator)
+    signature = signature_of(node.args)
     if scope.classes:
-        called = called.mangled(scope.classes[-1].name)
-        kind = _IMPLICIT_KINDS.get(node.name, kind) if kind is Kind.METHOD else kind
-    return replace(value, kind=kind, signature=called)
+        signature = signature.mangled(scope.classes[-1].name)
+        if kind is Kind.METHOD:
+            kind = _IMPLICIT_KINDS.get(node.name, kind)
+    return replace(value, kind=kind, signature=signature)
 
 
 def _decorated(value: Value, decorator: str) -> Value:
@@ -216,16 +298,30 @@ def _decorated(value: Value, decorator: str) -> Value:
 
 
 def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> Values:
-    is_shaped = any(isinstance(part, ast.FunctionDef) for part in binding.modifiers)
-    if binding.value is None or is_shaped:
+    """Tell what an assignment binds.
+
+    Args:
+        lookup: The release.
+        binding: The assignment.
+        value: A description of the name that is assigned to.
+        scope: The scope, up to the assignment.
+    """
+    has_setter = any(isinstance(modifier, ast.FunctionDef) for modifier in binding.modifiers)
+    if binding.value is None or has_setter:
         return (replace(value, is_sure=False),)
     assigned = lookup.evaluate(binding.value, scope)
     if isinstance(binding.value, ast.Attribute):
-        assigned = tuple(_read_from(one) if one.kind in METHODS else one for one in assigned)
-    return tuple(_as_assigned(value, one) for one in assigned)
+        assigned = tuple(map(_read_from_owner, assigned))
+    return tuple(_as_assigned(value, result) for result in assigned)
 
 
 def _as_assigned(value: Value, assigned: Value) -> Value:
+    """Return what a name is that an expression was assigned to.
+
+    Args:
+        value: A description of the name.
+        assigned: What the expression comes to.
+    """
     if isinstance(value.expression, ast.Subscript):
         return replace(value, is_sure=False, reason=assigned.reason)
     if assigned.kind is Kind.OUTSIDE:
@@ -245,6 +341,9 @@ def _as_assigned(value: Value, assigned: Value) -> Value:
     )
 
 
-def _read_from(method: Value) -> Value:
-    reason = f"{method.qualname} is read from what has it, and may be called without self"
-    return replace(method, kind=Kind.FUNCTION).unsure(reason)
+def _read_from_owner(value: Value) -> Value:
+    """Return what a method is that is read from a class or an instance; others are the same."""
+    if value.kind not in METHODS:
+        return value
+    reason = f"{value.qualname} is read from what has it, and may be called without self"
+    return replace(value, kind=Kind.FUNCTION).unsure(reason)

@@ -1,0 +1,291 @@
+"""What decorators make of functions and classes, read from the source of the decorators."""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted, truth_of
+from patchkit.analysis.upstream.resolving.touches import DEPTH, function_named
+from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Scope, Value
+
+SAME = "same"
+"""Outcome: the decorator returns the object that it decorates."""
+WRAPS = "wraps"
+"""Outcome: it returns a function made with `functools.wraps`, which keeps the signature."""
+WRAPS_ASYNC = "wraps as a coroutine function"
+"""Outcome: the same, but the function is a coroutine function."""
+UNKNOWN = "unknown"
+"""Outcome: nothing is known about the object that it returns."""
+DATACLASSES = {"dataclasses.dataclass": "dataclass", "pydantic.dataclasses.dataclass": "pydantic"}
+
+
+class _DecoratorUse(NamedTuple):
+    """How a decorator is used, and how its source names the object that it decorates."""
+
+    decorated: str  # `func`, or `args[0]`; '' if nothing names it
+    is_call: bool  # whether it is called with options first, without that object
+    facts: Mapping[str, bool]  # tests that this decides, as they are written
+
+
+class DecoratorSource:
+    """The source of a decorator of the release.
+
+    Args:
+        lookup: The release.
+        value: The function.
+    """
+
+    def __init__(self, lookup: Lookup, value: Value) -> None:
+        self._lookup = lookup
+        self._tree = value.module_tree
+        self._is_bound = value.kind in (Kind.CLASSMETHOD, Kind.METHOD)
+
+    def outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int = 0) -> str:
+        """Tell what a decorator makes of an object.
+
+        Args:
+            node: The function that decorates.
+            is_call: Whether it is used as `@node(…)`, not as `@node`.
+            depth: How many functions led to it.
+
+        Returns:
+            One of the outcomes above.
+        """
+        key = ("outcome", id(node), is_call, self._is_bound, depth)
+        compute = partial(self._outcome, node, is_call=is_call, depth=depth)
+        return self._lookup.remember(self._tree.conclusions, key, compute)
+
+    def _outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int) -> str:
+        if depth > DEPTH or _is_generator(node) or ".__signature__" in _stored_names(node):
+            return UNKNOWN
+        use = _use_of(node, is_call=is_call, is_bound=self._is_bound and depth == 0)
+        returned: list[ast.expr | None] = []
+        _collect_returned(node.body, use, returned)
+        outcomes = {self._outcome_of_return(node, value, use, depth) for value in returned}
+        if outcomes == {SAME, WRAPS}:
+            return WRAPS
+        if len(outcomes) != 1:
+            return UNKNOWN
+        return outcomes.pop()
+
+    def dataclass_of(self, node: ast.FunctionDef) -> str:
+        """Return the flavour of dataclass that a function makes; '' if it makes none.
+
+        Functions marked with `dataclass_transform` do. The flavour is that of the decorator of
+        dataclasses which they call, `unknown` if it is not a single one.
+        """
+        if not any(_is_dataclass_transform(decorator) for decorator in node.decorator_list):
+            return ""
+        flavours: set[str] = set()
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and "dataclass" in dotted(part.func):
+                for value in self._lookup.evaluate(part.func, Scope(self._tree)):
+                    flavours.add(DATACLASSES.get(value.dotted, ""))
+        flavours.discard("")
+        if len(flavours) != 1:
+            return "unknown"
+        return flavours.pop()
+
+    def _outcome_of_return(
+        self, node: ast.FunctionDef, returned: ast.expr | None, use: _DecoratorUse, depth: int
+    ) -> str:
+        """Tell what an expression is that a decorator returns.
+
+        Args:
+            node: The function that decorates.
+            returned: The expression; None for a bare `return`.
+            use: How the decorator is used.
+            depth: How many functions led to it.
+        """
+        returned = _without_cast(returned)
+        name = returned.id if isinstance(returned, ast.Name) else ""
+        inner = self._inner_functions(node)
+        if use.is_call:
+            target = inner.get(name)
+            if not isinstance(target, ast.FunctionDef):
+                return UNKNOWN
+            return self.outcome(target, is_call=False, depth=depth + 1)
+        if returned is None or not use.decorated:
+            return UNKNOWN
+        if ast.unparse(returned) == use.decorated:
+            is_rebound = use.decorated in _stored_names(node)
+            return UNKNOWN if is_rebound else SAME
+        if name in inner:
+            return _outcome_of_wrapper(node, inner[name], use.decorated)
+        return self._outcome_of_call(returned, use, inner, depth)
+
+    def _outcome_of_call(
+        self, call: ast.expr, use: _DecoratorUse, inner: Mapping[str, Def], depth: int
+    ) -> str:
+        """Tell what a decorator returns that passes the object on: `f(func)` or `f(…)(func)`.
+
+        Args:
+            call: The expression that is returned.
+            use: How the decorator is used.
+            inner: The functions that are defined in it.
+            depth: How many functions led to it.
+        """
+        if not isinstance(call, ast.Call) or not call.args:
+            return UNKNOWN
+        is_call = False
+        function = call.func
+        if isinstance(function, ast.Call):
+            is_call = True
+            function = function.func
+        name = dotted(function)
+        target = inner.get(name) or function_named(self._lookup, self._tree, name)
+        is_passed_on = ast.unparse(call.args[0]) == use.decorated
+        if not is_passed_on or not isinstance(target, ast.FunctionDef):
+            return UNKNOWN
+        return self.outcome(target, is_call=is_call, depth=depth + 1)
+
+    def _inner_functions(self, node: ast.FunctionDef) -> dict[str, Def]:
+        """Return the functions that are defined in one; the first of each name counts."""
+        key = ("inner", id(node))
+        return self._tree.remember_with_file(key, lambda: _defined_in(node))
+
+
+def _use_of(node: ast.FunctionDef, *, is_call: bool, is_bound: bool) -> _DecoratorUse:
+    """Tell how the source of a decorator names the object, and what its tests come to.
+
+    Args:
+        node: The function that decorates.
+        is_call: Whether it is called with options first.
+        is_bound: Whether its first parameter is `self` or `cls`.
+    """
+    arguments = node.args
+    parameters = [*arguments.posonlyargs, *arguments.args]
+    if is_bound:
+        parameters = parameters[1:]
+    decorated = ""
+    if parameters:
+        decorated = parameters[0].arg
+    elif arguments.vararg:
+        decorated = f"{arguments.vararg.arg}[0]"
+    facts = {
+        decorated: not is_call,
+        f"{decorated} is not None": not is_call,
+        f"callable({decorated})": not is_call,
+        f"{decorated} is None": is_call,
+    }
+    if arguments.kwarg and not is_call:
+        facts[arguments.kwarg.arg] = False
+        facts[f"len({arguments.kwarg.arg}) == 0"] = True
+    if arguments.vararg and not is_call:
+        facts[f"len({arguments.vararg.arg}) == 1"] = True
+    return _DecoratorUse(decorated, is_call, facts)
+
+
+def _is_generator(node: ast.FunctionDef) -> bool:
+    values = (getattr(statement, "value", None) for statement in node.body)
+    return any(isinstance(value, (ast.Yield, ast.YieldFrom)) for value in values)
+
+
+def _is_dataclass_transform(decorator: ast.expr) -> bool:
+    function = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return dotted(function).endswith("dataclass_transform")
+
+
+def _without_cast(expression: ast.expr | None) -> ast.expr | None:
+    """Return `x` for `cast(T, x)`, any other expression as it is."""
+    if not isinstance(expression, ast.Call) or len(expression.args) != 2:
+        return expression
+    if dotted(expression.func).endswith("cast"):
+        return expression.args[1]
+    return expression
+
+
+def _defined_in(node: ast.FunctionDef) -> dict[str, Def]:
+    functions: dict[str, Def] = {}
+    for inner in ast.walk(node):
+        if isinstance(inner, DEFS) and inner is not node:
+            functions.setdefault(inner.name, inner)
+    return functions
+
+
+def _stored_names(node: ast.AST) -> set[str]:
+    """List the names that are assigned to in a function, and the attributes, as `.name`."""
+    names: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            names.add(part.id)
+        elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+            names.add(f".{part.attr}")
+    return names
+
+
+def _outcome_of_wrapper(node: ast.FunctionDef, inner: Def, decorated: str) -> str:
+    """Tell whether an inner function wraps the decorated object.
+
+    Args:
+        node: The function that decorates.
+        inner: The function in it.
+        decorated: How the source names the object.
+    """
+    if not any(_wraps(call, decorated) for call in _calls_upon(node, inner)):
+        return UNKNOWN
+    if isinstance(inner, ast.AsyncFunctionDef):
+        return WRAPS_ASYNC
+    return WRAPS
+
+
+def _calls_upon(node: ast.FunctionDef, inner: Def) -> Iterator[ast.expr]:
+    """List what is called with an inner function: its only decorator, and `f` in `g = f(…)(g)`."""
+    if len(inner.decorator_list) == 1:
+        yield inner.decorator_list[0]
+    for part in ast.walk(node):
+        if not isinstance(part, ast.Assign) or not isinstance(part.value, ast.Call):
+            continue
+        if dotted(part.targets[0]) == inner.name:
+            yield part.value.func
+
+
+def _wraps(call: ast.expr, decorated: str) -> bool:
+    """Whether an expression is `wraps(decorated)`."""
+    if not isinstance(call, ast.Call) or not call.args:
+        return False
+    return dotted(call.func).endswith("wraps") and ast.unparse(call.args[0]) == decorated
+
+
+def _collect_returned(
+    body: Sequence[ast.stmt], use: _DecoratorUse, returned: list[ast.expr | None]
+) -> bool:
+    """Collect what a decorator may return.
+
+    Args:
+        body: The statements to follow.
+        use: How the decorator is used, which decides some tests.
+        returned: The list to which expressions are added.
+
+    Returns:
+        Whether the end of the statements may be reached.
+    """
+    for statement in body:
+        if isinstance(statement, ast.Return):
+            returned.append(statement.value)
+            return False
+        if isinstance(statement, ast.Raise):
+            return False
+        if isinstance(statement, ast.If):
+            if not _collect_from_if(statement, use, returned):
+                return False
+        elif not isinstance(statement, SCOPES):
+            for field_name in ("body", "orelse", "finalbody"):
+                _collect_returned(getattr(statement, field_name, ()), use, returned)
+            for handler in getattr(statement, "handlers", ()):
+                _collect_returned(handler.body, use, returned)
+    return True
+
+
+def _collect_from_if(
+    statement: ast.If, use: _DecoratorUse, returned: list[ast.expr | None]
+) -> bool:
+    truth = truth_of(statement.test, lambda test: use.facts.get(ast.unparse(test)))
+    if truth is True:
+        return _collect_returned(statement.body, use, returned)
+    if truth is False:
+        return _collect_returned(statement.orelse, use, returned)
+    if _collect_returned(statement.body, use, returned):
+        return True
+    return _collect_returned(statement.orelse, use, returned)
