@@ -1,4 +1,4 @@
-"""What a class holds: of its own, from its bases in the order of C3, and from what made it."""
+"""What attributes a class has: its own, those of its bases, and those that machinery adds."""
 
 import ast
 import re
@@ -30,15 +30,40 @@ from patchkit.analysis.upstream.resolving.values import (
     undecided,
 )
 
-_OF_CLASSES = frozenset(dir(type)) | {
-    *("__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__annotate__"),
-    *("__annotate_func__", "__annotations_cache__", "__classcell__", "__classdictcell__"),
-    *("__firstlineno__", "__static_attributes__", "__type_params__", "__match_args__"),
-    *("__orig_bases__", "__parameters__", "__final__", "__override__", "__deprecated__"),
-    *("__protocol_attrs__", "__non_callable_proto_members__", "__slots__", "__hash__"),
-    *("__class_getitem__", "__extra_items__", "__closed__", "__orig_class__", "__args__"),
+_SET_BY_PYTHON = frozenset(dir(type)) | {
+    "__annotate__",
+    "__annotate_func__",
+    "__annotations__",
+    "__annotations_cache__",
+    "__args__",
+    "__class_getitem__",
+    "__classcell__",
+    "__classdictcell__",
+    "__closed__",
+    "__deprecated__",
+    "__dict__",
+    "__doc__",
+    "__extra_items__",
+    "__final__",
+    "__firstlineno__",
+    "__hash__",
+    "__match_args__",
+    "__module__",
+    "__non_callable_proto_members__",
+    "__orig_bases__",
+    "__orig_class__",
+    "__override__",
+    "__parameters__",
+    "__protocol_attrs__",
+    "__slots__",
+    "__static_attributes__",
+    "__type_params__",
+    "__weakref__",
 }
-_BY_TYPE = {one for one in vars(type) if callable(vars(type)[one])} - set(vars(object))
+"""Attributes that Python, or `typing`, may set on a class that does not define them."""
+_METHODS_OF_TYPE = {name for name, method in vars(type).items() if callable(method)} - {
+    *vars(object)
+}
 _TYPE = Value("present", Kind.OUTSIDE, dotted="builtins.type")
 _WRITTEN = frozenset({"__init__", "__new__", "__repr__", "__eq__", "__hash__", "__post_init__"})
 """What machinery such as dataclasses writes for classes that do not define it."""
@@ -52,169 +77,257 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
 
 
 def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
-    """Tell what an attribute of an instance is."""
+    """Tell what an attribute of an instance is.
+
+    Args:
+        lookup: The release.
+        value: The class of the instance.
+        name: The name of the attribute.
+    """
     if not value.classes:
         return (undecided(f"it is an instance of {value.dotted}, outside the release"),)
-    found = member(lookup, value, name)
-    if all(one.state == "absent" for one in found):
-        if found[0].kind is Kind.INSTANCE_ATTRIBUTE:
-            reason = f"an instance has it once {found[0].reason}"
-            return (replace(found[0], state="undecidable", reason=reason, is_sure=False),)
-        if any(one.state != "absent" for one in member(lookup, value, "__getattr__")):
+    members = member(lookup, value, name)
+    if _are_absent(members):
+        if members[0].kind is Kind.INSTANCE_ATTRIBUTE:
+            reason = f"an instance has it once {members[0].reason}"
+            return (replace(members[0], state="undecidable", reason=reason, is_sure=False),)
+        if not _are_absent(member(lookup, value, "__getattr__")):
             return (undecided(f"{value.qualname} has a __getattr__"),)
-    return tuple(replace(one, on_class=True) for one in found)
+    return tuple(replace(attribute, on_class=True) for attribute in members)
+
+
+def _are_absent(values: Values) -> bool:
+    return all(value.state == "absent" for value in values)
 
 
 def _search(
-    lookup: Lookup, value: Value, name: str, entries: Sequence[Value], doubt: str
+    lookup: Lookup, value: Value, name: str, ancestors: Sequence[Value], doubt: str
 ) -> Values:
-    """Look through the classes from one on; a base that is not known leaves a doubt."""
-    shadow = ""  # what may set the name on a class that was passed
-    for at, entry in enumerate(entries):
-        if not entry.classes:
-            has = has_member(entry.dotted, name) if entry.kind is Kind.OUTSIDE else None
-            if has is None:
-                doubt = doubt or _words(entry)
-            elif has:
-                return (_doubted(_inherited(entry, name), doubt, shadow),)
+    """Look an attribute up in classes, in their order.
+
+    Args:
+        lookup: The release.
+        value: The class whose attribute it is.
+        name: The name of the attribute.
+        ancestors: The classes to look through.
+        doubt: A base passed before that may have the attribute, described; '' for none.
+    """
+    opened = ""  # what may set the attribute on a class that was passed
+    for index, ancestor in enumerate(ancestors):
+        if not ancestor.classes:
+            is_member = None
+            if ancestor.kind is Kind.OUTSIDE:
+                is_member = has_member(ancestor.dotted, name)
+            if is_member:
+                return (_doubted(_inherited(ancestor, name), doubt, opened),)
+            if is_member is None:
+                doubt = doubt or _described(ancestor)
             continue
-        rest = entries[at + 1 :]
-        search = partial(_search, lookup, value, name, rest, doubt)
-        found = _of_class(lookup, entry, name, search)
-        if found is not None:
-            if at and name in _WRITTEN:  # a base outside may write it for each that derives from it
-                outside = (one for one in rest if one.kind is Kind.OUTSIDE)
-                writers = (one for one in outside if has_member(one.dotted, "__init__") is None)
-                doubt = doubt or next(map(_words, writers), "")
-            return tuple(_doubted(one, doubt, shadow) for one in found)
-        shadow = shadow or _opened_by(lookup, entry)
+        following = ancestors[index + 1 :]
+        search_following = partial(_search, lookup, value, name, following, doubt)
+        members = _own_members(lookup, ancestor, name, search_following)
+        if members is not None:
+            is_inherited = index > 0
+            if is_inherited and name in _WRITTEN:
+                doubt = doubt or _possible_writer(following)
+            return tuple(_doubted(attribute, doubt, opened) for attribute in members)
+        opened = opened or _opened_by(lookup, ancestor)
     return _not_found(lookup, value, name, doubt)
 
 
-def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values]) -> Values | None:
-    """Tell what one class holds, with what follows where it may hold nothing; or None."""
-    plain = source_name(entry, name)
-    scope = Scope(entry.module_tree, entry.classes)
-    cases = body_bindings(lookup, scope, plain)
-    bound = [case for case in cases if case.binding is not None]
-    field = fields.field_or_slot(lookup, entry, name, bound=bool(bound))
-    values = [one for case in bound for one in lookup.bound_values(case, scope)]
-    if plain != name:
-        values = [replace(one, qualname=f"{entry.qualname}.{name}") for one in values]
+def _possible_writer(ancestors: Sequence[Value]) -> str:
+    """Describe a base outside the release that may write methods for classes that derive from it.
+
+    Args:
+        ancestors: The bases behind the one that has the method.
+
+    Returns:
+        The description of the first such base; '' if there is none.
+    """
+    for ancestor in ancestors:
+        if ancestor.kind is Kind.OUTSIDE and has_member(ancestor.dotted, "__init__") is None:
+            return _described(ancestor)
+    return ""
+
+
+def _own_members(
+    lookup: Lookup, owner: Value, name: str, search_following: Callable[[], Values]
+) -> Values | None:
+    """Tell what one class itself has under a name.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name of the attribute.
+        search_following: Looks the name up in the classes behind it.
+
+    Returns:
+        The values, with those of the classes behind it if it may have none; None if it has none.
+    """
+    plain_name = source_name(owner, name)
+    scope = Scope(owner.module_tree, owner.classes)
+    cases = body_bindings(lookup, scope, plain_name)
+    bound_cases = [case for case in cases if case.binding is not None]
+    field = fields.field_or_slot(lookup, owner, name, bound=bool(bound_cases))
+    values: list[Value] = []
+    for case in bound_cases:
+        values += lookup.bound_values(case, scope)
+    if plain_name != name:
+        values = [replace(value, qualname=f"{owner.qualname}.{name}") for value in values]
     if field is not None:
-        return _as_field(field, rest)
-    work = class_effects(lookup, entry)
-    if by := work.touched.get(name) or changes_below(entry).names.get(name):
-        reason = f"{by} sets {name}"
-        return tuple(one.unsure(reason) for one in values) or (undecided(reason),)
-    if not bound:
-        method = generated_method(lookup, entry, name)
+        return (_inherited_default(field, search_following),)
+    effects = class_effects(lookup, owner)
+    setter = effects.touched.get(name) or changes_below(owner).names.get(name)
+    if setter:
+        reason = f"{setter} sets {name}"
+        return tuple(value.unsure(reason) for value in values) or (undecided(reason),)
+    if not bound_cases:
+        method = generated_method(lookup, owner, name)
         return (method,) if method else None
-    if len(bound) < len(cases):
-        values += rest()
-    if work.replaced:
-        return tuple(one.unsure(work.replaced) for one in values)
-    members = tuple(fields.as_class_member(lookup, entry, name, one) for one in values)
-    if fields.may_be_field(lookup, entry, name):
+    if len(bound_cases) < len(cases):
+        values += search_following()
+    if effects.replaced:
+        return tuple(value.unsure(effects.replaced) for value in values)
+    return _as_members(lookup, owner, name, values)
+
+
+def _as_members(lookup: Lookup, owner: Value, name: str, values: Sequence[Value]) -> Values:
+    """Tell what a class makes of the values that its body binds to a name."""
+    members = tuple(fields.as_class_member(lookup, owner, name, value) for value in values)
+    if fields.may_be_field(lookup, owner, name):
         reason = "a base that is not known may make a field of it"
-        return tuple(replace(one, kind=Kind.FIELD).unsure(reason) for one in members)
-    return tuple(after_metaclass(lookup, entry, name, one) for one in members)
+        return tuple(replace(value, kind=Kind.FIELD).unsure(reason) for value in members)
+    return tuple(after_metaclass(lookup, owner, name, value) for value in members)
 
 
-def _as_field(field: Value, rest: Callable[[], Values]) -> Values:
+def _inherited_default(field: Value, search_following: Callable[[], Values]) -> Value:
+    """Return a field, as an attribute of the class if a base has one of its name."""
     if not field.on_class:
-        # What a base leaves on the class stands there for the field too.
-        for base in rest():
+        for base in search_following():
             if base.state == "present" and base.on_class:
-                return (replace(field, on_class=True, reason=f"as {base.qualname} left it"),)
-    return (field,)
+                return replace(field, on_class=True, reason=f"as {base.qualname} left it")
+    return field
 
 
-def _inherited(entry: Value, name: str) -> Value:
-    module, _, owner = entry.dotted.rpartition(".")
-    dot = f"{entry.dotted}.{name}"
-    return Value("present", Kind.OUTSIDE, module, f"{owner}.{name}", dotted=dot)
+def _inherited(ancestor: Value, name: str) -> Value:
+    """Return an attribute of a class outside the release."""
+    module, _, class_name = ancestor.dotted.rpartition(".")
+    dotted_name = f"{ancestor.dotted}.{name}"
+    return Value("present", Kind.OUTSIDE, module, f"{class_name}.{name}", dotted=dotted_name)
 
 
-def _doubted(value: Value, doubt: str, shadow: str) -> Value:
-    reason = f"unless {doubt} has one" if doubt else shadow
-    return value.unsure(reason) if reason and value.state == "present" else value
+def _doubted(value: Value, doubt: str, opened: str) -> Value:
+    if value.state != "present":
+        return value
+    if doubt:
+        return value.unsure(f"unless {doubt} has one")
+    if opened:
+        return value.unsure(opened)
+    return value
 
 
-def _words(entry: Value) -> str:
-    if entry.dotted:
-        return f"{entry.dotted}, which lies outside the release,"
-    return entry.reason or entry.qualname
+def _described(ancestor: Value) -> str:
+    if ancestor.dotted:
+        return f"{ancestor.dotted}, which lies outside the release,"
+    return ancestor.reason or ancestor.qualname
 
 
 def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
-    if given := _of_metaclass(lookup, value, name):
-        return given
+    """Tell what an attribute is that no class of the order defines.
+
+    Args:
+        lookup: The release.
+        value: The class.
+        name: The name of the attribute.
+        doubt: A base that may have it, described; '' for none.
+    """
+    from_metaclass = _of_metaclass(lookup, value, name)
+    if from_metaclass:
+        return from_metaclass
     if doubt:
         return (undecided(f"{doubt} may have it"),)
-    classes = [entry for entry in mro(lookup, value) if entry.classes]
-    for base in (base for entry in classes for base in class_effects(lookup, entry).bases):
-        found = lookup.member(base, name)  # a decorator adds this base
-        if any(one.state != "absent" for one in found):
-            return found
-    for entry in classes:
-        if opened := _opened_by(lookup, entry) or _built_by_code(entry):
+    classes = [ancestor for ancestor in mro(lookup, value) if ancestor.classes]
+    for ancestor in classes:
+        for base in class_effects(lookup, ancestor).bases:  # a decorator adds these
+            members = lookup.member(base, name)
+            if not _are_absent(members):
+                return members
+    for ancestor in classes:
+        opened = _opened_by(lookup, ancestor) or _built_by_code(ancestor)
+        if opened:
             return (undecided(opened),)
-    if name in _BY_TYPE:
+    if name in _METHODS_OF_TYPE:
         return (_inherited(_TYPE, name),)
-    if name in _OF_CLASSES:
+    if name in _SET_BY_PYTHON:
         return (undecided(f"{name} is one that Python itself may set"),)
     return (_absent(value, classes, name),)
 
 
 def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
-    """Ask the metaclass; () where it has no such name and may not give it either."""
+    """Look an attribute up in the metaclass; () if it has none and cannot add one."""
     meta = metaclass(lookup, value)
     if meta is None:
         return ()
     if not meta.classes:
-        return (undecided(f"the metaclass {_words(meta)} may provide it"),)
-    found = _search(lookup, meta, name, mro(lookup, meta)[:-1], "")
-    if any(one.state == "present" for one in found):
-        return found
+        return (undecided(f"the metaclass {_described(meta)} may provide it"),)
+    members = _search(lookup, meta, name, mro(lookup, meta)[:-1], "")
+    if any(attribute.state == "present" for attribute in members):
+        return members
     if may_add_names(lookup, meta):
         return (undecided(f"the metaclass {meta.qualname} may provide it"),)
     return ()
 
 
 def _absent(value: Value, classes: Sequence[Value], name: str) -> Value:
-    place = f"{value.module}:{value.qualname}"
-    for entry in classes:
-        for method, node in _assigners(entry, name):
-            reason = f"{entry.qualname}.{method.name} assigns it"
+    """Say why a class has no attribute; undecided if a class method assigns it.
+
+    Args:
+        value: The class.
+        classes: The class and its bases, as far as they are of the release.
+        name: The name of the attribute.
+    """
+    class_name = f"{value.module}:{value.qualname}"
+    for owner in classes:
+        assignment = next(_assignments(owner, name), None)
+        if assignment is not None:
+            method, node = assignment
+            reason = f"{owner.qualname}.{method.name} assigns it"
             if method.args.args[0].arg == "cls":
                 return undecided(reason)
-            reason = f"an instance attribute of {place}, not one of the class: {reason}"
-            attribute = entry.own_attribute(name, Kind.INSTANCE_ATTRIBUTE, node, reason=reason)
+            reason = f"an instance attribute of {class_name}, not one of the class: {reason}"
+            attribute = owner.own_attribute(name, Kind.INSTANCE_ATTRIBUTE, node, reason=reason)
             return replace(attribute, state="absent")
-        if fields.last_annotation(entry.classes[-1], name) is not None:
-            return absent(f"{place} only annotates {name}, which leaves no attribute")
-    return absent(f"the class {place} has no {name!r}")
+        if fields.last_annotation(owner.classes[-1], name) is not None:
+            return absent(f"{class_name} only annotates {name}, which leaves no attribute")
+    return absent(f"the class {class_name} has no {name!r}")
 
 
-def _opened_by(lookup: Lookup, entry: Value) -> str:
-    work = class_effects(lookup, entry)
-    return work.opened or work.replaced or changes_below(entry).opened
+def _opened_by(lookup: Lookup, owner: Value) -> str:
+    """Say what may give a class further attributes; '' if nothing does."""
+    effects = class_effects(lookup, owner)
+    return effects.opened or effects.replaced or changes_below(owner).opened
 
 
-def _built_by_code(entry: Value) -> str:
-    plain = (one for one in entry.classes[-1].body if not isinstance(one, SCOPES))
-    calls = (node for one in plain for node in ast.walk(one) if isinstance(node, ast.Call))
-    is_dynamic = any(dotted(call.func) in ("locals", "vars", "exec") for call in calls)
-    return f"{entry.qualname} builds attributes by code" if is_dynamic else ""
+def _built_by_code(owner: Value) -> str:
+    """Say that code in the body of a class may bind any name; '' if none does."""
+    for statement in owner.classes[-1].body:
+        if isinstance(statement, SCOPES):
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and dotted(node.func) in ("locals", "vars", "exec"):
+                return f"{owner.qualname} builds attributes by code"
+    return ""
 
 
-def _assigners(entry: Value, name: str) -> Iterator[tuple[Def, ast.AST]]:
-    is_named = re.search(rb"\.%s\b" % re.escape(name.encode()), entry.module_tree.source)
-    for method in entry.classes[-1].body if is_named else ():
-        if isinstance(method, DEFS) and method.args.args:
-            wanted = f"{method.args.args[0].arg}.{name}"
-            for node in ast.walk(method):
-                is_stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-                if is_stored and dotted(node) == wanted:
-                    yield method, node
+def _assignments(owner: Value, name: str) -> Iterator[tuple[Def, ast.AST]]:
+    """List where methods of a class assign to an attribute of their first parameter."""
+    if not re.search(rb"\.%s\b" % re.escape(name.encode()), owner.module_tree.source):
+        return
+    for method in owner.classes[-1].body:
+        if not isinstance(method, DEFS) or not method.args.args:
+            continue
+        target = f"{method.args.args[0].arg}.{name}"
+        for node in ast.walk(method):
+            is_stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+            if is_stored and dotted(node) == target:
+                yield method, node
