@@ -1,4 +1,4 @@
-"""Lists and tables that upstream's source spells out: `__all__`, lazy names, `TABLE['key']`."""
+"""Lists and tables that the source of a release spells out: `__all__`, `TABLE['key']`."""
 
 import ast
 import re
@@ -17,6 +17,7 @@ from patchkit.analysis.upstream.resolving.values import (
 from patchkit.core.rows.target import Item
 
 _Entry = tuple[object, ast.expr] | str
+"""A key, or an index of a list, with its value; or the text of what is not spelled out."""
 _CHANGED = (
     rb"\b%s\s*(\[[^\]]*\]\s*=[^=]|\.(update|setdefault|pop|append|extend|insert|clear|remove)\b)"
     rb"|=\s*(?:\w+\.)*%s\s*$"
@@ -25,84 +26,123 @@ _CHANGED = (
 
 
 class LiteralContainer(NamedTuple):
-    """What a list or table holds, as far as that is spelled out."""
+    """The entries of a list or table, as far as they are spelled out."""
 
-    items: dict[Any, ast.expr]  # by key, in a list by place
-    opened: str  # what may bring more, '' for nothing
+    items: dict[Any, ast.expr]  # by key; of a list by index
+    opened: str  # the code that may add more; '' for none
     is_table: bool
 
     def contains(self, item: Any) -> bool | None:
-        """Tell whether it has a key, in a list an element; None where that cannot be told."""
-        elements = [one.value for one in self.items.values() if isinstance(one, ast.Constant)]
-        if item in (self.items if self.is_table else elements):
+        """Whether a table has a key, or a list an element; None if that cannot be told."""
+        if self.is_table:
+            if item in self.items:
+                return True
+            return None if self.opened else False
+        elements = [node.value for node in self.items.values() if isinstance(node, ast.Constant)]
+        if item in elements:
             return True
-        is_open = self.opened or (not self.is_table and len(elements) < len(self.items))
-        return None if is_open else False
+        is_complete = len(elements) == len(self.items)
+        return None if self.opened or not is_complete else False
 
 
 def literal_container(value: Value) -> LiteralContainer | None:
-    """Read a list or table; None where a value is none that is spelled out."""
-    container = value.expression
-    while isinstance(container, ast.BinOp):
-        container = container.left
-    if not isinstance(container, (ast.Dict, ast.List, ast.Tuple, ast.Set)):
+    """Read a list or table; None if the value is none that is spelled out."""
+    literal = value.expression
+    while isinstance(literal, ast.BinOp):
+        literal = literal.left
+    if not isinstance(literal, (ast.Dict, ast.List, ast.Tuple, ast.Set)):
         return None
     items: dict[Any, ast.expr] = {}
     opened = ""
-    for part in (value.expression, *map(_added_by, value.nodes[1:])):
-        assert part is not None  # it has a container in it
+    for part in (value.expression, *map(_addition, value.nodes[1:])):
+        assert part is not None  # the literal is in the first
         for entry in _entries(part, len(items)):
             if isinstance(entry, str):
                 opened = entry
             else:
-                items[entry[0]] = entry[1]
-    return LiteralContainer(items, opened, isinstance(container, ast.Dict))
+                key, node = entry
+                items[key] = node
+    return LiteralContainer(items, opened, isinstance(literal, ast.Dict))
 
 
 def contains(values: Sequence[Value], item: Any) -> bool | None:
-    """Tell whether something is a list or table with an item; None where that cannot be told."""
-    several = [literal_container(value) for value in values]
-    answers = {one.contains(item) if one else None for one in several}
-    return answers.pop() if len(answers) == 1 else None
+    """Whether a list or table has an item.
+
+    Args:
+        values: What the list or table may be.
+        item: The key of a table, or the element of a list.
+
+    Returns:
+        None if that cannot be told, or depends on which of the values it is.
+    """
+    answers: set[bool | None] = set()
+    for value in values:
+        container = literal_container(value)
+        answers.add(container.contains(item) if container else None)
+    if len(answers) != 1:
+        return None
+    return answers.pop()
 
 
 def literal_text(values: Sequence[Value]) -> str | None:
-    """Return the text that something is spelled out to be; None for anything else."""
-    texts = {getattr(one.expression, "value", None) for one in values}
-    text = texts.pop() if len(texts) == 1 else None
+    """Return the string that all values are spelled out to be; None if they are not."""
+    texts = {getattr(value.expression, "value", None) for value in values}
+    if len(texts) != 1:
+        return None
+    text = texts.pop()
     return text if isinstance(text, str) else None
 
 
 def _entries(node: ast.AST, start: int) -> Iterator[_Entry]:
-    """List keys with what they hold, or places from one on; words for what is not spelled out."""
+    """List the entries that an expression adds.
+
+    Args:
+        node: The expression; or a statement whose additions are not spelled out.
+        start: The index of the first element, if it is a list.
+    """
     if isinstance(node, ast.Dict):
-        for key, entry in zip(node.keys, node.values, strict=True):
+        for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant):
-                yield key.value, entry
+                yield key.value, value
+            elif key is not None:
+                yield f"the key {ast.unparse(key)}"
             else:
-                yield f"the key {ast.unparse(key)}" if key else ast.unparse(entry)
+                yield ast.unparse(value)  # `**value`
     elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-        for at, element in enumerate(node.elts, start):
-            yield ast.unparse(element) if isinstance(element, ast.Starred) else (at, element)
+        for index, element in enumerate(node.elts, start):
+            if isinstance(element, ast.Starred):
+                yield ast.unparse(element)
+            else:
+                yield index, element
     elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.BitOr)):
-        left = [*_entries(node.left, start)]
+        left = list(_entries(node.left, start))
         yield from left
         yield from _entries(node.right, start + len(left))
+    elif isinstance(node, ast.stmt):
+        yield f"line {node.lineno}"
     else:
-        yield f"line {node.lineno}" if isinstance(node, ast.stmt) else ast.unparse(node)
+        yield ast.unparse(node)
 
 
-def _added_by(part: ast.AST) -> ast.AST:
-    """Return what a statement adds to a list or table; the statement where that is not plain."""
-    if isinstance(part, ast.AugAssign) and isinstance(part.op, (ast.Add, ast.BitOr)):
-        return part.value
-    if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript):
-        return ast.Dict([part.targets[0].slice], [part.value])
-    return part
+def _addition(statement: ast.AST) -> ast.AST:
+    """Return what a statement adds to a list or table; the statement if that is not plain."""
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Add, ast.BitOr)):
+        return statement.value
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+        return ast.Dict([statement.targets[0].slice], [statement.value])
+    return statement
 
 
 def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Values:
-    """Tell what an item of a container is: as a place of its own where it is the last step."""
+    """Tell what an item of a list or table is.
+
+    Args:
+        lookup: The release.
+        value: The list or table.
+        item: The item.
+        is_last: Whether the target ends with the item, which is then a definition of its own;
+            otherwise it is what the expression there comes to.
+    """
     if value.state != "present":
         return (value,)
     container = literal_container(value) if value.tree else None
@@ -114,17 +154,28 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
     values = lookup.evaluate(node, Scope(value.module_tree))
     if not is_last:
         return values
-    called = values[0].signature if len(values) == 1 else None
-    where = (value.module, f"{value.qualname}{item}", value.tree, (node,))
-    place = Value("present", Kind.ITEM, *where, expression=node, signature=called)
-    return (place.unsure(f"{container.opened} may set it") if container.opened else place,)
+    definition = Value(
+        "present",
+        Kind.ITEM,
+        module=value.module,
+        qualname=f"{value.qualname}{item}",
+        tree=value.tree,
+        nodes=(node,),
+        expression=node,
+        signature=values[0].signature if len(values) == 1 else None,
+    )
+    if container.opened:
+        definition = definition.unsure(f"{container.opened} may set it")
+    return (definition,)
 
 
 def _missing(value: Value, container: LiteralContainer, item: Item) -> Value:
+    """Say why a list or table has no item; undecided if code may add it."""
     if container.opened:
         return undecided(f"{container.opened} may have {item}")
     name = re.escape(value.qualname.rpartition(".")[2].encode())
-    is_changed = re.search(_CHANGED % (name, name), value.module_tree.source, re.MULTILINE)
+    pattern = _CHANGED % (name, name)
+    is_changed = re.search(pattern, value.module_tree.source, re.MULTILINE)
     if not container.items or value.nodes[1:] or is_changed:
         return undecided(f"{value.qualname} is filled by code, which may set {item}")
     return absent(f"{value.qualname} of {value.module} has no item {item}")
