@@ -30,141 +30,218 @@ from patchkit.analysis.upstream.resolving.values import (
 
 _OPERATORS = "torch.ops."
 _DEPTH = 4
+"""How many names, one leading to the next, are followed."""
 
 
 class WrappedCode(NamedTuple):
-    """A definition or a statement, and the module that it stands in."""
+    """A definition or a statement that a target runs, and the module that it stands in."""
 
     node: ast.AST
     tree: ModuleTree
 
 
 def wrapped_by(lookup: Lookup, value: Value) -> list[WrappedCode]:
-    """List what defines the code that a value runs, beside its own definition."""
-    found = {id(one.node): one for one in _nodes(lookup, value, _DEPTH)}
-    own = set(map(id, value.nodes))
-    return [one for key, one in found.items() if key not in own]
+    """List the code that a value runs, beside its own definition.
+
+    Args:
+        lookup: The release.
+        value: The value.
+    """
+    by_node = {id(code.node): code for code in _code_of_value(lookup, value, _DEPTH)}
+    for node in value.nodes:
+        by_node.pop(id(node), None)
+    return list(by_node.values())
 
 
-def _nodes(lookup: Lookup, value: Value, depth: int) -> Iterator[WrappedCode]:
+def _code_of_value(lookup: Lookup, value: Value, depth: int) -> Iterator[WrappedCode]:
+    """List what a value is made from by a call, and what is added to its definition."""
     if value.scope is None or value.tree is None:
         return
     if isinstance(value.expression, ast.Call):
-        yield from _given(lookup, value.expression, value.scope, depth)
+        yield from _code_of_expression(lookup, value.expression, value.scope, depth)
     definition = value.nodes[0] if value.nodes else None
     if not isinstance(definition, SCOPES):
         return
     for statement in _additions(value.scope).get(definition.name, ()):
+        # Assignments add to classes, everything else adds to functions.
         if isinstance(statement, ast.Assign) is not isinstance(definition, ast.ClassDef):
             continue
         yield WrappedCode(statement, value.tree)
         if isinstance(statement, ast.Assign):
-            inside = Scope(value.tree, (), statement)
-            yield from _given(lookup, statement.value, inside, depth)
+            scope = Scope(value.tree, until=statement)
+            yield from _code_of_expression(lookup, statement.value, scope, depth)
 
 
-def _given(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterator[WrappedCode]:
-    """Follow what a call is given, and what it calls where that makes functions."""
+def _code_of_expression(
+    lookup: Lookup, node: ast.expr, scope: Scope, depth: int
+) -> Iterator[WrappedCode]:
+    """List what an expression names: of a call, what makes functions there and all arguments.
+
+    Args:
+        lookup: The release.
+        node: The expression.
+        scope: Its scope.
+        depth: How many more names are followed.
+    """
     if isinstance(node, ast.Call):
-        yield from _factory(lookup, node.func, scope, depth)
-        for each in argument_values(node):
-            yield from _given(lookup, each, scope, depth)
+        yield from _code_of_factory(lookup, node.func, scope, depth)
+        for argument in argument_values(node):
+            yield from _code_of_expression(lookup, argument, scope, depth)
     elif isinstance(node, (ast.Name, ast.Attribute)) and depth:
         for value in lookup.evaluate(node, scope):
             yield from _definition(value)
-            yield from _nodes(lookup, value, depth - 1)
+            yield from _code_of_value(lookup, value, depth - 1)
 
 
-def _factory(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterator[WrappedCode]:
+def _code_of_factory(
+    lookup: Lookup, node: ast.expr, scope: Scope, depth: int
+) -> Iterator[WrappedCode]:
+    """List the definitions of what is called, if they define functions in turn."""
     if isinstance(node, ast.Call):
-        yield from _given(lookup, node, scope, depth)
+        yield from _code_of_expression(lookup, node, scope, depth)
         return
-    for one in (one for value in lookup.evaluate(node, scope) for one in _definition(value)):
-        inner = (part for part in ast.walk(one.node) if part is not one.node)
-        if any(isinstance(part, (*DEFS, ast.Lambda)) for part in inner):
-            yield one  # it makes functions
+    for value in lookup.evaluate(node, scope):
+        for code in _definition(value):
+            if _makes_functions(code.node):
+                yield code
+
+
+def _makes_functions(function: ast.AST) -> bool:
+    for node in ast.walk(function):
+        if node is not function and isinstance(node, (*DEFS, ast.Lambda)):
+            return True
+    return False
 
 
 def _definition(value: Value) -> Iterator[WrappedCode]:
     if value.tree is not None and value.nodes and isinstance(value.nodes[0], DEFS):
-        yield from (WrappedCode(node, value.tree) for node in value.nodes)
+        for node in value.nodes:
+            yield WrappedCode(node, value.tree)
 
 
 def _additions(scope: Scope) -> dict[str, list[ast.stmt]]:
+    """Return the statements of a scope that add code to a function or class, by its name."""
     if scope.classes:
-        return _by_name(scope.classes[-1].body)
-    return scope.tree.remember_with_file("additions", lambda: _by_name(scope.tree.tree.body))
+        return _additions_by_name(scope.classes[-1].body)
+    body = scope.tree.tree.body
+    return scope.tree.remember_with_file("additions", lambda: _additions_by_name(body))
 
 
-def _by_name(body: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
-    found: dict[str, list[ast.stmt]] = {}
+def _additions_by_name(body: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
+    additions: dict[str, list[ast.stmt]] = {}
     for statement in statements(body):
-        for name in _added_to(statement):
-            found.setdefault(name, []).append(statement)
-    return found
+        for name in _names_added_to(statement):
+            additions.setdefault(name, []).append(statement)
+    return additions
 
 
-def _added_to(statement: ast.stmt) -> Iterator[str]:
+def _names_added_to(statement: ast.stmt) -> Iterator[str]:
+    """List the names to which a statement adds code.
+
+    `@x.register` adds to x, `C.run = f` to C, and `direct_register_custom_op("x", f)` to f.
+    """
     if isinstance(statement, DEFS):
-        for one in statement.decorator_list:
-            owner, _, method = dotted(one.func if isinstance(one, ast.Call) else one).partition(".")
+        for decorator in statement.decorator_list:
+            function = decorator.func if isinstance(decorator, ast.Call) else decorator
+            owner, _, method = dotted(function).partition(".")
             if method.startswith("register"):
                 yield owner
     elif isinstance(statement, ast.Assign):
         for target in statement.targets:
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
                 yield target.value.id
-    elif call := operator_call(statement):
-        yield from (one.id for one in argument_values(call) if isinstance(one, ast.Name))
+    else:
+        call = operator_call(statement)
+        if call is not None:
+            for argument in argument_values(call):
+                if isinstance(argument, ast.Name):
+                    yield argument.id
 
 
 def operator_call(node: ast.AST) -> ast.Call | None:
     """Return the call of a statement that makes an operator of a function; None for any other."""
-    call = node.value if isinstance(node, ast.Expr) else None
-    if isinstance(call, ast.Call) and dotted(call.func).endswith("custom_op"):
-        return call
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return None
+    if dotted(node.value.func).endswith("custom_op"):
+        return node.value
     return None
 
 
 def operator_values(lookup: Lookup, module: str, value: Value) -> Values:
-    """Tell what a name below `torch.ops` is, asked for from a module; any other stays as it is."""
+    """Tell what a name below `torch.ops` is.
+
+    Args:
+        lookup: The release.
+        module: The module of the target, which is to register the operator.
+        value: What the name was resolved to.
+
+    Returns:
+        The function that the operator runs; the value as it was if it is no operator.
+    """
     tree = lookup.modules.get(module)
     names = value.dotted.removeprefix(_OPERATORS).split(".")
     if tree is None or not value.dotted.startswith(_OPERATORS) or len(names) != 2:
         return (value,)
+    package = module.partition(".")[0]
+    operator = "::".join(names)
     for statement in statements(tree.tree.body):
-        function = _function_of(statement, module.partition(".")[0], "::".join(names))
-        if function:
-            return tuple(map(_operator, lookup.evaluate(function, Scope(tree))))
+        function = _function_of_operator(statement, package, operator)
+        if function is not None:
+            functions = lookup.evaluate(function, Scope(tree))
+            return tuple(map(_as_operator, functions))
     reason = f"{module} does not make the operator {value.dotted}; name the module that does"
     return (undecided(reason, Kind.OUTSIDE, value.dotted),)
 
 
-def _operator(function: Value) -> Value:
-    """Say of a function how the operator is called, whatever its decorator makes of its name."""
+def _as_operator(function: Value) -> Value:
+    """Return how an operator is called, whatever a decorator makes of its function's name."""
     node = function.nodes[0] if function.nodes else None
     if not isinstance(node, ast.FunctionDef):
         return function
-    called = signature_of(node.args)
-    return replace(function, kind=Kind.FUNCTION, signature=called, is_sure=True, reason="")
+    signature = signature_of(node.args)
+    return replace(function, kind=Kind.FUNCTION, signature=signature, is_sure=True, reason="")
 
 
-def _function_of(statement: ast.stmt, package: str, name: str) -> ast.expr | None:
+def _function_of_operator(statement: ast.stmt, package: str, operator: str) -> ast.expr | None:
+    """Return the function that a statement makes an operator of.
+
+    Args:
+        statement: The statement: a `def` below `@custom_op("ns::x")`, or a call that registers.
+        package: The package of the module, whose name is the namespace if none is spelled out.
+        operator: The operator, as `namespace::name`.
+
+    Returns:
+        The expression for the function; None if the statement does not make this operator.
+    """
     if isinstance(statement, ast.FunctionDef):
-        calls = [one for one in statement.decorator_list if isinstance(one, ast.Call)]
-        made = [one.args[0] for one in calls if one.args and dotted(one.func).endswith("custom_op")]
-        if any(_text(one) == name for one in made):
+        if any(_text(node) == operator for node in _operators_of_decorators(statement)):
             return ast.Name(statement.name, ast.Load())
-    elif call := operator_call(statement):
-        given = dict(zip(("op_name", "op_func"), call.args, strict=False))
-        given |= {one.arg: one.value for one in call.keywords if one.arg}
-        called = _text(given.get("op_name"))
-        own = called if "::" in called else f"{package}::{called}"
-        if own == name and "target_lib" not in given:
-            return given.get("op_func")
-    return None
+        return None
+    call = operator_call(statement)
+    if call is None:
+        return None
+    arguments = dict(zip(("op_name", "op_func"), call.args, strict=False))
+    for keyword in call.keywords:
+        if keyword.arg:
+            arguments[keyword.arg] = keyword.value
+    name = _text(arguments.get("op_name"))
+    if "::" not in name:
+        name = f"{package}::{name}"
+    if name != operator or "target_lib" in arguments:
+        return None
+    return arguments.get("op_func")
+
+
+def _operators_of_decorators(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    """List the expressions for the names of operators in `@custom_op(…)`."""
+    for decorator in function.decorator_list:
+        if not isinstance(decorator, ast.Call) or not decorator.args:
+            continue
+        if dotted(decorator.func).endswith("custom_op"):
+            yield decorator.args[0]
 
 
 def _text(node: ast.expr | None) -> str:
-    value = node.value if isinstance(node, ast.Constant) else ""
-    return value if isinstance(value, str) else ""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    return ""
