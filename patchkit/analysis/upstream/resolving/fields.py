@@ -24,21 +24,29 @@ from patchkit.analysis.upstream.resolving.values import (
 )
 
 DATACLASSES = frozenset({"dataclass", "pydantic", "unknown"})
-_BASES = {
-    "pydantic.BaseModel": "basemodel",
-    "pydantic.main.BaseModel": "basemodel",
-    "msgspec.Struct": "struct",
-    "typing.NamedTuple": "namedtuple",
-    "typing.TypedDict": "typeddict",
+_FLAVOURS = {
     "ctypes.Structure": "ctypes",
     "ctypes.Union": "ctypes",
-    **{f"enum.{name}": "enum" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")},
+    "enum.Enum": "enum",
+    "enum.Flag": "enum",
+    "enum.IntEnum": "enum",
+    "enum.IntFlag": "enum",
+    "enum.StrEnum": "enum",
+    "msgspec.Struct": "struct",
+    "pydantic.BaseModel": "basemodel",
+    "pydantic.main.BaseModel": "basemodel",
+    "typing.NamedTuple": "namedtuple",
+    "typing.TypedDict": "typeddict",
 }
-_FIELDS = {"dataclasses.field", "pydantic.Field", "pydantic.fields.Field", "msgspec.field"}
+"""How classes read their annotations that derive from these."""
+_FIELD_FUNCTIONS = frozenset(
+    {"dataclasses.field", "pydantic.Field", "pydantic.fields.Field", "msgspec.field"}
+)
+_ALWAYS_IN_SLOTS = frozenset({"struct", "namedtuple"})
 _TRUE = ast.Constant(value=True)
 HOOKS = ("__new__", "__init__", "__post_init__")
 VALUES = (Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT)
-"""What a class may seem to hold and does not."""
+"""Kinds of what a class may seem to have as an attribute, though its instances have it."""
 
 
 class Field(NamedTuple):
@@ -48,148 +56,216 @@ class Field(NamedTuple):
     node: ast.AnnAssign
     default: bool = True  # whether it may be left out
     in_init: bool = True
-    keyword: bool | None = None  # whether only by keyword; None where the class says
-    on_class: bool | None = True  # whether its default stands on the class; None: not told
+    keyword: bool | None = None  # whether only by keyword; None if the class decides
+    on_class: bool | None = True  # whether its default stays on the class; None: cannot be told
 
 
 def flavour(lookup: Lookup, value: Value) -> str:
-    """Say how a class reads its annotations; '' where they mean nothing."""
-    if own := class_effects(lookup, value).flavour:
-        return own
-    bases = (_BASES.get(as_typing(entry.dotted), "") for entry in mro(lookup, value))
-    return next(filter(None, bases), "")
+    """Return how a class reads its annotations; '' if they mean nothing."""
+    from_decorator = class_effects(lookup, value).flavour
+    if from_decorator:
+        return from_decorator
+    for ancestor in mro(lookup, value):
+        from_base = _FLAVOURS.get(as_typing(ancestor.dotted), "")
+        if from_base:
+            return from_base
+    return ""
 
 
 def last_annotation(node: ast.ClassDef, name: str) -> ast.AnnAssign | None:
     """Find the last annotation of a name in the body of a class."""
-    found = (one for one in reversed(node.body) if isinstance(one, ast.AnnAssign))
-    return next((one for one in found if dotted(one.target) == name), None)
+    for statement in reversed(node.body):
+        if isinstance(statement, ast.AnnAssign) and dotted(statement.target) == name:
+            return statement
+    return None
 
 
-def field_or_slot(lookup: Lookup, entry: Value, name: str, *, bound: bool) -> Value | None:
-    """Tell what a class's own annotation, or slot, makes of a name; None where that is nothing."""
-    if not bound and (slot := _slot(lookup, entry, name)):
-        return slot
-    node = last_annotation(entry.classes[-1], name)
-    kind = flavour(lookup, entry)
+def field_or_slot(lookup: Lookup, owner: Value, name: str, *, bound: bool) -> Value | None:
+    """Tell what a class makes of its own annotation, or slot, of a name.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name.
+        bound: Whether the body of the class binds the name.
+
+    Returns:
+        None if it makes nothing of it.
+    """
+    if not bound:
+        slot = _slot(lookup, owner, name)
+        if slot is not None:
+            return slot
+    node = last_annotation(owner.classes[-1], name)
+    kind = flavour(lookup, owner)
     if kind == "ctypes" and not bound:
-        return undecided(f"the _fields_ of {entry.qualname} may name {name}")
+        return undecided(f"the _fields_ of {owner.qualname} may name {name}")
     if node is None or is_class_var(node) or kind in ("", "enum", "ctypes"):
         return None
-    if kind == "namedtuple" and not is_direct(lookup, entry):
+    if kind == "namedtuple" and not is_direct(lookup, owner):
         return None
-    stands = None if kind == "attrs" else read_field(lookup, entry, node, kind).on_class
-    field = entry.own_attribute(name, Kind.FIELD, node, expression=node.value)
-    if stands is None:
+    on_class = None
+    if kind != "attrs":
+        on_class = read_field(lookup, owner, node, kind).on_class
+    field = owner.own_attribute(name, Kind.FIELD, node, expression=node.value)
+    if on_class is None:
         return field.unsure("its default may stand on the class or not")
-    if stands:
+    if on_class:
         return field
     return replace(field, on_class=False, reason="a field, which leaves no attribute on the class")
 
 
-def as_class_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
-    """Correct what a class body binds for what the class makes of it."""
+def as_class_member(lookup: Lookup, owner: Value, name: str, value: Value) -> Value:
+    """Return what a class makes of a value that its body binds.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name that the value is bound to.
+        value: The value.
+    """
     if value.kind in AS_METHOD:
         return replace(value, kind=AS_METHOD[value.kind])
     if value.kind not in (Kind.ASSIGNMENT, Kind.OUTSIDE, Kind.CONSTANT):
         return value
-    kind = flavour(lookup, entry)
+    kind = flavour(lookup, owner)
     if kind == "attrs" and isinstance(value.expression, ast.Call):
         return replace(value, kind=Kind.FIELD).unsure("attrs may take it off the class")
     if kind == "basemodel" and name.startswith("_") and not name.startswith("__"):
         return replace(value, kind=Kind.FIELD, reason="a private attribute")
     if kind != "enum" or name.startswith("_"):
         return value
-    if body_bindings(lookup, Scope(entry.module_tree, entry.classes), "_ignore_")[0].binding:
-        return undecided(f"{entry.qualname}._ignore_ may name {name}")
-    return entry.own_attribute(
+    ignored = body_bindings(lookup, Scope(owner.module_tree, owner.classes), "_ignore_")
+    if ignored[0].binding:
+        return undecided(f"{owner.qualname}._ignore_ may name {name}")
+    return owner.own_attribute(
         name,
         Kind.CONSTANT,
         *value.nodes,
         expression=value.expression,
-        instance_of=entry,
+        instance_of=owner,
         scope=value.scope,
         conditions=value.conditions,
     )
 
 
-def may_be_field(lookup: Lookup, entry: Value, name: str) -> bool:
+def may_be_field(lookup: Lookup, owner: Value, name: str) -> bool:
     """Whether a base that is not known may make a field of what is annotated and has a default."""
-    node = last_annotation(entry.classes[-1], name)
-    if node is None or is_class_var(node) or flavour(lookup, entry):
+    node = last_annotation(owner.classes[-1], name)
+    if node is None or is_class_var(node) or flavour(lookup, owner):
         return False
-    bases = (one for one in mro(lookup, entry) if not one.classes)
-    return any(one.kind is not Kind.CLASS and not is_known(one) for one in bases)
+    for ancestor in mro(lookup, owner):
+        if not ancestor.classes and ancestor.kind is not Kind.CLASS and not is_known(ancestor):
+            return True
+    return False
 
 
-def read_field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) -> Field:
-    """Read one field of a class."""
+def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> Field:
+    """Read one field of a class.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        node: The annotation of a plain name.
+        kind: The flavour of the class.
+    """
     assert isinstance(node.target, ast.Name)
     name = node.target.id
-    stands = kind in ("struct", "namedtuple") or _has_slots(lookup, entry)
+    in_slot = True if kind in _ALWAYS_IN_SLOTS else _has_slots(lookup, owner)
     if node.value is None:
-        return Field(name, node, default=False, on_class=stands)
+        return Field(name, node, default=False, on_class=in_slot)
     field = Field(name, node)
     if isinstance(node.value, ast.Call):
-        field = _called_field(lookup, entry, field, node.value, kind)
+        field = _with_call(lookup, owner, field, node.value, kind)
     if kind == "basemodel":  # pydantic answers for private names, and warns of deprecated ones
-        is_deprecated = "deprecated" in {one.arg for one in getattr(node.value, "keywords", ())}
-        return field._replace(on_class=name.startswith("_") or is_deprecated)
+        keywords = [keyword.arg for keyword in getattr(node.value, "keywords", ())]
+        return field._replace(on_class=name.startswith("_") or "deprecated" in keywords)
     if kind == "typeddict":
         return field._replace(on_class=False)
-    return field if stands is False or field.on_class else field._replace(on_class=stands)
+    if in_slot is False or field.on_class:
+        return field
+    return field._replace(on_class=in_slot)
 
 
-def _has_slots(lookup: Lookup, entry: Value) -> bool | None:
-    options = class_effects(lookup, entry).options
-    return (
-        None if SPREAD in options and "slots" not in options else option_value(options.get("slots"))
-    )
-
-
-def _called_field(lookup: Lookup, entry: Value, field: Field, call: ast.Call, kind: str) -> Field:
-    scope = Scope(entry.module_tree, entry.classes, field.node)
-    makers = lookup.evaluate(call.func, scope)
-    maker = makers[0].dotted if len(makers) == 1 else ""
-    if maker not in _FIELDS:
-        is_told = all(one.is_sure for one in lookup.evaluate(call, scope))
-        # What a function returns may be a `field(…)`.
-        return field if is_told else field._replace(on_class=None)
-    given = {one.arg: one.value for one in call.keywords}
-    first = call.args[0] if call.args else given.get("default")
-    is_pydantic = maker.startswith("pydantic.")
-    if is_pydantic and isinstance(first, ast.Constant) and first.value is Ellipsis:
-        first = None
-    has_factory = "default_factory" in given
-    stands: bool | None = first is not None
-    if has_factory:
-        stands = is_pydantic and kind in DATACLASSES
-    elif first is None and is_pydantic:
-        stands = None
-    return field._replace(
-        default=first is not None or has_factory,
-        in_init=option_value(given.get("init", _TRUE)) is not False,
-        keyword=option_value(given["kw_only"]) if "kw_only" in given else None,
-        on_class=None if None in given or kind == "unknown" else stands,
-    )
-
-
-def _slot(lookup: Lookup, entry: Value, name: str) -> Value | None:
-    """A name in `__slots__` is an attribute of the class, through which instances hold it."""
-    scope = Scope(entry.module_tree, entry.classes)
-    cases = body_bindings(lookup, scope, "__slots__")
-    values = [value for case in cases for value in lookup.bound_values(case, scope)]
-    is_inside = literals.contains(values, source_name(entry, name)) if values else False
-    if is_inside is False:
+def _has_slots(lookup: Lookup, owner: Value) -> bool | None:
+    """Whether the decorator of a class makes slots; None if that cannot be told."""
+    options = class_effects(lookup, owner).options
+    if SPREAD in options and "slots" not in options:
         return None
-    if is_inside is None or any(case.binding is None for case in cases):
-        return undecided(f"the __slots__ of {entry.qualname} may name {name}")
-    return entry.own_attribute(name, Kind.FIELD, values[0].nodes[0], reason="a slot")
+    return option_value(options.get("slots"))
 
 
-def instance_storage(lookup: Lookup, entry: Value, name: str, value: Value) -> str:
-    """Say where that is kept which a class seems to hold; '' where it lies on the class."""
-    kind = flavour(lookup, entry)
+def _with_call(lookup: Lookup, owner: Value, field: Field, call: ast.Call, kind: str) -> Field:
+    """Return a field with what the call says of it that is assigned to it.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        field: The field.
+        call: The call, such as `field(default_factory=list)`.
+        kind: The flavour of the class.
+    """
+    scope = Scope(owner.module_tree, owner.classes, field.node)
+    functions = lookup.evaluate(call.func, scope)
+    function = functions[0].dotted if len(functions) == 1 else ""
+    if function not in _FIELD_FUNCTIONS:
+        if all(value.is_sure for value in lookup.evaluate(call, scope)):
+            return field
+        return field._replace(on_class=None)  # what a function returns may be a `field(…)`
+    options = {keyword.arg: keyword.value for keyword in call.keywords}
+    is_pydantic = function.startswith("pydantic.")
+    default = call.args[0] if call.args else options.get("default")
+    if is_pydantic and isinstance(default, ast.Constant) and default.value is Ellipsis:
+        default = None
+    has_factory = "default_factory" in options
+    on_class: bool | None = default is not None
+    if has_factory:
+        on_class = is_pydantic and kind in DATACLASSES
+    elif default is None and is_pydantic:
+        on_class = None
+    if None in options or kind == "unknown":  # `**options` has no name
+        on_class = None
+    keyword_only = None
+    if "kw_only" in options:
+        keyword_only = option_value(options["kw_only"])
+    return field._replace(
+        default=default is not None or has_factory,
+        in_init=option_value(options.get("init", _TRUE)) is not False,
+        keyword=keyword_only,
+        on_class=on_class,
+    )
+
+
+def _slot(lookup: Lookup, owner: Value, name: str) -> Value | None:
+    """Return the attribute of a class that its `__slots__` make of a name; None if they do not."""
+    scope = Scope(owner.module_tree, owner.classes)
+    cases = body_bindings(lookup, scope, "__slots__")
+    values: list[Value] = []
+    for case in cases:
+        values += lookup.bound_values(case, scope)
+    if not values:
+        return None
+    is_slot = literals.contains(values, source_name(owner, name))
+    if is_slot is False:
+        return None
+    if is_slot is None or any(case.binding is None for case in cases):
+        return undecided(f"the __slots__ of {owner.qualname} may name {name}")
+    return owner.own_attribute(name, Kind.FIELD, values[0].nodes[0], reason="a slot")
+
+
+def instance_storage(lookup: Lookup, owner: Value, name: str, value: Value) -> str:
+    """Say where instances keep what a class seems to have as an attribute.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name of the attribute.
+        value: What the attribute was resolved to.
+
+    Returns:
+        '' if it is an attribute of the class.
+    """
+    kind = flavour(lookup, owner)
     if name in HOOKS:
         return "a hook that msgspec looks for only once" if kind == "struct" else ""
     if kind == "attrs" and value.kind is Kind.FIELD:
@@ -202,21 +278,22 @@ def instance_storage(lookup: Lookup, entry: Value, name: str, value: Value) -> s
         return ""
     if not value.on_class:
         return "a field that leaves nothing on the class"
-    has_slots = option_value(class_effects(lookup, entry).options.get("slots"))
-    is_slot = kind in ("struct", "namedtuple") or value.reason == "a slot" or has_slots
-    return "a field that instances keep in a slot" if is_slot else ""
+    has_slots = option_value(class_effects(lookup, owner).options.get("slots"))
+    if kind in _ALWAYS_IN_SLOTS or value.reason == "a slot" or has_slots:
+        return "a field that instances keep in a slot"
+    return ""
 
 
-def is_direct(lookup: Lookup, entry: Value) -> bool:
+def is_direct(lookup: Lookup, owner: Value) -> bool:
     """Whether a named tuple derives from `NamedTuple` itself, which writes its methods."""
-    order = mro(lookup, entry)
+    order = mro(lookup, owner)
     return len(order) > 1 and order[1].dotted.endswith("NamedTuple")
 
 
-def is_known(entry: Value) -> bool:
-    """Whether it is known how a class outside the release takes annotations."""
-    name = as_typing(entry.dotted)
-    return name in _BASES or is_class(name) or name in ("typing.Generic", "typing.Protocol")
+def is_known(ancestor: Value) -> bool:
+    """Whether it is known how a class outside the release reads annotations."""
+    name = as_typing(ancestor.dotted)
+    return name in _FLAVOURS or is_class(name) or name in ("typing.Generic", "typing.Protocol")
 
 
 def is_class_var(node: ast.AnnAssign) -> bool:
@@ -226,7 +303,9 @@ def is_class_var(node: ast.AnnAssign) -> bool:
 
 
 def option_value(node: ast.expr | None) -> bool | None:
-    """Read an option; one that is not given is off, None where it is not spelled out."""
+    """Return the value of an option; False if it is not passed, None if it is not spelled out."""
     if node is None:
         return False
-    return bool(node.value) if isinstance(node, ast.Constant) else None
+    if isinstance(node, ast.Constant):
+        return bool(node.value)
+    return None
