@@ -21,23 +21,43 @@ from patchkit.analysis.upstream.resolving.values import (
     undecided,
 )
 
-_IMPLICIT = {
-    *("__name__", "__file__", "__doc__", "__package__", "__spec__", "__loader__", "__path__"),
-    *("__builtins__", "__dict__", "__cached__", "__annotations__", "__class__"),
-}
+_SET_ON_MODULES = frozenset(
+    {
+        "__annotations__",
+        "__builtins__",
+        "__cached__",
+        "__class__",
+        "__dict__",
+        "__doc__",
+        "__file__",
+        "__loader__",
+        "__name__",
+        "__package__",
+        "__path__",
+        "__spec__",
+    }
+)
+"""Attributes that Python sets on modules."""
 _NEVER_EXPORTED = frozenset({"__all__", "__getattr__"})
 """What no star import brings: without `__all__` nothing private, and none lists these."""
 
 
 class ReleaseLookup(Lookup):
-    """Looks names up in one release, for one Python."""
+    """Looks names up in one release.
+
+    Args:
+        modules: The modules of the release.
+        platform: The Python that it is read for.
+    """
 
     def __init__(self, modules: Modules, platform: Platform) -> None:
         self.modules = modules
         self.platform = platform
         self.decide = Conditions(platform).decide
         self._followed: set[tuple[str, str, ast.stmt | None]] = set()
-        self._asked: set[tuple[object, ...]] = set()
+        """What `binding_cases` is working out: module, name, and the statement up to which."""
+        self._pending: set[tuple[object, ...]] = set()
+        """What `visible` and `module_attribute` are working out."""
         self._attributes: dict[Any, Values] = {}
 
     bound_values = expressions.bound_values
@@ -45,33 +65,46 @@ class ReleaseLookup(Lookup):
     member = expressions.member
 
     def exports(self, module: str, name: str) -> bool | None:
-        """Whether `from module import *` brings a name; None where that cannot be told."""
+        """Whether `from module import *` binds a name; None if that cannot be told."""
         if name in _NEVER_EXPORTED:
             return False
         tree = self.modules.get(module)
         if tree is None or tree.fault:
             return None
-        cases = self.binding_cases(tree, "__all__")
-        lists = [value for case in cases for value in self.bound_values(case, Scope(tree))]
-        return literals.contains(lists, name) if lists else self._exports_public(tree, name)
+        lists: list[Value] = []
+        for case in self.binding_cases(tree, "__all__"):
+            lists += self.bound_values(case, Scope(tree))
+        if lists:
+            return literals.contains(lists, name)
+        return self._exports_without_all(tree, name)
 
-    def _exports_public(self, tree: ModuleTree, name: str) -> bool | None:
+    def _exports_without_all(self, tree: ModuleTree, name: str) -> bool | None:
         if name.startswith("_"):
             return False
         cases = self.binding_cases(tree, name)
         if all(case.binding is None for case in cases):
-            bound_later = name in tree.rebound_in_functions()
-            return None if bound_later or lazy.dynamic_binding(tree) else False
-        is_open = any(case.binding is None or case.binding.is_uncertain for case in cases)
-        return None if is_open else True
+            is_bound_later = name in tree.rebound_in_functions()
+            if is_bound_later or lazy.dynamic_binding(tree):
+                return None
+            return False
+        for case in cases:
+            if case.binding is None or case.binding.is_uncertain:
+                return None
+        return True
 
     def binding_cases(
         self, tree: ModuleTree, name: str, until: ast.stmt | None = None
     ) -> BindingCases:
-        """Tell what a module's name may be bound to."""
-        note = ("cases", name)
-        if until is None and note in tree.conclusions:
-            return tree.conclusions[note][0]  # type: ignore[no-any-return]
+        """List what a module's name may be bound to.
+
+        Args:
+            tree: The module.
+            name: The name.
+            until: The statement before which to look; None for the end of the module.
+        """
+        conclusion = ("cases", name)
+        if until is None and conclusion in tree.conclusions:
+            return tree.conclusions[conclusion][0]  # type: ignore[no-any-return]
         key = (tree.name, name, until)
         if key in self._followed:
             self.circle_count += 1
@@ -82,34 +115,52 @@ class ReleaseLookup(Lookup):
             cases = flow.whole(tree.tree) or UNBOUND
         finally:
             self._followed.discard(key)
-        if until is None and not any(followed == name for _, followed, _ in self._followed):
-            tree.conclusions[note] = (cases, flow.submodule_imported)
+        is_followed = any(followed == name for _, followed, _ in self._followed)
+        if until is None and not is_followed:
+            tree.conclusions[conclusion] = (cases, flow.submodule_imported)
         return cases
 
     def visible(self, tree: ModuleTree, name: str, until: ast.stmt | None = None) -> Values:
-        """Tell what a name stands for in the code of a module, builtins included."""
-        circle = f"{name} is defined by itself"
+        """Tell what a name stands for in the code of a module, builtins included.
+
+        Args:
+            tree: The module.
+            name: The name.
+            until: The statement that the code is part of, if it runs at import.
+        """
         key = (tree.name, name, until)
-        return self._once(key, circle, lambda: self._visible(tree, name, until))
+        reason = f"{name} is defined by itself"
+        return self._without_circle(key, reason, lambda: self._visible(tree, name, until))
 
     def module_attribute(self, module: str, name: str) -> Values:
         """Tell what an attribute of a module is."""
         key = (module, name)
         if key in self._attributes:
             return self._attributes[key]
-        circle = f"{module}:{name} is imported in a circle"
-        work = partial(self._attribute, module, name)
-        return self.remember(self._attributes, key, lambda: self._once(key, circle, work))
+        reason = f"{module}:{name} is imported in a circle"
+        compute = partial(self._module_attribute, module, name)
+        return self.remember(
+            self._attributes, key, lambda: self._without_circle(key, reason, compute)
+        )
 
-    def _once(self, key: tuple[object, ...], circle: str, work: Callable[[], Values]) -> Values:
-        if key in self._asked:
+    def _without_circle(
+        self, key: tuple[object, ...], reason: str, compute: Callable[[], Values]
+    ) -> Values:
+        """Compute values, unless they are being computed.
+
+        Args:
+            key: Tells one computation from others.
+            reason: Why the values are undecided if this is asked while it is computed.
+            compute: Returns the values.
+        """
+        if key in self._pending:
             self.circle_count += 1
-            return (undecided(circle),)
-        self._asked.add(key)
+            return (undecided(reason),)
+        self._pending.add(key)
         try:
-            return work()
+            return compute()
         finally:
-            self._asked.discard(key)
+            self._pending.discard(key)
 
     def _visible(self, tree: ModuleTree, name: str, until: ast.stmt | None) -> Values:
         values: list[Value] = []
@@ -117,47 +168,64 @@ class ReleaseLookup(Lookup):
             if case.binding is None and hasattr(builtins, name):
                 values.append(undecided("a builtin", Kind.OUTSIDE, f"builtins.{name}"))
             else:
-                values += self._of_case(tree, name, case)
-        return _possible(values)
+                values += self._values_of_case(tree, name, case)
+        return _importable(values)
 
-    def _attribute(self, module: str, name: str) -> Values:
+    def _module_attribute(self, module: str, name: str) -> Values:
         tree = self.modules.get(module)
         if tree is None:
-            return (self._of_missing(module, name),)
+            return (self._attribute_without_source(module, name),)
         if tree.fault:
             return (undecided(f"{tree.path}: {tree.fault}"),)
         if lazy.replaces_itself(tree):
             return (undecided(f"{module} puts something else in its place in sys.modules"),)
-        values = [
-            value
-            for case in self.binding_cases(tree, name)
-            for value in self._of_case(tree, name, case)
-        ]
-        kept = self._rebound(tree, name, _possible(values))
-        return (*kept, *self._clash(tree, name, kept))
+        values: list[Value] = []
+        for case in self.binding_cases(tree, name):
+            values += self._values_of_case(tree, name, case)
+        attributes = self._doubted_if_rebound(tree, name, _importable(values))
+        return (*attributes, *self._submodule_of_same_name(tree, name, attributes))
 
-    def _of_missing(self, module: str, name: str) -> Value:
+    def _attribute_without_source(self, module: str, name: str) -> Value:
         value = self.module(module)
         if value.state == "absent":
             return value
-        reason = value.reason if value.kind is Kind.OUTSIDE else f"{module} has no Python source"
+        reason = f"{module} has no Python source"
+        if value.kind is Kind.OUTSIDE:
+            reason = value.reason
         return undecided(reason, Kind.OUTSIDE, f"{module}.{name}")
 
-    def _of_case(self, tree: ModuleTree, name: str, case: BindingCase) -> Values:
+    def _values_of_case(self, tree: ModuleTree, name: str, case: BindingCase) -> Values:
         if case.binding:
             return self.bound_values(case, Scope(tree))
         return tuple(value.under(case.conditions) for value in self._unbound(tree, name))
 
-    def _rebound(self, tree: ModuleTree, name: str, values: Values) -> Values:
-        """Doubt what a function of the module binds anew, which may run at import."""
-        by = tree.rebound_in_functions().get(name, set())
-        if not by:
+    def _doubted_if_rebound(self, tree: ModuleTree, name: str, values: Values) -> Values:
+        """Mark values as unsure that a function of the module may bind anew at import."""
+        functions = tree.rebound_in_functions().get(name)
+        if not functions:
             return values
-        reason = f"{min(by)}() binds {name} anew, maybe at import"
-        return tuple(one.unsure(reason) if one.state == "present" else one for one in values)
+        reason = f"{min(functions)}() binds {name} anew, maybe at import"
+        doubted: list[Value] = []
+        for value in values:
+            if value.state == "present":
+                doubted.append(value.unsure(reason))
+            else:
+                doubted.append(value)
+        return tuple(doubted)
 
-    def _clash(self, tree: ModuleTree, name: str, values: Sequence[Value]) -> Values:
-        """A submodule of the name takes its place when something imports it after the package."""
+    def _submodule_of_same_name(
+        self, tree: ModuleTree, name: str, values: Sequence[Value]
+    ) -> Values:
+        """Return the submodule that replaces an attribute of a package once it is imported.
+
+        Args:
+            tree: The package.
+            name: The name of the attribute.
+            values: What the statements of the package make of it.
+
+        Returns:
+            () if there is no such submodule, or the package itself imports it.
+        """
         child = f"{tree.name}.{name}"
         if not tree.is_package or child not in self.modules:
             return ()
@@ -168,23 +236,38 @@ class ReleaseLookup(Lookup):
         return (self.module(child).unsure(reason),)
 
     def _unbound(self, tree: ModuleTree, name: str) -> Values:
-        """Tell what Python finds where no statement of the module binds a name."""
+        """Tell what Python finds if no statement of the module binds a name."""
         if tree.is_package:
             submodule = self.module(f"{tree.name}.{name}")
             if submodule.state != "absent":
                 return (submodule,)
-        if name in _IMPLICIT:
-            return (Value("present", Kind.CONSTANT, tree.name, name, tree, reason="set by Python"),)
-        by = tree.rebound_in_functions().get(name, ())
-        later = f"{tree.name} binds {name} only once {min(by)}() has run" if by else ""
-        later = later or lazy.dynamic_binding(tree)
-        given = lazy.lazy_values(self, tree, name)
-        if given and not (later and all(value.state == "absent" for value in given)):
-            return given
-        return (undecided(later) if later else absent(f"{tree.name} has no {name!r}"),)
+        if name in _SET_ON_MODULES:
+            value = Value("present", Kind.CONSTANT, tree.name, name, tree, reason="set by Python")
+            return (value,)
+        bound_later = _bound_later(tree, name)
+        values = lazy.lazy_values(self, tree, name)
+        if not values:
+            if bound_later:
+                return (undecided(bound_later),)
+            return (absent(f"{tree.name} has no {name!r}"),)
+        if bound_later and all(value.state == "absent" for value in values):
+            return (undecided(bound_later),)
+        return values
 
 
-def _possible(values: Sequence[Value]) -> Values:
-    """Leave out the ways that Python could not go: an import of a name that is not there."""
-    kept = (one for one in values if one.state != "absent" or "is imported:" not in one.reason)
-    return tuple(kept) or tuple(values)
+def _bound_later(tree: ModuleTree, name: str) -> str:
+    """Say what may bind a name of a module that no statement binds; '' for nothing."""
+    functions = tree.rebound_in_functions().get(name)
+    if functions:
+        return f"{tree.name} binds {name} only once {min(functions)}() has run"
+    return lazy.dynamic_binding(tree)
+
+
+def _importable(values: Sequence[Value]) -> Values:
+    """Leave out the cases in which Python would fail: an import of a name that is absent."""
+    importable = [value for value in values if not _is_failed_import(value)]
+    return tuple(importable or values)
+
+
+def _is_failed_import(value: Value) -> bool:
+    return value.state == "absent" and "is imported:" in value.reason
