@@ -1,4 +1,4 @@
-"""From a target to what it is in a release, without running any of it; nothing is guessed."""
+"""Resolves targets in a release without running any of it; what the source leaves open is said."""
 
 from copy import copy
 from functools import cached_property
@@ -18,53 +18,70 @@ from patchkit.core.rows.target import Item, Step, Target
 
 
 class Resolution:
-    """What a target is in one release, each way of binding it a variant, the usual one first."""
+    """What a target is in one release.
+
+    Args:
+        target: The target.
+        variants: One value for each way in which it may be bound, the usual one first.
+        lookup: The release.
+    """
 
     def __init__(self, target: Target, variants: Values, lookup: Lookup) -> None:
         self.target = target
         self.variants = variants
         self._lookup = lookup
-        self._first = usual = variants[0]
-        self.kind = usual.kind
-        self.module, self.qualname = usual.module, usual.qualname
-        """Where it is defined, after re-exports, aliases and inheritance."""
-        self.path = usual.tree.path if usual.tree else ""
-        """The file that defines it; '' where none does."""
-        self.nodes = usual.nodes
-        """What defines it: a statement, with those that shape it further."""
+        self._first = variants[0]
+        self.kind = self._first.kind
+        self.module = self._first.module
+        """The module that defines it, after re-exports, aliases and inheritance; '' if unknown."""
+        self.qualname = self._first.qualname
+        """Its name in that module."""
+        self.path = self._first.tree.path if self._first.tree else ""
+        """The file that defines it; '' if none does."""
+        self.nodes = self._first.nodes
+        """The statement that defines it, and those that modify it further."""
 
     def __repr__(self) -> str:
-        what = self.kind if self.state == "present" else self.reason
-        return f"<Resolution {self.target}: {self.state}, {what}>"
+        description = self.kind if self.state == "present" else self.reason
+        return f"<Resolution {self.target}: {self.state}, {description}>"
 
     @cached_property
     def state(self) -> State:
-        """Whether it is there, on every way on which its module can be imported."""
+        """Whether it exists, on every path on which its module can be imported."""
         states = {variant.state for variant in self._deciding}
-        return states.pop() if len(states) == 1 else "undecidable"
+        if len(states) != 1:
+            return "undecidable"
+        return states.pop()
 
     @property
     def is_sure(self) -> bool:
-        """Whether kind and signature are those of every variant, and are told."""
-        return self.state == "present" and all(
-            variant.is_sure
-            and (variant.kind, variant.dotted) == (self._first.kind, self._first.dotted)
-            for variant in self._deciding
-        )
+        """Whether all variants agree on its kind, and the source tells kind and signature."""
+        if self.state != "present":
+            return False
+        for variant in self._deciding:
+            is_alike = variant.kind == self._first.kind and variant.dotted == self._first.dotted
+            if not variant.is_sure or not is_alike:
+                return False
+        return True
 
     @property
     def reason(self) -> str:
-        """Why it is absent, undecidable or not sure; '' where nothing is to be said."""
-        if len(self.variants) == 1:
-            is_made = self.kind is Kind.ASSIGNMENT and not self._first.is_sure
-            return self._first.reason or ("code makes what it is assigned" if is_made else "")
-        return "; ".join(dict.fromkeys(_way(variant) for variant in self.variants))
+        """Why it is absent, undecidable or not sure; '' if there is nothing to say."""
+        if len(self.variants) > 1:
+            return "; ".join(dict.fromkeys(map(_described, self.variants)))
+        if self._first.reason:
+            return self._first.reason
+        if self.kind is Kind.ASSIGNMENT and not self._first.is_sure:
+            return "code makes what it is assigned"
+        return ""
 
     @property
     def defined(self) -> Target | None:
-        """Where it is defined, as a target; None where that is unknown, or more than one place."""
-        places = {(variant.module, variant.qualname) for variant in self._deciding}
-        return Target(self.module, self.qualname) if self.module and len(places) == 1 else None
+        """The target that names its definition; None if that is unknown, or not a single one."""
+        definitions = {(variant.module, variant.qualname) for variant in self._deciding}
+        if not self.module or len(definitions) != 1:
+            return None
+        return Target(self.module, self.qualname)
 
     @property
     def lines(self) -> tuple[int, int] | None:
@@ -73,42 +90,51 @@ class Resolution:
 
     @cached_property
     def wrapped(self) -> tuple[tuple[WrappedCode, ...], ...]:
-        """For each variant what defines the code that it runs beside its own."""
+        """For each variant, the code that it runs beside its own definition."""
         return tuple(tuple(wrapped_by(self._lookup, variant)) for variant in self.variants)
 
     @cached_property
     def bases(self) -> tuple[Value, ...]:
         """The classes of the release that a class derives from, nearest first."""
-        own = mro(self._lookup, self._first) if self._first.classes else ()
-        return tuple(base for base in own[1:] if base.classes)
+        if not self._first.classes:
+            return ()
+        return tuple(base for base in mro(self._lookup, self._first)[1:] if base.classes)
 
     @cached_property
     def source(self) -> str:
-        """The text of its definition, decorators included; '' where there is none."""
+        """The text of its definition, decorators included; '' if there is none."""
         if self._first.tree is None or self.lines is None:
             return ""
         first, last = self.lines
-        text = self._first.tree.source.decode(errors="replace").splitlines(keepends=True)
-        return "".join(text[first - 1 : last])
+        lines = self._first.tree.source.decode(errors="replace").splitlines(keepends=True)
+        return "".join(lines[first - 1 : last])
 
     @cached_property
     def signature(self) -> Signature | None:
-        """How it can be called, a class included; None where that is not told."""
+        """How it can be called, a class included; None if that cannot be told."""
         if not self.is_sure:
             return None
-        called = {call_signature(self._lookup, variant) for variant in self._deciding}
-        return called.pop() if len(called) == 1 else None
+        signatures = {call_signature(self._lookup, variant) for variant in self._deciding}
+        if len(signatures) != 1:
+            return None
+        return signatures.pop()
 
     @cached_property
     def _deciding(self) -> tuple[Value, ...]:
-        return (
-            tuple(variant for variant in self.variants if not variant.is_import_fallback)
-            or self.variants
-        )
+        """The variants that are no fallback for an optional import; all if there are no others."""
+        regular = tuple(variant for variant in self.variants if not variant.is_import_fallback)
+        return regular or self.variants
 
 
 class Resolver:
-    """Resolves targets in one release, for one Python and one `sys.platform`."""
+    """Resolves targets in one release.
+
+    Args:
+        source: The files of the release.
+        python: The version of Python that the release is read for.
+        system: The `sys.platform` that it is read for.
+        parsed: Where parsed files are kept, those of other releases as well.
+    """
 
     def __init__(
         self,
@@ -116,77 +142,112 @@ class Resolver:
         *,
         python: tuple[int, int] = (3, 11),
         system: str = "linux",
-        parsed: ParsedFiles | None = None,  # keeps the parsed files of other releases as well
+        parsed: ParsedFiles | None = None,
     ) -> None:
         self.source = source
         self.modules = Modules(Files(source, shared=parsed))
         self.lookup = ReleaseLookup(self.modules, Platform(python, system))
 
     def afresh(self) -> "Resolver":
-        """Begin anew, as if nothing had been asked: files stay parsed, conclusions go."""
+        """Return a resolver of the same release without conclusions; files stay parsed."""
         resolver = copy(self)
         resolver.modules = Modules(self.modules.files)
         resolver.lookup = ReleaseLookup(resolver.modules, self.lookup.platform)
         return resolver
 
     def resolve(self, target: Target) -> Resolution:
-        """Tell what a target is; raises UpstreamError where the release cannot be read."""
+        """Tell what a target is.
+
+        Args:
+            target: The target.
+
+        Raises:
+            UpstreamError: The release cannot be read.
+        """
         values: Values = (self.lookup.module(target.module),)
         steps = target.steps
-        for at, step in enumerate(steps, start=1):
-            values = tuple(
-                found.under(value.conditions)
-                for value in values
-                for found in self._step(value, step, is_last=at == len(steps))
-            )
+        for number, step in enumerate(steps, start=1):
+            values = self._follow(values, step, is_last=number == len(steps))
         if len(steps) > 3 and not isinstance(steps[-1], Item):
-            values = tuple(
-                found
-                for value in values
-                for found in operator_values(self.lookup, target.module, value)
-            )
-        # What is there first, and stand-ins last.
-        order = sorted(
-            _distinct(values), key=lambda one: (one.is_import_fallback, one.state != "present")
+            values = self._with_operators(target.module, values)
+        # Present values first, fallbacks of imports last.
+        variants = sorted(
+            _distinct(values),
+            key=lambda value: (value.is_import_fallback, value.state != "present"),
         )
-        return Resolution(target, tuple(order), self.lookup)
+        return Resolution(target, tuple(variants), self.lookup)
 
-    def storage(self, found: Resolution) -> str:
-        """Say where that is kept which a target names on a class; '' where it lies on the class."""
-        place = found.target
-        *around, name = place.steps or ("",)
-        if not around or isinstance(name, Item):
-            return ""
-        if name not in fields.HOOKS and found.kind not in fields.VALUES:
-            return ""
-        inherited = (one for one in found.variants if one.tree and one.qualname)
-        owners = {place.holder, *(Target(one.module, one.qualname).holder for one in inherited)}
-        words = (
-            fields.instance_storage(self.lookup, one, name, value)
-            for owner in owners
-            for one in self.resolve(owner).variants
-            if one.classes
-            for value in found.variants
-        )
-        return next(filter(None, words), "")
+    def storage(self, resolution: Resolution) -> str:
+        """Say where instances keep what a target names on a class.
 
-    def _step(self, value: Value, step: Step, *, is_last: bool) -> Values:
-        if isinstance(step, Item):
-            return item_of(self.lookup, value, step, is_last=is_last)
-        return self.lookup.member(value, step)
+        Args:
+            resolution: What the target was resolved to.
+
+        Returns:
+            '' if it is an attribute of the class.
+        """
+        target = resolution.target
+        if len(target.steps) < 2:
+            return ""
+        name = target.steps[-1]
+        if isinstance(name, Item):
+            return ""
+        if name not in fields.HOOKS and resolution.kind not in fields.VALUES:
+            return ""
+        owners = {target.holder}
+        for variant in resolution.variants:
+            if variant.tree and variant.qualname:
+                owners.add(Target(variant.module, variant.qualname).holder)
+        for owner in owners:
+            storage = self._storage_in(owner, name, resolution.variants)
+            if storage:
+                return storage
+        return ""
+
+    def _storage_in(self, owner: Target, name: str, variants: Values) -> str:
+        for owner_variant in self.resolve(owner).variants:
+            if not owner_variant.classes:
+                continue
+            for variant in variants:
+                storage = fields.instance_storage(self.lookup, owner_variant, name, variant)
+                if storage:
+                    return storage
+        return ""
+
+    def _follow(self, values: Values, step: Step, *, is_last: bool) -> Values:
+        """Follow one step of a target, an attribute or an item, from each value."""
+        reached: list[Value] = []
+        for value in values:
+            if isinstance(step, Item):
+                results = item_of(self.lookup, value, step, is_last=is_last)
+            else:
+                results = self.lookup.member(value, step)
+            reached += [result.under(value.conditions) for result in results]
+        return tuple(reached)
+
+    def _with_operators(self, module: str, values: Values) -> Values:
+        """Replace names below `torch.ops` by the functions that the operators run."""
+        replaced: list[Value] = []
+        for value in values:
+            replaced += operator_values(self.lookup, module, value)
+        return tuple(replaced)
 
 
 def _distinct(values: Values) -> Values:
-    kept: dict[object, Value] = {}
+    """Leave out values that do not differ in what defines them."""
+    by_definition: dict[object, Value] = {}
     for value in values:
-        place = (value.state, value.kind, value.module, value.qualname, value.dotted)
+        name = (value.state, value.kind, value.module, value.qualname, value.dotted)
         nodes = tuple(id(node) for node in value.nodes)
-        kept.setdefault((place, nodes or value.reason), value)
-    return tuple(kept.values())
+        by_definition.setdefault((name, nodes or value.reason), value)
+    return tuple(by_definition.values())
 
 
-def _way(value: Value) -> str:
-    what = str(value.kind) if value.state == "present" else value.state
-    conditions = " and ".join(one.text for one in value.conditions) or "nothing else holds"
-    text = f"{what} if {conditions}"
-    return f"{text} ({value.reason})" if value.reason and value.state != "present" else text
+def _described(value: Value) -> str:
+    """Say what a target is in one variant, and on which conditions."""
+    kind = str(value.kind) if value.state == "present" else value.state
+    conditions = [condition.text for condition in value.conditions]
+    text = f"{kind} if {' and '.join(conditions) or 'nothing else holds'}"
+    if value.reason and value.state != "present":
+        return f"{text} ({value.reason})"
+    return text
