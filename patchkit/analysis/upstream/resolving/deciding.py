@@ -1,4 +1,4 @@
-"""Whether conditions in upstream's source hold, where that can be told without running it."""
+"""Decides conditions in the source of a release that are about the platform alone."""
 
 import ast
 import operator
@@ -16,34 +16,37 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
+    ast.In: lambda item, container: item in container,
+    ast.NotIn: lambda item, container: item not in container,
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }
 
 
 class Platform(NamedTuple):
-    """The Python that a release is judged for: its version and `sys.platform`."""
+    """The Python that a release is read for: its version and `sys.platform`."""
 
     python: tuple[int, int] = (3, 11)
     system: str = "linux"
 
     def facts(self) -> dict[str, Any]:
-        """The names that conditions may be about."""
-        full = (*self.python, 99, "final", 0)
-        checking = ("", "typing.", "typing_extensions.", "t.")
+        """Return the value of each name that conditions may be about."""
+        version = (*self.python, 99, "final", 0)
+        system_names = {"win32": "Windows"}
         return {
-            **{f"{module}TYPE_CHECKING": False for module in checking},
+            "TYPE_CHECKING": False,
+            "t.TYPE_CHECKING": False,
+            "typing.TYPE_CHECKING": False,
+            "typing_extensions.TYPE_CHECKING": False,
             "__debug__": True,
-            "sys.version_info": full,
-            "sys.version_info.major": full[0],
-            "sys.version_info.minor": full[1],
+            "sys.version_info": version,
+            "sys.version_info.major": version[0],
+            "sys.version_info.minor": version[1],
             "sys.platform": self.system,
             "os.name": "nt" if self.system == "win32" else "posix",
             "sys.implementation.name": "cpython",
             "platform.python_implementation": "CPython",
-            "platform.system": {"win32": "Windows"}.get(self.system, self.system.capitalize()),
+            "platform.system": system_names.get(self.system, self.system.capitalize()),
         }
 
 
@@ -52,61 +55,101 @@ class _UndecidedError(Exception):
 
 
 class Conditions:
-    """Tells whether conditions hold that are about the platform alone."""
+    """Decides conditions that are about the platform alone.
+
+    Args:
+        platform: The Python that the release is read for.
+    """
 
     def __init__(self, platform: Platform) -> None:
         self._facts = platform.facts()
 
     def decide(self, test: ast.expr, tree: ModuleTree) -> bool | None:
-        """Tell whether a condition in a module holds; None where that cannot be told."""
+        """Tell whether a condition holds.
 
-        def of_part(part: ast.expr) -> bool | None:
+        Args:
+            test: The condition.
+            tree: The module that it stands in.
+
+        Returns:
+            None if that cannot be told.
+        """
+
+        def truth_of_part(part: ast.expr) -> bool | None:
             try:
                 return bool(self._value(part, tree))
             except (_UndecidedError, TypeError, IndexError, ValueError):
                 return None
 
-        return truth_of(test, of_part)
+        return truth_of(test, truth_of_part)
 
     def _value(self, node: ast.expr, tree: ModuleTree) -> Any:
+        """Return the value of an expression, or raise `_UndecidedError`."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, (ast.Tuple, ast.List)):
             return tuple(self._value(element, tree) for element in node.elts)
         if isinstance(node, ast.Compare):
-            terms = [self._value(term, tree) for term in (node.left, *node.comparators)]
-            pairs = zip(node.ops, terms, terms[1:], strict=False)
-            return all(_COMPARE[type(op)](left, right) for op, left, right in pairs)
+            return self._compare(node, tree)
         if isinstance(node, ast.Subscript):
             return self._value(node.value, tree)[_index(node.slice)]
         if isinstance(node, ast.Call):
             return self._call(node, tree)
         return self._name(dotted(node), tree)
 
+    def _compare(self, node: ast.Compare, tree: ModuleTree) -> bool:
+        left = self._value(node.left, tree)
+        operands = [self._value(comparator, tree) for comparator in node.comparators]
+        for comparison, right in zip(node.ops, operands, strict=True):
+            if not _COMPARE[type(comparison)](left, right):
+                return False
+            left = right
+        return True
+
     def _call(self, node: ast.Call, tree: ModuleTree) -> Any:
         if not node.args:
             return self._name(dotted(node.func), tree)
         if not isinstance(node.func, ast.Attribute) or node.func.attr != "startswith":
             raise _UndecidedError
-        return str(self._value(node.func.value, tree)).startswith(self._value(node.args[0], tree))
+        text = str(self._value(node.func.value, tree))
+        return text.startswith(self._value(node.args[0], tree))
 
     def _name(self, name: str, tree: ModuleTree) -> Any:
+        """Return the fact that a name of a module stands for, or raise `_UndecidedError`."""
         if name == "__name__":
             return tree.name
-        head, _, rest = name.partition(".")
-        statement = StatementsByName.of_scope(tree, tree.tree).sole(head) if name else None
-        if isinstance(statement, (ast.Import, ast.ImportFrom)):
-            places = {alias.asname or alias.name: alias.name for alias in statement.names}
-            module: str | None = ""
-            if isinstance(statement, ast.ImportFrom):
-                module = tree.absolute(statement.module, statement.level)
-            name = ".".join(filter(None, (module, places.get(head, head), rest)))
-        if name not in self._facts or head in tree.rebound_in_functions():
+        first_name = name.partition(".")[0]
+        full_name = _imported_name(name, tree)
+        if full_name not in self._facts or first_name in tree.rebound_in_functions():
             raise _UndecidedError
-        return self._facts[name]
+        return self._facts[full_name]
+
+
+def _imported_name(name: str, tree: ModuleTree) -> str:
+    """Return the absolute name for a dotted name of a module, if a single import binds it."""
+    if not name:
+        return name
+    first_name, _, attributes = name.partition(".")
+    statement = StatementsByName.of_scope(tree, tree.tree).sole(first_name)
+    if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return name
+    imported = first_name
+    for alias in statement.names:
+        if (alias.asname or alias.name) == first_name:
+            imported = alias.name
+    module: str | None = ""
+    if isinstance(statement, ast.ImportFrom):
+        module = tree.absolute(statement.module, statement.level)
+    return ".".join(part for part in (module, imported, attributes) if part)
 
 
 def _index(node: ast.expr) -> Any:
     if isinstance(node, ast.Slice):
-        return slice(*(end and ast.literal_eval(end) for end in (node.lower, node.upper)))
+        return slice(_bound(node.lower), _bound(node.upper))
+    return ast.literal_eval(node)
+
+
+def _bound(node: ast.expr | None) -> Any:
+    if node is None:
+        return None
     return ast.literal_eval(node)
