@@ -1,80 +1,217 @@
-"""What classes outside the release hold: the standard library's are asked, few others known."""
+"""Attributes of classes outside the release: the standard library's are inspected, a few listed."""
 
 import importlib
 from functools import lru_cache
 from typing import Any
 
-_STANDARD = {
-    *("abc", "argparse", "ast", "asyncio", "builtins", "collections", "collections.abc"),
-    *("concurrent.futures", "contextlib", "ctypes", "dataclasses", "enum", "functools"),
-    *("http.server", "io", "json", "json.encoder", "logging", "logging.handlers"),
-    *("multiprocessing", "multiprocessing.process", "queue", "socketserver", "string"),
-    *("threading", "types", "typing", "unittest"),
-}
-"""Modules that may be imported to be asked: importing them does nothing else."""
+_STANDARD = frozenset(
+    {
+        "abc",
+        "argparse",
+        "ast",
+        "asyncio",
+        "builtins",
+        "collections",
+        "collections.abc",
+        "concurrent.futures",
+        "contextlib",
+        "ctypes",
+        "dataclasses",
+        "enum",
+        "functools",
+        "http.server",
+        "io",
+        "json",
+        "json.encoder",
+        "logging",
+        "logging.handlers",
+        "multiprocessing",
+        "multiprocessing.process",
+        "queue",
+        "socketserver",
+        "string",
+        "threading",
+        "types",
+        "typing",
+        "unittest",
+    }
+)
+"""Modules that may be imported to inspect their classes: importing them has no other effect."""
 
-_MODULE = (
-    "T_destination __call__ __getattr__ __setstate__ _apply _call_impl _compiled_call_impl "
-    "_get_backward_hooks _get_backward_pre_hooks _get_name _load_from_state_dict "
-    "_maybe_warn_non_full_backward_hook _named_members _register_load_state_dict_pre_hook "
-    "_register_state_dict_hook _replicate_for_data_parallel _save_to_state_dict _slow_forward "
-    "_version _wrapped_call_impl add_module apply bfloat16 buffers call_super_init children "
-    "compile cpu cuda double dump_patches eval extra_repr float forward get_buffer "
-    "get_extra_state get_parameter get_submodule half ipu load_state_dict modules mtia "
-    "named_buffers named_children named_modules named_parameters parameters "
-    "register_backward_hook register_buffer register_forward_hook register_forward_pre_hook "
-    "register_full_backward_hook register_full_backward_pre_hook "
-    "register_load_state_dict_post_hook register_load_state_dict_pre_hook register_module "
-    "register_parameter register_state_dict_post_hook register_state_dict_pre_hook "
-    "requires_grad_ set_extra_state set_submodule share_memory state_dict to to_empty train "
-    "type xpu zero_grad"
+_OF_TORCH_MODULE = frozenset(
+    {
+        "T_destination",
+        "__call__",
+        "__getattr__",
+        "__setstate__",
+        "_apply",
+        "_call_impl",
+        "_compiled_call_impl",
+        "_get_backward_hooks",
+        "_get_backward_pre_hooks",
+        "_get_name",
+        "_load_from_state_dict",
+        "_maybe_warn_non_full_backward_hook",
+        "_named_members",
+        "_register_load_state_dict_pre_hook",
+        "_register_state_dict_hook",
+        "_replicate_for_data_parallel",
+        "_save_to_state_dict",
+        "_slow_forward",
+        "_version",
+        "_wrapped_call_impl",
+        "add_module",
+        "apply",
+        "bfloat16",
+        "buffers",
+        "call_super_init",
+        "children",
+        "compile",
+        "cpu",
+        "cuda",
+        "double",
+        "dump_patches",
+        "eval",
+        "extra_repr",
+        "float",
+        "forward",
+        "get_buffer",
+        "get_extra_state",
+        "get_parameter",
+        "get_submodule",
+        "half",
+        "ipu",
+        "load_state_dict",
+        "modules",
+        "mtia",
+        "named_buffers",
+        "named_children",
+        "named_modules",
+        "named_parameters",
+        "parameters",
+        "register_backward_hook",
+        "register_buffer",
+        "register_forward_hook",
+        "register_forward_pre_hook",
+        "register_full_backward_hook",
+        "register_full_backward_pre_hook",
+        "register_load_state_dict_post_hook",
+        "register_load_state_dict_pre_hook",
+        "register_module",
+        "register_parameter",
+        "register_state_dict_post_hook",
+        "register_state_dict_pre_hook",
+        "requires_grad_",
+        "set_extra_state",
+        "set_submodule",
+        "share_memory",
+        "state_dict",
+        "to",
+        "to_empty",
+        "train",
+        "type",
+        "xpu",
+        "zero_grad",
+    }
 )
-_BASE_MODEL = (
-    "__class_getitem__ __copy__ __deepcopy__ __fields_set__ __getattr__ __iter__ __pretty__ "
-    "__replace__ __repr_args__ __repr_name__ __repr_recursion__ __repr_str__ __rich_repr__ "
-    "__setstate__ _abc_impl _calculate_keys _copy_and_set_values _get_value _iter "
-    "_setattr_handler construct copy dict from_orm json model_computed_fields model_config "
-    "model_construct model_copy model_dump model_dump_json model_extra model_fields "
-    "model_fields_set model_json_schema model_parametrized_name model_post_init model_rebuild "
-    "model_validate model_validate_json model_validate_strings parse_file parse_obj parse_raw "
-    "schema schema_json update_forward_refs validate"
+_OF_BASE_MODEL = frozenset(
+    {
+        "__class_getitem__",
+        "__copy__",
+        "__deepcopy__",
+        "__fields_set__",
+        "__getattr__",
+        "__iter__",
+        "__pretty__",
+        "__replace__",
+        "__repr_args__",
+        "__repr_name__",
+        "__repr_recursion__",
+        "__repr_str__",
+        "__rich_repr__",
+        "__setstate__",
+        "_abc_impl",
+        "_calculate_keys",
+        "_copy_and_set_values",
+        "_get_value",
+        "_iter",
+        "_setattr_handler",
+        "construct",
+        "copy",
+        "dict",
+        "from_orm",
+        "json",
+        "model_computed_fields",
+        "model_config",
+        "model_construct",
+        "model_copy",
+        "model_dump",
+        "model_dump_json",
+        "model_extra",
+        "model_fields",
+        "model_fields_set",
+        "model_json_schema",
+        "model_parametrized_name",
+        "model_post_init",
+        "model_rebuild",
+        "model_validate",
+        "model_validate_json",
+        "model_validate_strings",
+        "parse_file",
+        "parse_obj",
+        "parse_raw",
+        "schema",
+        "schema_json",
+        "update_forward_refs",
+        "validate",
+    }
 )
-_NAMED_TUPLE = "_fields _field_defaults _make _replace _asdict"
-_OBJECT = frozenset(dir(object))
-_TABLES = {
-    "torch.nn.Module": {*_MODULE.split()},
-    "torch.nn.modules.module.Module": {*_MODULE.split()},
-    "pydantic.BaseModel": {*_BASE_MODEL.split()},
-    "pydantic.main.BaseModel": {*_BASE_MODEL.split()},
+_OF_NAMED_TUPLE = frozenset({"_asdict", "_field_defaults", "_fields", "_make", "_replace"})
+_OF_OBJECT = frozenset(dir(object))
+_ATTRIBUTES = {
+    "torch.nn.Module": _OF_TORCH_MODULE,
+    "torch.nn.modules.module.Module": _OF_TORCH_MODULE,
+    "pydantic.BaseModel": _OF_BASE_MODEL,
+    "pydantic.main.BaseModel": _OF_BASE_MODEL,
     "msgspec.Struct": {"__copy__", "__replace__", "__rich_repr__"},
-    "typing.NamedTuple": {*dir(tuple), *_NAMED_TUPLE.split()},
+    "typing.NamedTuple": {*dir(tuple), *_OF_NAMED_TUPLE},
     "typing.TypedDict": {*dir(dict), "__required_keys__", "__optional_keys__", "__total__"},
 }
 
 
 def as_typing(dotted: str) -> str:
-    """Name what `typing_extensions` has as `typing` does."""
+    """Return the name in `typing` of what is imported from `typing_extensions`."""
     return dotted.replace("typing_extensions.", "typing.")
 
 
 def has_member(dotted: str, name: str) -> bool | None:
-    """Tell whether a class outside the release has an attribute; None where that is not known."""
-    table = _TABLES.get(as_typing(dotted))
-    if table is not None:
-        return name in table or name in _OBJECT
+    """Tell whether a class outside the release has an attribute.
+
+    Args:
+        dotted: The dotted name of the class.
+        name: The name of the attribute.
+
+    Returns:
+        None if the attributes of the class are not known. For `object`, whether it defines the
+        attribute itself.
+    """
+    attributes = _ATTRIBUTES.get(as_typing(dotted))
+    if attributes is not None:
+        return name in attributes or name in _OF_OBJECT
     cls = standard_class(dotted)
     if cls is None:
         return None
     if cls is object:
         return name in vars(object)
     # Not hasattr alone: `Enum.value` is there, though the class does not give it away.
-    own = any(name in vars(base) for base in cls.__mro__[:-1])
-    return own or (hasattr(cls, name) and not hasattr(object, name))
+    if any(name in vars(base) for base in cls.__mro__[:-1]):
+        return True
+    return hasattr(cls, name) and not hasattr(object, name)
 
 
 @lru_cache(maxsize=512)
 def standard_class(dotted: str) -> type | None:
-    """Return a class of the standard library; None where it is none that may be asked."""
+    """Return a class of the standard library; None if it is none that may be inspected."""
     module, _, name = as_typing(dotted).rpartition(".")
     if module not in _STANDARD:
         return None
@@ -83,5 +220,5 @@ def standard_class(dotted: str) -> type | None:
 
 
 def is_class(dotted: str) -> bool:
-    """Whether something outside is known to be a class."""
-    return dotted in _TABLES or standard_class(dotted) is not None
+    """Whether something outside the release is known to be a class."""
+    return dotted in _ATTRIBUTES or standard_class(dotted) is not None
