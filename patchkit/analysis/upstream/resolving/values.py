@@ -1,4 +1,4 @@
-"""What a name or an expression upstream comes to, and what can be asked about a release."""
+"""What a name or an expression of a release comes to, and the protocol of looking it up."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ State = Literal["present", "absent", "undecidable"]
 
 
 class Kind(str, Enum):
-    """What a target is."""
+    """What kind of object a target is."""
 
     FUNCTION = "function"
     ASYNC_FUNCTION = "async function"
@@ -50,27 +50,28 @@ AS_METHOD = {Kind.FUNCTION: Kind.METHOD, Kind.ASYNC_FUNCTION: Kind.ASYNC_METHOD}
 
 @dataclass(frozen=True)
 class Scope:
-    """Where an expression stands: in a module, in class bodies, the outermost first."""
+    """Where an expression stands."""
 
     tree: ModuleTree
-    classes: tuple[ast.ClassDef, ...] = ()
-    until: ast.stmt | None = None  # the statement that it is part of, for what runs at import
+    classes: tuple[ast.ClassDef, ...] = ()  # the class bodies around it, the outermost first
+    until: ast.stmt | None = None  # the statement that it is part of, if that runs at import
 
     def qualify(self, name: str) -> str:
-        """Qualify a name that is bound here."""
-        return ".".join((*(one.name for one in self.classes), name))
+        """Return the qualified name of what is bound to a name here."""
+        class_names = [node.name for node in self.classes]
+        return ".".join((*class_names, name))
 
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """One thing that a name may stand for; None is what cannot be told."""
+    """An object that a name may stand for, as far as the source tells."""
 
     state: State
-    kind: Kind | None = None
-    module: str = ""  # where it is defined
-    qualname: str = ""  # its name there
+    kind: Kind | None = None  # None if it cannot be told
+    module: str = ""  # the module that defines it
+    qualname: str = ""  # its name in that module
     tree: ModuleTree | None = None  # None outside the release
-    nodes: tuple[ast.AST, ...] = ()  # the statements that define it
+    nodes: tuple[ast.AST, ...] = ()  # the statement that defines it, and those that modify it
     reason: str = ""  # why it is absent or undecided, or a remark
     conditions: tuple[Condition, ...] = ()
     expression: ast.expr | None = None  # what was assigned
@@ -79,38 +80,56 @@ class Value:
     dotted: str = ""  # the name of something outside
     instance_of: "Value | None" = None  # the class of an object that was made by calling it
     on_class: bool = True  # False for a field that leaves nothing on the class
-    is_sure: bool = True  # False where kind and signature may be others
-    is_none: bool = False  # whether it is None, or something that was looked for in None
-    scope: Scope | None = None  # where what defines it stands; None outside the release
+    is_sure: bool = True  # False if kind and signature may be different
+    is_none: bool = False  # whether it is None, or an attribute that was looked up on None
+    scope: Scope | None = None  # the scope of its definition; None outside the release
 
     @property
     def module_tree(self) -> ModuleTree:
-        """The source of what is of the release."""
+        """The module of a value of the release."""
         assert self.tree is not None
         return self.tree
 
     @property
     def definition_scope(self) -> Scope:
-        """Where the bases and decorators of a class are evaluated."""
+        """The scope in which the bases and decorators of a class are evaluated."""
         return Scope(self.module_tree, self.classes[:-1], self.classes[-1])
 
     @property
     def is_import_fallback(self) -> bool:
-        """Whether it is None, or something looked for in it, where an optional import fails."""
-        return self.is_none and any(
-            "except" in one.text and _IMPORT_ERROR.search(one.text) for one in self.conditions
-        )
+        """Whether it is None, or an attribute of None, because an optional import failed."""
+        if not self.is_none:
+            return False
+        for condition in self.conditions:
+            if "except" in condition.text and _IMPORT_ERROR.search(condition.text):
+                return True
+        return False
 
     def under(self, conditions: tuple[Condition, ...]) -> "Value":
-        """Note what must hold."""
-        return replace(self, conditions=(*conditions, *self.conditions)) if conditions else self
+        """Add conditions that must hold."""
+        if not conditions:
+            return self
+        return replace(self, conditions=(*conditions, *self.conditions))
 
     def unsure(self, reason: str) -> "Value":
-        """Say that kind and signature may be others."""
+        """Return the value as one whose kind and signature may be different."""
         return replace(self, is_sure=False, reason=reason, signature=None)
 
-    def own_attribute(self, name: str, kind: Kind, *nodes: ast.AST, **details: Any) -> "Value":
-        """Describe something that a class has."""
+    def own_attribute(
+        self,
+        name: str,
+        kind: Kind,
+        *nodes: ast.AST,
+        **details: Any,
+    ) -> "Value":
+        """Describe an attribute that this class itself has.
+
+        Args:
+            name: The name of the attribute.
+            kind: What it is.
+            nodes: The statements that define it.
+            details: Further fields of the value.
+        """
         qualname = f"{self.qualname}.{name}"
         return Value("present", kind, self.module, qualname, self.tree, nodes, **details)
 
@@ -120,12 +139,18 @@ Values = tuple[Value, ...]
 
 
 def absent(reason: str) -> Value:
-    """Something that is not there."""
+    """Return a value that does not exist."""
     return Value("absent", reason=reason)
 
 
 def undecided(reason: str, kind: Kind | None = None, dotted: str = "") -> Value:
-    """Something that the source does not tell."""
+    """Return a value about which the source leaves open whether it exists, or what it is.
+
+    Args:
+        reason: What leaves it open.
+        kind: What it is, as far as that is known.
+        dotted: Its name, if it is outside the release.
+    """
     return Value("undecidable", kind, reason=reason, dotted=dotted, is_sure=False)
 
 
@@ -133,28 +158,43 @@ T = TypeVar("T")
 
 
 class Lookup(Protocol):
-    """Looks names up in one release; what is not done here `ReleaseLookup` does."""
+    """Looks names up in one release; `ReleaseLookup` implements what has no body here."""
 
     modules: Modules
     decide: Callable[[ast.expr, ModuleTree], bool | None]
-    """Tells whether a condition in a module holds; None where that cannot be told."""
+    """Tells whether a condition in a module holds; None if that cannot be told."""
     circle_count: int = 0
-    """How often something was asked for that is being worked out."""
+    """How often something was asked for while it was being computed."""
 
-    def remember(self, memo: dict[Any, Any], key: Any, work: Callable[[], T]) -> T:
-        """Work something out once; again where it came out as it did because of a circle."""
+    def remember(
+        self,
+        memory: dict[Any, Any],
+        key: Any,
+        compute: Callable[[], T],
+    ) -> T:
+        """Compute something once.
+
+        Args:
+            memory: Where results are kept.
+            key: The key of the result.
+            compute: Returns the result; one that depends on a circle is not kept, as it would be
+                different if it were computed outside the circle.
+        """
+        if key in memory:
+            remembered: T = memory[key]
+            return remembered
         before = self.circle_count
-        value: T = memo[key] if key in memo else work()
+        result = compute()
         if self.circle_count == before:
-            memo[key] = value
-        return value
+            memory[key] = result
+        return result
 
     def has_module(self, name: str) -> bool:
-        """Whether the release has a module."""
+        """Whether the release has a module, be it compiled."""
         return name in self.modules or self.modules.compiled(name)
 
     def module(self, name: str) -> Value:
-        """Tell what a module's name stands for."""
+        """Tell what the name of a module stands for."""
         tree = self.modules.get(name)
         if tree is not None:
             return Value("present", Kind.MODULE, name, "", tree, (tree.tree,), tree.fault)
@@ -167,24 +207,32 @@ class Lookup(Protocol):
         return absent(f"there is no module {name}")
 
     def exports(self, module: str, name: str) -> bool | None:
-        """Whether `from module import *` brings a name; None where that cannot be told."""
+        """Whether `from module import *` binds a name; None if that cannot be told."""
 
     def binding_cases(
-        self, tree: ModuleTree, name: str, until: ast.stmt | None = None
+        self,
+        tree: ModuleTree,
+        name: str,
+        until: ast.stmt | None = None,
     ) -> BindingCases:
-        """Tell what a module's name may be bound to."""
+        """List what a module's name may be bound to, before a statement or at the end."""
 
-    def visible(self, tree: ModuleTree, name: str, until: ast.stmt | None = None) -> Values:
+    def visible(
+        self,
+        tree: ModuleTree,
+        name: str,
+        until: ast.stmt | None = None,
+    ) -> Values:
         """Tell what a name stands for in the code of a module, builtins included."""
 
     def module_attribute(self, module: str, name: str) -> Values:
         """Tell what an attribute of a module is."""
 
     def bound_values(self, case: BindingCase, scope: Scope) -> Values:
-        """Tell what a name is in a case; () where it is not bound."""
+        """Tell what a name is in one case; () if it is not bound."""
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Values:
-        """Tell what an expression comes to; one value for each way that it may."""
+        """Tell what an expression comes to; one value for each object that it may be."""
 
     def member(self, value: Value, name: str) -> Values:
-        """Tell what an attribute of something is."""
+        """Tell what an attribute of a value is."""
