@@ -50,7 +50,9 @@ def union(first: BindingCases, second: BindingCases) -> BindingCases:
     return (*first, *(case for case in second if id(case.binding) not in bindings))
 
 
-def join_branches(*branches: tuple[Condition, BindingCases | None]) -> BindingCases | None:
+def join_branches(
+    *branches: tuple[Condition, BindingCases | None],
+) -> BindingCases | None:
     """Join the cases at the ends of branches.
 
     Args:
@@ -110,7 +112,11 @@ class StatementsByName:
                 self._indexes.setdefault(name, []).append(index)
 
     @classmethod
-    def of_scope(cls, tree: ModuleTree, scope: ast.Module | ast.ClassDef) -> "StatementsByName":
+    def of_scope(
+        cls,
+        tree: ModuleTree,
+        scope: ast.Module | ast.ClassDef,
+    ) -> "StatementsByName":
         """Return those of a module or class; they are kept with its file."""
         key = ("binders", id(scope))
         return tree.remember_with_file(key, lambda: cls(tree, scope.body))
@@ -159,7 +165,10 @@ def walrus_names(statement: ast.AST) -> Iterator[str]:
             yield node.target.id
 
 
-def _imported_names(statement: ast.Import | ast.ImportFrom, tree: ModuleTree) -> Iterator[str]:
+def _imported_names(
+    statement: ast.Import | ast.ImportFrom,
+    tree: ModuleTree,
+) -> Iterator[str]:
     """List the names that an import binds, submodules that it sets on this package included."""
     for alias in statement.names:
         yield alias.asname or alias.name.split(".")[0]

@@ -236,7 +236,9 @@ def _class_effects(lookup: Lookup, value: Value) -> ClassEffects:
 
 
 def _with_decorator(
-    effects: ClassEffects, effect: decorators.DecoratorEffect, text: str
+    effects: ClassEffects,
+    effect: decorators.DecoratorEffect,
+    text: str,
 ) -> ClassEffects:
     touched = {**effects.touched, **dict.fromkeys(effect.touched, text)}
     opened = effects.opened

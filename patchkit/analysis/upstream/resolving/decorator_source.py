@@ -88,7 +88,11 @@ class DecoratorSource:
         return flavours.pop()
 
     def _outcome_of_return(
-        self, node: ast.FunctionDef, returned: ast.expr | None, use: _DecoratorUse, depth: int
+        self,
+        node: ast.FunctionDef,
+        returned: ast.expr | None,
+        use: _DecoratorUse,
+        depth: int,
     ) -> str:
         """Tell what an expression is that a decorator returns.
 
@@ -116,7 +120,11 @@ class DecoratorSource:
         return self._outcome_of_call(returned, use, inner, depth)
 
     def _outcome_of_call(
-        self, call: ast.expr, use: _DecoratorUse, inner: Mapping[str, Def], depth: int
+        self,
+        call: ast.expr,
+        use: _DecoratorUse,
+        inner: Mapping[str, Def],
+        depth: int,
     ) -> str:
         """Tell what a decorator returns that passes the object on: `f(func)` or `f(…)(func)`.
 
@@ -249,7 +257,9 @@ def _wraps(call: ast.expr, decorated: str) -> bool:
 
 
 def _collect_returned(
-    body: Sequence[ast.stmt], use: _DecoratorUse, returned: list[ast.expr | None]
+    body: Sequence[ast.stmt],
+    use: _DecoratorUse,
+    returned: list[ast.expr | None],
 ) -> bool:
     """Collect what a decorator may return.
 
@@ -279,7 +289,9 @@ def _collect_returned(
 
 
 def _collect_from_if(
-    statement: ast.If, use: _DecoratorUse, returned: list[ast.expr | None]
+    statement: ast.If,
+    use: _DecoratorUse,
+    returned: list[ast.expr | None],
 ) -> bool:
     truth = truth_of(statement.test, lambda test: use.facts.get(ast.unparse(test)))
     if truth is True:

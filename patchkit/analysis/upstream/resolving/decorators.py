@@ -182,7 +182,10 @@ def function_kind(lookup: Lookup, node: Def, scope: Scope) -> tuple[Kind | None,
 
 
 def _effect_of_value(
-    lookup: Lookup, value: Value, decorator: ast.expr, options: dict[str, ast.expr]
+    lookup: Lookup,
+    value: Value,
+    decorator: ast.expr,
+    options: dict[str, ast.expr],
 ) -> DecoratorEffect:
     """Tell what one of the values does that a decorator may be.
 

@@ -80,7 +80,13 @@ def last_annotation(node: ast.ClassDef, name: str) -> ast.AnnAssign | None:
     return None
 
 
-def field_or_slot(lookup: Lookup, owner: Value, name: str, *, bound: bool) -> Value | None:
+def field_or_slot(
+    lookup: Lookup,
+    owner: Value,
+    name: str,
+    *,
+    bound: bool,
+) -> Value | None:
     """Tell what a class makes of its own annotation, or slot, of a name.
 
     Args:
@@ -195,7 +201,13 @@ def _has_slots(lookup: Lookup, owner: Value) -> bool | None:
     return option_value(options.get("slots"))
 
 
-def _with_call(lookup: Lookup, owner: Value, field: Field, call: ast.Call, kind: str) -> Field:
+def _with_call(
+    lookup: Lookup,
+    owner: Value,
+    field: Field,
+    call: ast.Call,
+    kind: str,
+) -> Field:
     """Return a field with what the call says of it that is assigned to it.
 
     Args:

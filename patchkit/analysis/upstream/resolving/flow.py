@@ -42,7 +42,11 @@ class Flow:
     """
 
     def __init__(
-        self, name: str, tree: ModuleTree, lookup: Lookup, until: ast.stmt | None = None
+        self,
+        name: str,
+        tree: ModuleTree,
+        lookup: Lookup,
+        until: ast.stmt | None = None,
     ) -> None:
         self._name = name
         self._tree = tree
@@ -59,7 +63,11 @@ class Flow:
             self._package = None
         return self.run(StatementsByName.of_scope(self._tree, scope).concerning(self._name))
 
-    def run(self, body: Iterable[ast.stmt], cases: BindingCases = UNBOUND) -> BindingCases | None:
+    def run(
+        self,
+        body: Iterable[ast.stmt],
+        cases: BindingCases = UNBOUND,
+    ) -> BindingCases | None:
         """Follow statements.
 
         Args:
@@ -93,7 +101,11 @@ class Flow:
 
     # --- definitions and assignments
 
-    def _definition(self, node: Def | ast.ClassDef, cases: BindingCases) -> BindingCases:
+    def _definition(
+        self,
+        node: Def | ast.ClassDef,
+        cases: BindingCases,
+    ) -> BindingCases:
         if node.name != self._name:
             return cases
         decorators = [dotted(decorator) for decorator in node.decorator_list]
@@ -101,7 +113,11 @@ class Flow:
             return with_modifier(cases, node)
         return self._bind(node)
 
-    def _assign(self, node: ast.Assign | ast.AnnAssign, cases: BindingCases) -> BindingCases:
+    def _assign(
+        self,
+        node: ast.Assign | ast.AnnAssign,
+        cases: BindingCases,
+    ) -> BindingCases:
         if node.value is None:
             return cases
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -110,7 +126,11 @@ class Flow:
         return cases
 
     def _assign_to(
-        self, target: ast.expr, value: ast.expr | None, node: ast.stmt, cases: BindingCases
+        self,
+        target: ast.expr,
+        value: ast.expr | None,
+        node: ast.stmt,
+        cases: BindingCases,
     ) -> BindingCases:
         """Assign to one target.
 
@@ -176,7 +196,12 @@ class Flow:
                 cases = self._import_name(module, alias, node, cases)
         return cases
 
-    def _import_star(self, module: str, node: ast.stmt, cases: BindingCases) -> BindingCases:
+    def _import_star(
+        self,
+        module: str,
+        node: ast.stmt,
+        cases: BindingCases,
+    ) -> BindingCases:
         is_exported = self._lookup.exports(module, self._name)
         if is_exported is None:
             return (*cases, *self._bind(node, module=module, is_uncertain=True))
@@ -185,7 +210,11 @@ class Flow:
         return cases
 
     def _import_name(
-        self, module: str, alias: ast.alias, node: ast.stmt, cases: BindingCases
+        self,
+        module: str,
+        alias: ast.alias,
+        node: ast.stmt,
+        cases: BindingCases,
     ) -> BindingCases:
         submodule = f"{module}.{alias.name}"
         cases = self._import_submodule(submodule, node, cases)
@@ -195,7 +224,12 @@ class Flow:
             return self._bind(node, module=submodule)
         return self._bind(node, module=module, imported=alias.name)
 
-    def _import_submodule(self, imported: str, node: ast.stmt, cases: BindingCases) -> BindingCases:
+    def _import_submodule(
+        self,
+        imported: str,
+        node: ast.stmt,
+        cases: BindingCases,
+    ) -> BindingCases:
         """Importing a package's own submodule for the first time sets it on the package."""
         if self._package is None or self.submodule_imported:
             return cases
@@ -218,14 +252,22 @@ class Flow:
             (Condition(f"not ({text})", node.test), self.run(node.orelse, cases)),
         )
 
-    def _loop(self, node: ast.For | ast.AsyncFor, cases: BindingCases) -> BindingCases | None:
+    def _loop(
+        self,
+        node: ast.For | ast.AsyncFor,
+        cases: BindingCases,
+    ) -> BindingCases | None:
         after_once = self.run(node.body, self._assign_to(node.target, None, node, cases))
         return join_branches(
             (Condition("the loop runs"), after_once),
             (Condition("not (the loop runs)"), cases),
         )
 
-    def _with(self, node: ast.With | ast.AsyncWith, cases: BindingCases) -> BindingCases | None:
+    def _with(
+        self,
+        node: ast.With | ast.AsyncWith,
+        cases: BindingCases,
+    ) -> BindingCases | None:
         for item in node.items:
             if item.optional_vars is not None:
                 cases = self._assign_to(item.optional_vars, None, node, cases)
@@ -252,7 +294,9 @@ class Flow:
         return self.run(node.finalbody, joined)
 
     def _run_fallible(
-        self, body: Sequence[ast.stmt], cases: BindingCases
+        self,
+        body: Sequence[ast.stmt],
+        cases: BindingCases,
     ) -> tuple[BindingCases, BindingCases | None]:
         """Follow the statements of a `try`.
 
@@ -301,7 +345,10 @@ class Flow:
     }
 
 
-def _unpacked(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[ast.expr | None]:
+def _unpacked(
+    target: ast.Tuple | ast.List,
+    value: ast.expr | None,
+) -> list[ast.expr | None]:
     """Return the expression for each element of a target; None where there is none for it."""
     values: list[ast.expr | None] = []
     if isinstance(value, (ast.Tuple, ast.List)):

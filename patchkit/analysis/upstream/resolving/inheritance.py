@@ -101,7 +101,11 @@ def _are_absent(values: Values) -> bool:
 
 
 def _search(
-    lookup: Lookup, value: Value, name: str, ancestors: Sequence[Value], doubt: str
+    lookup: Lookup,
+    value: Value,
+    name: str,
+    ancestors: Sequence[Value],
+    doubt: str,
 ) -> Values:
     """Look an attribute up in classes, in their order.
 
@@ -151,7 +155,10 @@ def _possible_writer(ancestors: Sequence[Value]) -> str:
 
 
 def _own_members(
-    lookup: Lookup, owner: Value, name: str, search_following: Callable[[], Values]
+    lookup: Lookup,
+    owner: Value,
+    name: str,
+    search_following: Callable[[], Values],
 ) -> Values | None:
     """Tell what one class itself has under a name.
 
@@ -191,7 +198,12 @@ def _own_members(
     return _as_members(lookup, owner, name, values)
 
 
-def _as_members(lookup: Lookup, owner: Value, name: str, values: Sequence[Value]) -> Values:
+def _as_members(
+    lookup: Lookup,
+    owner: Value,
+    name: str,
+    values: Sequence[Value],
+) -> Values:
     """Tell what a class makes of the values that its body binds to a name."""
     members = tuple(fields.as_class_member(lookup, owner, name, value) for value in values)
     if fields.may_be_field(lookup, owner, name):

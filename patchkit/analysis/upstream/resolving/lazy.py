@@ -80,7 +80,12 @@ def _dynamic_binding(tree: ModuleTree) -> str:
     return f"{tree.name} binds names by code at line {line + 1}: {text}"
 
 
-def _returns(lookup: Lookup, tree: ModuleTree, node: ast.stmt, name: str) -> bool | None:
+def _returns(
+    lookup: Lookup,
+    tree: ModuleTree,
+    node: ast.stmt,
+    name: str,
+) -> bool | None:
     """Whether a `__getattr__` returns something for a name; None if that cannot be told."""
     if not isinstance(node, ast.FunctionDef) or not node.args.args:
         return None
@@ -179,7 +184,10 @@ def _from_tables(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> 
 
 
 def _table_entry(
-    lookup: Lookup, tree: ModuleTree, table: str, name: str
+    lookup: Lookup,
+    tree: ModuleTree,
+    table: str,
+    name: str,
 ) -> Iterator[tuple[str, str]]:
     """List the modules that an entry of a table may mean, each with the attribute or ''."""
     values: list[Value] = []

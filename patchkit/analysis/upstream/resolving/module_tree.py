@@ -78,10 +78,11 @@ class ModuleTree:
         return functions_by_name
 
 
-def _with_enclosing_functions(tree: ast.Module) -> Iterator[tuple[ast.AST, frozenset[str]]]:
+def _with_enclosing_functions(
+    tree: ast.Module,
+) -> Iterator[tuple[ast.AST, frozenset[str]]]:
     """Walk the statements of a module, each with the names of the functions that it stands in."""
-    outermost: tuple[ast.AST, frozenset[str]] = (tree, frozenset())
-    pending = [outermost]
+    pending: list[tuple[ast.AST, frozenset[str]]] = [(tree, frozenset())]
     while pending:
         node, functions = pending.pop()
         yield node, functions
@@ -129,14 +130,16 @@ class Modules:
     def _locate(self, name: str) -> tuple[str, bool] | None:
         """Return the path of a module's file, and whether it is a package; None for no source."""
         base = name.replace(".", "/")
-        for path, is_package in ((f"{base}/__init__.py", True), (f"{base}.py", False)):
+        candidates = {f"{base}/__init__.py": True, f"{base}.py": False}
+        for path, is_package in candidates.items():
             if self._holds("file", path):
                 # Python imports an extension module before a source file of that name.
                 if self._holds("compiled", path[:-3]):
                     return None
                 return path, is_package
-        is_namespace = not self._holds("compiled", base) and self._holds("folder", base)
-        return ("", True) if is_namespace else None
+        if self._holds("compiled", base) or not self._holds("folder", base):
+            return None
+        return "", True
 
     def _holds(self, kind: str, path: str) -> bool:
         question = Question(kind, path)

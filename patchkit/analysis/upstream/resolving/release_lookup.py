@@ -93,7 +93,10 @@ class ReleaseLookup(Lookup):
         return True
 
     def binding_cases(
-        self, tree: ModuleTree, name: str, until: ast.stmt | None = None
+        self,
+        tree: ModuleTree,
+        name: str,
+        until: ast.stmt | None = None,
     ) -> BindingCases:
         """List what a module's name may be bound to.
 
@@ -120,7 +123,12 @@ class ReleaseLookup(Lookup):
             tree.conclusions[conclusion] = (cases, flow.submodule_imported)
         return cases
 
-    def visible(self, tree: ModuleTree, name: str, until: ast.stmt | None = None) -> Values:
+    def visible(
+        self,
+        tree: ModuleTree,
+        name: str,
+        until: ast.stmt | None = None,
+    ) -> Values:
         """Tell what a name stands for in the code of a module, builtins included.
 
         Args:
@@ -144,7 +152,10 @@ class ReleaseLookup(Lookup):
         )
 
     def _without_circle(
-        self, key: tuple[object, ...], reason: str, compute: Callable[[], Values]
+        self,
+        key: tuple[object, ...],
+        reason: str,
+        compute: Callable[[], Values],
     ) -> Values:
         """Compute values, unless they are being computed.
 
@@ -194,12 +205,22 @@ class ReleaseLookup(Lookup):
             reason = value.reason
         return undecided(reason, Kind.OUTSIDE, f"{module}.{name}")
 
-    def _values_of_case(self, tree: ModuleTree, name: str, case: BindingCase) -> Values:
+    def _values_of_case(
+        self,
+        tree: ModuleTree,
+        name: str,
+        case: BindingCase,
+    ) -> Values:
         if case.binding:
             return self.bound_values(case, Scope(tree))
         return tuple(value.under(case.conditions) for value in self._unbound(tree, name))
 
-    def _doubted_if_rebound(self, tree: ModuleTree, name: str, values: Values) -> Values:
+    def _doubted_if_rebound(
+        self,
+        tree: ModuleTree,
+        name: str,
+        values: Values,
+    ) -> Values:
         """Mark values as unsure that a function of the module may bind anew at import."""
         functions = tree.rebound_in_functions().get(name)
         if not functions:
@@ -214,7 +235,10 @@ class ReleaseLookup(Lookup):
         return tuple(doubted)
 
     def _submodule_of_same_name(
-        self, tree: ModuleTree, name: str, values: Sequence[Value]
+        self,
+        tree: ModuleTree,
+        name: str,
+        values: Sequence[Value],
     ) -> Values:
         """Return the submodule that replaces an attribute of a package once it is imported.
 

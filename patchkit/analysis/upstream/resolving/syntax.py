@@ -41,7 +41,10 @@ def argument_values(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
-def truth_of(test: ast.expr, truth_of_part: Callable[[ast.expr], bool | None]) -> bool | None:
+def truth_of(
+    test: ast.expr,
+    truth_of_part: Callable[[ast.expr], bool | None],
+) -> bool | None:
     """Work out `and`, `or` and `not`.
 
     Args:

@@ -73,7 +73,10 @@ def _code_of_value(lookup: Lookup, value: Value, depth: int) -> Iterator[Wrapped
 
 
 def _code_of_expression(
-    lookup: Lookup, node: ast.expr, scope: Scope, depth: int
+    lookup: Lookup,
+    node: ast.expr,
+    scope: Scope,
+    depth: int,
 ) -> Iterator[WrappedCode]:
     """List what an expression names: of a call, what makes functions there and all arguments.
 
@@ -94,7 +97,10 @@ def _code_of_expression(
 
 
 def _code_of_factory(
-    lookup: Lookup, node: ast.expr, scope: Scope, depth: int
+    lookup: Lookup,
+    node: ast.expr,
+    scope: Scope,
+    depth: int,
 ) -> Iterator[WrappedCode]:
     """List the definitions of what is called, if they define functions in turn."""
     if isinstance(node, ast.Call):
@@ -202,7 +208,11 @@ def _as_operator(function: Value) -> Value:
     return replace(function, kind=Kind.FUNCTION, signature=signature, is_sure=True, reason="")
 
 
-def _function_of_operator(statement: ast.stmt, package: str, operator: str) -> ast.expr | None:
+def _function_of_operator(
+    statement: ast.stmt,
+    package: str,
+    operator: str,
+) -> ast.expr | None:
     """Return the function that a statement makes an operator of.
 
     Args:
