@@ -1,3 +1,5 @@
+"""What a name may be bound to at the end of a module."""
+
 from __future__ import annotations
 
 import pytest
@@ -12,13 +14,18 @@ LINUX_311 = Platform((3, 11), "linux")
 
 
 def bindings(text: str, platform: Platform = LINUX_311) -> list[str]:
-    """What `x` may be bound to at the end: the lines, `-` where it is not bound."""
+    """Return the lines that may bind `x` at the end; `-` for a case in which it is not bound."""
     modules = Modules(Files(Memory({"up.": text})))
     tree = modules.get("up")
     assert tree is not None
     assert not tree.fault
-    cases = ReleaseLookup(modules, platform).binding_cases(tree, "x")
-    return ["-" if one.binding is None else str(one.binding.node.lineno) for one in cases]
+    lines: list[str] = []
+    for case in ReleaseLookup(modules, platform).binding_cases(tree, "x"):
+        if case.binding is None:
+            lines.append("-")
+        else:
+            lines.append(str(case.binding.node.lineno))
+    return lines
 
 
 @pytest.mark.parametrize(
@@ -80,7 +87,7 @@ def bindings(text: str, platform: Platform = LINUX_311) -> list[str]:
     ],
 )
 def test_follows_statements(text: str, lines: list[str]) -> None:
-    """Each statement binds what it binds when it runs, on every way that may be gone."""
+    """Each statement binds what it binds when it runs, on every path that may be taken."""
     assert bindings(text) == lines
 
 
@@ -91,24 +98,25 @@ def test_follows_another_python() -> None:
     assert bindings(text, Platform((3, 13), "darwin")) == ["2"]
 
 
-def test_later_statements_shape_a_binding() -> None:
+def test_later_statements_modify_a_binding() -> None:
     """`+=`, items that are set and setters belong to the binding, and do not replace it."""
     modules = Modules(Files(Memory({"up.": "x = []\nx += [1]\nx.append(2)\nx[0] = 3\nx.sort()"})))
     tree = modules.get("up")
     assert tree is not None
     (case,) = ReleaseLookup(modules, LINUX_311).binding_cases(tree, "x")
     assert case.binding is not None
-    assert [part.lineno for part in case.binding.modifiers] == [2, 3, 4]
+    assert [modifier.lineno for modifier in case.binding.modifiers] == [2, 3, 4]
 
 
-def test_conditions_say_where_ways_differ() -> None:
-    """A condition stands at what only one way binds, with its words."""
+def test_conditions_say_where_branches_differ() -> None:
+    """A condition belongs to what only one branch binds, with its text."""
     modules = Modules(
         Files(Memory({"up.": "if a > 1:\n x = 1\nelse:\n x = 2\ny = 1\nif b: z = 1"}))
     )
     tree = modules.get("up")
     assert tree is not None
     lookup = ReleaseLookup(modules, LINUX_311)
-    words = [[one.text for one in case.conditions] for case in lookup.binding_cases(tree, "x")]
-    assert words == [["a > 1"], ["not (a > 1)"]]
+    body, orelse = lookup.binding_cases(tree, "x")
+    assert [condition.text for condition in body.conditions] == ["a > 1"]
+    assert [condition.text for condition in orelse.conditions] == ["not (a > 1)"]
     assert [case.conditions for case in lookup.binding_cases(tree, "y")] == [()]

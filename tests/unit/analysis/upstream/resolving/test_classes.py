@@ -1,3 +1,5 @@
+"""The order in which attributes are looked up in classes, compared with Python's own."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -12,15 +14,17 @@ from patchkit.core.rows.target import Target
 @st.composite
 def hierarchies(draw: st.DrawFn) -> str:
     """Classes that derive from any of those before them, and define some of three members."""
-    lines = []
-    for at in range(draw(st.integers(4, 7))):
-        before = [f"C{one}" for one in range(at)]
-        least = min(len(before), draw(st.integers(1, 2)))
-        some = st.sampled_from(before or [""])
-        bases = draw(st.lists(some, unique=True, min_size=least, max_size=3)) if before else []
+    lines: list[str] = []
+    for number in range(draw(st.integers(4, 7))):
+        earlier = [f"C{earlier_number}" for earlier_number in range(number)]
+        least = min(len(earlier), draw(st.integers(1, 2)))
+        bases: list[str] = []
+        if earlier:
+            base_names = st.sampled_from(earlier)
+            bases = draw(st.lists(base_names, unique=True, min_size=least, max_size=3))
         members = draw(st.lists(st.sampled_from("abc"), unique=True, max_size=2))
-        body = "; ".join(f"{name} = {at}" for name in members) or "pass"
-        lines.append(f"class C{at}({', '.join(bases)}): {body}")
+        body = "; ".join(f"{name} = {number}" for name in members) or "pass"
+        lines.append(f"class C{number}({', '.join(bases)}): {body}")
     return "\n".join(lines)
 
 
@@ -36,7 +40,10 @@ def test_the_order_of_classes_is_pythons(source: str) -> None:
     resolver = release(source)
     for owner in [name for name in space if name.startswith("C")]:
         for name in "abc":
-            found = resolver.resolve(Target("up", f"{owner}.{name}"))
-            holder = next((one for one in space[owner].__mro__ if name in vars(one)), None)
-            assert (found.state == "present") is (holder is not None)
-            assert holder is None or found.qualname == f"{holder.__name__}.{name}"
+            resolution = resolver.resolve(Target("up", f"{owner}.{name}"))
+            holders = [cls for cls in space[owner].__mro__ if name in vars(cls)]
+            if holders:
+                assert resolution.state == "present"
+                assert resolution.qualname == f"{holders[0].__name__}.{name}"
+            else:
+                assert resolution.state != "present"

@@ -74,15 +74,15 @@ def test_an_extension_module_is_there(resolver: Resolver) -> None:
 
 def test_what_is_imported_from_it_is_there(resolver: Resolver) -> None:
     """The import would fail otherwise; it is what a function outside the release is."""
-    found = resolver.resolve(Target("up", "made"))
-    assert (found.state, str(found.kind)) == ("present", "outside the release")
+    resolution = resolver.resolve(Target("up", "made"))
+    assert (resolution.state, str(resolution.kind)) == ("present", "outside the release")
     assert resolver.resolve(Target("up", "_abi")).state == "present"
 
 
 def test_no_branch_is_taken_for_sure(resolver: Resolver) -> None:
     """What `except ImportError` defines is one way of two."""
-    found = resolver.resolve(Target("up", "fast"))
-    assert (found.state, found.is_sure, len(found.variants)) == ("present", False, 2)
+    resolution = resolver.resolve(Target("up", "fast"))
+    assert (resolution.state, resolution.is_sure, len(resolution.variants)) == ("present", False, 2)
 
 
 def test_a_top_level_extension_covers_itself() -> None:

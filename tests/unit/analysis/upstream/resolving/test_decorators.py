@@ -62,8 +62,8 @@ USES = [
 @pytest.mark.parametrize(("source", "use"), USES)
 def test_a_decorator_that_leaves_the_signature_is_read(source: str, use: str) -> None:
     """It returns what it was given, or what `wraps` it, whichever way it is written."""
-    found = resolve(FUNCTION.format(source, use), "f")
-    assert (str(found.kind), str(found.signature)) == ("function", "(a, *, b=…)")
+    resolution = resolve(FUNCTION.format(source, use), "f")
+    assert (str(resolution.kind), str(resolution.signature)) == ("function", "(a, *, b=…)")
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_a_decorator_that_leaves_the_signature_is_read(source: str, use: str) ->
 )
 def test_of_any_other_nothing_is_said(source: str, use: str) -> None:
     """What may take other arguments than the function has no signature."""
-    found = resolve(FUNCTION.format(source, use), "f")
-    assert (found.state, found.is_sure, found.signature) == ("present", False, None)
+    resolution = resolve(FUNCTION.format(source, use), "f")
+    assert (resolution.state, resolution.is_sure, resolution.signature) == ("present", False, None)
 
 
 @pytest.mark.parametrize(

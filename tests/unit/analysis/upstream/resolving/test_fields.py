@@ -48,9 +48,9 @@ class Spread:
 )
 def test_slots_are_attributes(qualname: str, answer: str) -> None:
     """Annotated, private, in a `try`, of a dataclass: a slot stands on the class."""
-    found = resolve(IMPORTS + SLOTS, qualname)
-    assert f"{found.state} {found.is_sure}" == answer
-    assert found.state != "present" or found.variants[0].on_class
+    resolution = resolve(IMPORTS + SLOTS, qualname)
+    assert f"{resolution.state} {resolution.is_sure}" == answer
+    assert resolution.state != "present" or resolution.variants[0].on_class
 
 
 WRITTEN = """
@@ -84,8 +84,8 @@ class Other: ...
 )
 def test_methods_that_are_written(qualname: str, answer: str) -> None:
     """The constructor of a dataclass is told; what else dataclasses and others write is open."""
-    found = resolve(IMPORTS + WRITTEN, qualname)
-    assert (str(found.kind) if found.is_sure else "not told") == answer
+    resolution = resolve(IMPORTS + WRITTEN, qualname)
+    assert (str(resolution.kind) if resolution.is_sure else "not told") == answer
 
 
 CALLED = """
@@ -170,5 +170,5 @@ class Read:
 )
 def test_classes_of_several_makes(qualname: str, answer: str) -> None:
     """A default that may be a field, an enum that ignores names, classes that a call makes."""
-    found = resolve(IMPORTS + MIXED, qualname)
-    assert f"{found.state} {found.kind} {found.is_sure}" == answer
+    resolution = resolve(IMPORTS + MIXED, qualname)
+    assert f"{resolution.state} {resolution.kind} {resolution.is_sure}" == answer

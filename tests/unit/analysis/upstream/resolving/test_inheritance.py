@@ -1,3 +1,5 @@
+"""Attributes of classes: inherited, written by machinery, or set by code below the class."""
+
 from __future__ import annotations
 
 import sys
@@ -47,15 +49,15 @@ class Mixin(Root):
 )
 def test_follows_the_order_of_classes(qualname: str, place: str) -> None:
     """Members are found where Python finds them, across modules."""
-    found = resolve(TREE, qualname, base=BASE)
-    assert (found.state, str(found.defined)) == ("present", place)
+    resolution = resolve(TREE, qualname, base=BASE)
+    assert (resolution.state, str(resolution.defined)) == ("present", place)
 
 
 def test_an_instance_attribute_is_none_of_the_class() -> None:
     """It is absent, and the reason says which method assigns it."""
-    found = resolve(TREE, "Later.instance", base=BASE)
-    assert (found.state, found.kind) == ("absent", Kind.INSTANCE_ATTRIBUTE)
-    assert "Child.__init__ assigns it" in found.reason
+    resolution = resolve(TREE, "Later.instance", base=BASE)
+    assert (resolution.state, resolution.kind) == ("absent", Kind.INSTANCE_ATTRIBUTE)
+    assert "Child.__init__ assigns it" in resolution.reason
 
 
 def test_a_name_that_no_class_has() -> None:
@@ -90,9 +92,9 @@ def test_bases_that_lie_outside(bases: str, member: str, state: str) -> None:
 def test_behind_an_unknown_base_it_is_there_but_not_sure_what() -> None:
     """A member of a later base is present; whose it is depends on the unknown one."""
     source = "import torch\nclass A:\n def x(self): ...\nclass C(torch.Other, A): ..."
-    found = resolve(source, "C.x")
-    assert (found.state, found.is_sure) == ("present", False)
-    assert "torch.Other" in found.reason
+    resolution = resolve(source, "C.x")
+    assert (resolution.state, resolution.is_sure) == ("present", False)
+    assert "torch.Other" in resolution.reason
 
 
 def test_a_metaclass_may_provide_attributes() -> None:
@@ -201,12 +203,12 @@ FIELDS = program(__file__, "fields")
     ],
 )
 def test_reads_fields(qualname: str, answer: str) -> None:
-    """A field is told to be one; whether it leaves an attribute depends on what makes the class."""
-    found = resolve(FIELDS, qualname)
-    text = str(found.kind) if found.state == "present" else found.state
-    if found.state == "present" and not found.is_sure and found.kind is Kind.FIELD:
+    """A field is found as one; whether it leaves an attribute depends on what makes the class."""
+    resolution = resolve(FIELDS, qualname)
+    text = str(resolution.kind) if resolution.state == "present" else resolution.state
+    if resolution.state == "present" and not resolution.is_sure and resolution.kind is Kind.FIELD:
         text += ", not sure"
-    elif not found.variants[0].on_class:
+    elif not resolution.variants[0].on_class:
         text += ", no attribute"
     assert text == answer
 
@@ -262,15 +264,16 @@ def test_knows_how_classes_are_called(source: str, signature: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dotted", "name"),
-    [(one, name) for one in ("enum.Enum", "typing.Protocol", "abc.ABC") for name in ("_x", "x")],
+    "dotted",
+    ["enum.Enum", "typing.Protocol", "abc.ABC"],
 )
+@pytest.mark.parametrize("name", ["_x", "x"])
 def test_asks_the_standard_library(dotted: str, name: str) -> None:
     """Classes of the standard library are known by what this Python's have."""
     module, _, owner = dotted.partition(".")
     has = hasattr(getattr(sys.modules[module], owner), name)
-    found = resolve(f"import {module}\nclass C({dotted}): ...", f"C.{name}")
-    assert (found.state == "present") is has
+    resolution = resolve(f"import {module}\nclass C({dotted}): ...", f"C.{name}")
+    assert (resolution.state == "present") is has
 
 
 HELPERS = """
@@ -319,8 +322,8 @@ def test_what_is_done_below_a_class(below: str, name: str, state: str) -> None:
 
 def test_what_is_set_again_is_not_sure() -> None:
     """A member of the class that code below it sets again is there, as one or the other."""
-    found = resolve(EDITED + "C.own = 1", "C.own", helpers=HELPERS)
-    assert (found.state, found.is_sure) == ("present", False)
+    resolution = resolve(EDITED + "C.own = 1", "C.own", helpers=HELPERS)
+    assert (resolution.state, resolution.is_sure) == ("present", False)
 
 
 def test_a_base_that_a_function_makes_is_open() -> None:

@@ -64,8 +64,12 @@ def __getattr__(name):
 def test_reads_lazy_tables(source: str) -> None:
     """Tables that a `__getattr__` reads, and what it tells type checkers, lead on."""
     a = "class There: ...\nMoved = There"
-    found = resolve(source, "Moved", a=a)
-    assert (found.state, found.kind, str(found.defined)) == ("present", Kind.CLASS, "up.a:There")
+    resolution = resolve(source, "Moved", a=a)
+    assert (resolution.state, resolution.kind, str(resolution.defined)) == (
+        "present",
+        Kind.CLASS,
+        "up.a:There",
+    )
     expected = "absent" if "AttributeError" in source else "undecidable"
     assert resolve(source, "Other", a=a).state == expected
 
@@ -101,6 +105,6 @@ def test_a_lazy_name_that_is_handed_on_is_not_told(source: str) -> None:
 def test_a_computed_lazy_value_is_present() -> None:
     """That a `__getattr__` answers is told; with what, is not."""
     source = "def __getattr__(name):\n if name == 'x': return compute()\n raise AttributeError"
-    found = resolve(source, "x")
-    assert (found.state, found.is_sure) == ("present", False)
+    resolution = resolve(source, "x")
+    assert (resolution.state, resolution.is_sure) == ("present", False)
     assert resolve(source, "y").state == "absent"

@@ -1,3 +1,5 @@
+"""The modules of a release: how they are read, named and told apart."""
+
 from __future__ import annotations
 
 from analysis.upstream.memory import Memory
@@ -27,7 +29,7 @@ def test_tells_packages_modules_and_namespaces_apart() -> None:
 
 
 def test_a_module_that_cannot_be_parsed_says_why() -> None:
-    """Source that this Python does not read is a fault in words, no exception."""
+    """Source that this Python cannot parse is a fault with a text, not an exception."""
     tree = Modules(Files(Memory({"up.": "def ("}))).get("up")
     assert tree is not None
     assert "cannot parse" in tree.fault
@@ -43,7 +45,8 @@ def test_upstreams_warnings_are_not_ours() -> None:
 def test_relative_imports_are_made_absolute() -> None:
     """Dots count from the package, and not beyond the top."""
     modules = Modules(Files(Memory({"up.": "", "up.a.": "", "up.a.b": ""})))
-    package, module = modules.get("up.a"), modules.get("up.a.b")
+    package = modules.get("up.a")
+    module = modules.get("up.a.b")
     assert package is not None
     assert module is not None
     assert package.absolute("x", 1) == "up.a.x"

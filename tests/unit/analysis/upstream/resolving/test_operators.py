@@ -1,3 +1,5 @@
+"""Operators below `torch.ops`, resolved to the functions that they run."""
+
 from __future__ import annotations
 
 import pytest
@@ -24,12 +26,11 @@ BY_CALL = "direct_register_custom_op(op_name='attention', op_func=attend, mutate
 )
 def test_an_operator_is_the_function_that_its_module_made_it_of(source: str) -> None:
     """Asked for from that module it is there, with signature and source."""
-    found = resolve(source, "torch.ops.up.attention")
-    assert (found.state, found.qualname, str(found.signature)) == (
-        *("present", "attend"),
-        "(q, k, out)",
-    )
-    assert found.nodes
+    resolution = resolve(source, "torch.ops.up.attention")
+    assert resolution.state == "present"
+    assert resolution.qualname == "attend"
+    assert str(resolution.signature) == "(q, k, out)"
+    assert resolution.nodes
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""What targets are in a release: states, kinds, definitions and reasons."""
+
 from __future__ import annotations
 
 import pytest
@@ -48,9 +50,9 @@ MANY = program(__file__, "many_kinds")
 )
 def test_tells_what_is_there(qualname: str, kind: str, signature: str | None) -> None:
     """Each kind of thing is present, of its kind, with its signature."""
-    found = resolve(MANY, qualname)
-    assert (found.state, str(found.kind)) == ("present", kind)
-    assert (str(found.signature) if found.signature else None) == signature
+    resolution = resolve(MANY, qualname)
+    assert (resolution.state, str(resolution.kind)) == ("present", kind)
+    assert (str(resolution.signature) if resolution.signature else None) == signature
 
 
 @pytest.mark.parametrize(
@@ -66,9 +68,9 @@ def test_tells_what_is_there(qualname: str, kind: str, signature: str | None) ->
 )
 def test_tells_what_is_not(qualname: str, reason: str) -> None:
     """What no statement binds is absent, and the reason says where it was looked for."""
-    found = resolve(MANY, qualname)
-    assert found.state == "absent"
-    assert reason in found.reason
+    resolution = resolve(MANY, qualname)
+    assert resolution.state == "absent"
+    assert reason in resolution.reason
 
 
 @pytest.mark.parametrize(
@@ -93,9 +95,9 @@ def test_tells_what_is_not(qualname: str, reason: str) -> None:
 )
 def test_says_what_cannot_be_told(source: str, qualname: str, reason: str) -> None:
     """Names that code makes are undecidable, with the code named; never guessed."""
-    found = resolve(source, qualname)
-    assert found.state == "undecidable"
-    assert reason in found.reason
+    resolution = resolve(source, qualname)
+    assert resolution.state == "undecidable"
+    assert reason in resolution.reason
 
 
 @pytest.mark.parametrize(
@@ -120,9 +122,9 @@ def test_follows_names_to_their_definition(
     source: str, modules: dict[str, str], place: str
 ) -> None:
     """Re-exports, stars and aliases lead to where a thing is defined."""
-    found = resolve(source, "x", **modules)
-    assert found.state == "present"
-    assert str(found.defined) == place
+    resolution = resolve(source, "x", **modules)
+    assert resolution.state == "present"
+    assert str(resolution.defined) == place
 
 
 @pytest.mark.parametrize(
@@ -149,31 +151,35 @@ def test_an_all_that_is_computed_is_open() -> None:
 def test_an_import_of_a_missing_name_is_no_way() -> None:
     """A try whose import cannot succeed in this release leaves its handler alone."""
     source = "try:\n from .a import x\nexcept ImportError:\n from .a import y as x"
-    found = resolve(source, "x", a="y = 1")
-    assert (found.state, str(found.defined)) == ("present", "up.a:y")
+    resolution = resolve(source, "x", a="y = 1")
+    assert (resolution.state, str(resolution.defined)) == ("present", "up.a:y")
 
 
 def test_a_circle_of_imports_ends() -> None:
     """Modules that import a name from each other do not hold the search up."""
-    found = resolve("from .a import x", "x", a="from .b import x", b="from .a import x")
-    assert found.state == "undecidable"
-    found = resolve("from .a import *", "x", a="from .b import *", b="from .a import *\nx = 1")
-    assert (found.state, str(found.defined)) == ("present", "up.b:x")
+    resolution = resolve("from .a import x", "x", a="from .b import x", b="from .a import x")
+    assert resolution.state == "undecidable"
+    resolution = resolve("from .a import *", "x", a="from .b import *", b="from .a import *\nx = 1")
+    assert (resolution.state, str(resolution.defined)) == ("present", "up.b:x")
 
 
 def test_variants_of_one_kind_are_present() -> None:
     """Both branches define it: present, with the conditions told."""
-    found = resolve("if a:\n def x(b): ...\nelse:\n def x(b): ...", "x")
-    assert (found.state, found.kind, found.is_sure) == ("present", Kind.FUNCTION, True)
-    assert str(found.signature) == "(b)"
-    assert "if a" in found.reason
-    assert "not (a)" in found.reason
+    resolution = resolve("if a:\n def x(b): ...\nelse:\n def x(b): ...", "x")
+    assert (resolution.state, resolution.kind, resolution.is_sure) == (
+        "present",
+        Kind.FUNCTION,
+        True,
+    )
+    assert str(resolution.signature) == "(b)"
+    assert "if a" in resolution.reason
+    assert "not (a)" in resolution.reason
 
 
 def test_variants_that_differ_are_not_sure() -> None:
     """Of a function or a class it is told that it is there, and that it is not sure what."""
-    found = resolve("if a:\n def x(): ...\nelse:\n class x: ...", "x")
-    assert (found.state, found.is_sure, found.signature) == ("present", False, None)
+    resolution = resolve("if a:\n def x(): ...\nelse:\n class x: ...", "x")
+    assert (resolution.state, resolution.is_sure, resolution.signature) == ("present", False, None)
 
 
 OPTIONAL = """
@@ -190,16 +196,16 @@ except ImportError as e:
 def test_none_stands_in_for_an_optional_import() -> None:
     """The class counts, and so do its members; that it is optional is told."""
     for qualname, kind in (("Worker", Kind.CLASS), ("Worker.run", Kind.METHOD)):
-        found = resolve(OPTIONAL, qualname)
-        assert (found.state, found.kind, found.is_sure) == ("present", kind, True)
-        assert "ImportError" in found.reason
+        resolution = resolve(OPTIONAL, qualname)
+        assert (resolution.state, resolution.kind, resolution.is_sure) == ("present", kind, True)
+        assert "ImportError" in resolution.reason
     assert resolve(OPTIONAL, "Worker.none").state == "absent"
 
 
 def test_submodules_are_attributes() -> None:
     """A submodule is there once imported, also where the package does not."""
-    found = resolve("", "a.x", a="x = 1")
-    assert (found.state, str(found.defined)) == ("present", "up.a:x")
+    resolution = resolve("", "a.x", a="x = 1")
+    assert (resolution.state, str(resolution.defined)) == ("present", "up.a:x")
     assert resolve("", "a", a="").kind is Kind.MODULE
     assert resolve("", "b", a="").state == "absent"
 
@@ -207,25 +213,25 @@ def test_submodules_are_attributes() -> None:
 def test_a_name_and_a_submodule_may_clash() -> None:
     """Which of them stands there depends on who imports it, unless the package itself does."""
     assert not resolve("def run(): ...", "run", run="").is_sure
-    found = resolve("from .run import run", "run", run="def run(): ...")
-    assert (found.kind, found.is_sure) == (Kind.FUNCTION, True)
-    found = resolve("run = 1\nfrom .run import x", "run", run="x = 1")
-    assert (found.kind, found.is_sure) == (Kind.MODULE, True)
+    resolution = resolve("from .run import run", "run", run="def run(): ...")
+    assert (resolution.kind, resolution.is_sure) == (Kind.FUNCTION, True)
+    resolution = resolve("run = 1\nfrom .run import x", "run", run="x = 1")
+    assert (resolution.kind, resolution.is_sure) == (Kind.MODULE, True)
 
 
 def test_a_missing_module() -> None:
     """A module that the release lacks is absent, and so is what is asked of it."""
     resolver = release("")
     assert resolver.resolve(Target("up.none")).state == "absent"
-    found = resolver.resolve(Target("up.none", "x"))
-    assert (found.state, found.reason) == ("absent", "there is no module up.none")
+    resolution = resolver.resolve(Target("up.none", "x"))
+    assert (resolution.state, resolution.reason) == ("absent", "there is no module up.none")
 
 
 def test_knows_where_the_source_is() -> None:
     """File, lines and text cover the definition with its decorators."""
-    found = resolve("\n@staticmethod\ndef x():\n    return 1\ny = 2\n", "x")
-    assert (found.path, found.lines) == ("up/__init__.py", (2, 4))
-    assert found.source == "@staticmethod\ndef x():\n    return 1\n"
+    resolution = resolve("\n@staticmethod\ndef x():\n    return 1\ny = 2\n", "x")
+    assert (resolution.path, resolution.lines) == ("up/__init__.py", (2, 4))
+    assert resolution.source == "@staticmethod\ndef x():\n    return 1\n"
 
 
 def test_reads_only_what_lies_on_the_way() -> None:
@@ -257,10 +263,10 @@ DECORATORS = program(__file__, "decorators")
 )
 def test_reads_upstreams_decorators(decorator: str, kind: str) -> None:
     """A decorator that returns what it got, or wraps it openly, leaves kind and signature."""
-    found = resolve(f"{DECORATORS}\n@{decorator}\ndef x(a, b=1): ...", "x")
-    assert str(found.kind) == kind
-    assert (found.signature is None) is (kind == "decorated")
-    assert found.is_sure is (kind != "decorated")
+    resolution = resolve(f"{DECORATORS}\n@{decorator}\ndef x(a, b=1): ...", "x")
+    assert str(resolution.kind) == kind
+    assert (resolution.signature is None) is (kind == "decorated")
+    assert resolution.is_sure is (kind != "decorated")
 
 
 def test_the_implementation_counts_among_overloads() -> None:

@@ -1,3 +1,5 @@
+"""Signatures that are read from source, compared with those of `inspect`."""
+
 from __future__ import annotations
 
 import ast
@@ -10,31 +12,38 @@ from hypothesis import strategies as st
 
 from patchkit.analysis.upstream.resolving.syntax import Signature, parameter, signature_of
 
-NAMES = st.lists(st.sampled_from([f"p{at}" for at in range(12)]), unique=True, max_size=8)
+NAMES = st.lists(st.sampled_from([f"p{number}" for number in range(12)]), unique=True, max_size=8)
 
 
 @st.composite
 def definitions(draw: st.DrawFn) -> str:
     """The head of a function, with any mixture of parameters."""
     names = draw(NAMES)
-    cuts = sorted(draw(st.tuples(*[st.integers(0, len(names))] * 2)))
-    only, both, keyword = names[: cuts[0]], names[cuts[0] : cuts[1]], names[cuts[1] :]
-    places = [*only, *both]
-    plain = draw(st.integers(0, len(places)))
-    written = [name if at < plain else f"{name}: int = 1" for at, name in enumerate(places)]
-    if only:
-        written.insert(len(only), "/")
-    star = draw(st.sampled_from(["", "*args"])) or ("*" if keyword else "")
-    named = [name + draw(st.sampled_from(["", "=None"])) for name in keyword]
-    rest = ["**kwargs"] if draw(st.booleans()) else []
-    return ", ".join([*written, *([star] if star else []), *named, *rest])
+    positional_count = draw(st.integers(0, len(names)))
+    positional_only_count = draw(st.integers(0, positional_count))
+    required_count = draw(st.integers(0, positional_count))
+    keyword_names = names[positional_count:]
+    parameters = names[:required_count]
+    for name in names[required_count:positional_count]:
+        parameters.append(f"{name}: int = 1")
+    if positional_only_count:
+        parameters.insert(positional_only_count, "/")
+    if draw(st.booleans()):
+        parameters.append("*args")
+    elif keyword_names:
+        parameters.append("*")
+    for name in keyword_names:
+        parameters.append(name + draw(st.sampled_from(["", "=None"])))
+    if draw(st.booleans()):
+        parameters.append("**kwargs")
+    return ", ".join(parameters)
 
 
 def inspected(function: Any) -> Signature:
-    """What `inspect.signature` says."""
+    """Return the signature that `inspect` gives, as far as it is compared."""
     return Signature(
-        parameter(one.name, one.kind, one.default is not one.empty)
-        for one in inspect.signature(function).parameters.values()
+        parameter(argument.name, argument.kind, argument.default is not argument.empty)
+        for argument in inspect.signature(function).parameters.values()
     )
 
 
@@ -64,7 +73,7 @@ def test_is_written_like_python(head: str, text: str) -> None:
 
 
 def test_a_bound_method_lacks_its_first_parameter() -> None:
-    """Binding drops `self`, and nothing where there is no positional one."""
+    """Binding drops `self`, and nothing if there is no positional parameter."""
     node: Any = ast.parse("def f(self, a): ...").body[0]
     assert str(signature_of(node.args).bound()) == "(a)"
     node = ast.parse("def f(*args): ...").body[0]
@@ -74,6 +83,6 @@ def test_a_bound_method_lacks_its_first_parameter() -> None:
 def test_signatures_that_are_kept_alike_are_one() -> None:
     """Most releases have the same ones, and to make one takes longer than to look it up."""
     data = [("a", 1, False), ("b", 3, True)]
-    assert Signature.of_data(data) is Signature.of_data([list(one) for one in data])
+    assert Signature.of_data(data) is Signature.of_data([list(fields) for fields in data])
     assert Signature.of_data(data) is not Signature.of_data(data[:1])
     assert Signature.of_data(data).as_data() == data

@@ -33,9 +33,9 @@ def test_who_only_looks_binds_nothing(source: str) -> None:
 
 def test_a_function_that_binds_a_global() -> None:
     """What the module's own statement says is not sure where a function says other."""
-    found = resolve("x = None\ndef start():\n global x\n x = make()\n", "x")
-    assert (found.state, found.is_sure) == ("present", False)
-    assert "start() binds x anew" in found.reason
+    resolution = resolve("x = None\ndef start():\n global x\n x = make()\n", "x")
+    assert (resolution.state, resolution.is_sure) == ("present", False)
+    assert "start() binds x anew" in resolution.reason
 
 
 BOUND = """
@@ -53,8 +53,12 @@ raw = Api.create
 @pytest.mark.parametrize("name", ["create", "of", "raw"])
 def test_methods_that_a_module_gives_a_name(name: str) -> None:
     """A function, of which is not told whether it is called with `self`."""
-    found = resolve(BOUND, name)
-    assert (str(found.kind), found.is_sure, found.signature) == ("function", False, None)
+    resolution = resolve(BOUND, name)
+    assert (str(resolution.kind), resolution.is_sure, resolution.signature) == (
+        "function",
+        False,
+        None,
+    )
 
 
 META = """
@@ -133,16 +137,16 @@ if platform.system() == "Linux":
 )
 def test_names_that_stand_for_conditions(name: str, state: str, kind: str) -> None:
     """Aliases of typing and sys are followed; flags, and other modules of such a name, are not."""
-    found = resolve(FLAGS, name, compat="")
-    assert (found.state, str(found.kind)) == (state, kind)
-    assert len(found.variants) == 1 + (name in "ef")
+    resolution = resolve(FLAGS, name, compat="")
+    assert (resolution.state, str(resolution.kind)) == (state, kind)
+    assert len(resolution.variants) == 1 + (name in "ef")
 
 
 def test_the_python_that_is_asked_about_decides() -> None:
     """The same release on a newer Python has the other branch."""
     source = Memory({"up.": FLAGS, "up.compat": ""})
-    found = Resolver(source, python=(3, 14)).resolve(Target("up", "a"))
-    assert (found.state, str(found.kind)) == ("present", "constant")
+    resolution = Resolver(source, python=(3, 14)).resolve(Target("up", "a"))
+    assert (resolution.state, str(resolution.kind)) == ("present", "constant")
 
 
 @pytest.mark.parametrize(
