@@ -98,12 +98,12 @@ class Conditions:
         return self._name(dotted(node), tree)
 
     def _compare(self, node: ast.Compare, tree: ModuleTree) -> bool:
-        left = self._value(node.left, tree)
-        operands = [self._value(comparator, tree) for comparator in node.comparators]
-        for comparison, right in zip(node.ops, operands, strict=True):
-            if not _COMPARE[type(comparison)](left, right):
+        operand = self._value(node.left, tree)
+        following = [self._value(comparator, tree) for comparator in node.comparators]
+        for comparison, next_operand in zip(node.ops, following, strict=True):
+            if not _COMPARE[type(comparison)](operand, next_operand):
                 return False
-            left = right
+            operand = next_operand
         return True
 
     def _call(self, node: ast.Call, tree: ModuleTree) -> Any:

@@ -115,9 +115,9 @@ def _entries(node: ast.AST, start: int) -> Iterator[_Entry]:
             else:
                 yield index, element
     elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.BitOr)):
-        left = list(_entries(node.left, start))
-        yield from left
-        yield from _entries(node.right, start + len(left))
+        first_entries = list(_entries(node.left, start))
+        yield from first_entries
+        yield from _entries(node.right, start + len(first_entries))
     elif isinstance(node, ast.stmt):
         yield f"line {node.lineno}"
     else:

@@ -1,4 +1,4 @@
-"""Extension modules, in all that `check` opens: they are there, and nobody reads them."""
+"""Extension modules, in each kind of source that `check` opens: present, but not read."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ FILES = {
 }
 
 
-def _installed(place: Path) -> ReleaseSource:
-    files = [write(place / name, text).relative_to(place) for name, text in FILES.items()]
-    dist_info(place, "up", "1.0", [str(file) for file in files])
-    return open_installed("up", [str(place)])
+def _installed(folder: Path) -> ReleaseSource:
+    files = [write(folder / name, text).relative_to(folder) for name, text in FILES.items()]
+    dist_info(folder, "up", "1.0", [str(file) for file in files])
+    return open_installed("up", [str(folder)])
 
 
-def _tree(place: Path) -> ReleaseSource:
+def _tree(folder: Path) -> ReleaseSource:
     for name, text in FILES.items():
-        write(place / name, text)
-    return open_tree(place, "up")
+        write(folder / name, text)
+    return open_tree(folder, "up")
 
 
-def _wheel(place: Path) -> ReleaseSource:
-    file = place / "up-1.0-py3-none-any.whl"
+def _wheel(folder: Path) -> ReleaseSource:
+    file = folder / "up-1.0-py3-none-any.whl"
     file.write_bytes(archives.wheel({name: text.encode() for name, text in FILES.items()}))
     return open_archive(file)
 
@@ -64,7 +64,7 @@ def resolver(request: pytest.FixtureRequest, tmp_path: Path) -> Resolver:
 
 
 def test_an_extension_module_is_there(resolver: Resolver) -> None:
-    """Not "there is no module"; what it holds is not told."""
+    """The module is present, and its contents are undecided."""
     for name in ("up._plain", "up._abi", "up.both", "up.whole"):
         assert facts_of(resolver, Target(name, "")).state == "present"
         assert resolver.resolve(Target(name, "f")).state == "undecidable"
@@ -73,14 +73,14 @@ def test_an_extension_module_is_there(resolver: Resolver) -> None:
 
 
 def test_what_is_imported_from_it_is_there(resolver: Resolver) -> None:
-    """The import would fail otherwise; it is what a function outside the release is."""
+    """A name that is imported from it is present, as the import would fail otherwise."""
     resolution = resolver.resolve(Target("up", "made"))
     assert (resolution.state, str(resolution.kind)) == ("present", "outside the release")
     assert resolver.resolve(Target("up", "_abi")).state == "present"
 
 
 def test_no_branch_is_taken_for_sure(resolver: Resolver) -> None:
-    """What `except ImportError` defines is one way of two."""
+    """What `except ImportError` defines is one variant of two."""
     resolution = resolver.resolve(Target("up", "fast"))
     assert (resolution.state, resolution.is_sure, len(resolution.variants)) == ("present", False, 2)
 

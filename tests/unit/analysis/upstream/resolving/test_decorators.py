@@ -61,7 +61,7 @@ USES = [
 
 @pytest.mark.parametrize(("source", "use"), USES)
 def test_a_decorator_that_leaves_the_signature_is_read(source: str, use: str) -> None:
-    """It returns what it was given, or what `wraps` it, whichever way it is written."""
+    """It returns the function, or a wrapper made with `wraps`, however it is written."""
     resolution = resolve(FUNCTION.format(source, use), "f")
     assert (str(resolution.kind), str(resolution.signature)) == ("function", "(a, *, b=…)")
 
@@ -77,8 +77,8 @@ def test_a_decorator_that_leaves_the_signature_is_read(source: str, use: str) ->
         ("import out", "out.side"),
     ],
 )
-def test_of_any_other_nothing_is_said(source: str, use: str) -> None:
-    """What may take other arguments than the function has no signature."""
+def test_any_other_decorator_leaves_no_signature(source: str, use: str) -> None:
+    """An object that may take other arguments than the function has no signature."""
     resolution = resolve(FUNCTION.format(source, use), "f")
     assert (resolution.state, resolution.is_sure, resolution.signature) == ("present", False, None)
 
@@ -93,7 +93,7 @@ def test_of_any_other_nothing_is_said(source: str, use: str) -> None:
     ],
 )
 def test_a_class_below_one_stays_a_class(source: str, use: str) -> None:
-    """What it does not have it surely lacks, so that it can be added."""
+    """An attribute that it does not define is absent, so that it can be added."""
     text = f"{source}\n@{use}\nclass C:\n def f(self): ...\n"
     assert (str(resolve(text, "C").kind), resolve(text, "C").is_sure) == ("class", True)
     assert resolve(text, "C.f").is_sure

@@ -1,4 +1,4 @@
-"""Slots, written methods and constructors, in the ways that are easily got wrong."""
+"""Slots, generated methods and constructors, in the cases that are easily got wrong."""
 
 from __future__ import annotations
 
@@ -83,9 +83,10 @@ class Other: ...
     ],
 )
 def test_methods_that_are_written(qualname: str, answer: str) -> None:
-    """The constructor of a dataclass is told; what else dataclasses and others write is open."""
+    """The constructor of a dataclass is known; all other generated methods are open."""
     resolution = resolve(IMPORTS + WRITTEN, qualname)
-    assert (str(resolution.kind) if resolution.is_sure else "not told") == answer
+    kind = str(resolution.kind) if resolution.is_sure else "not told"
+    assert kind == answer
 
 
 CALLED = """
@@ -130,8 +131,8 @@ class Mangled:
         ("Mangled.method", "(self, _Mangled__x, _y, *, _Mangled__z=…)"),
     ],
 )
-def test_signatures_are_right_or_not_told(qualname: str, signature: str) -> None:
-    """Where a default is inherited, a field conditional or `__signature__` set, none is told."""
+def test_signatures_are_right_or_none(qualname: str, signature: str) -> None:
+    """There is none if a default is inherited, a field conditional or `__signature__` set."""
     assert str(resolve(IMPORTS + CALLED, qualname).signature) == signature
 
 

@@ -37,7 +37,7 @@ class Mixin(Root):
 
 
 @pytest.mark.parametrize(
-    ("qualname", "place"),
+    ("qualname", "definition"),
     [
         ("Child.own", "up:Child.own"),
         ("Child.base", "up.base:Base.base"),
@@ -47,13 +47,13 @@ class Mixin(Root):
         ("Later.own", "up:Child.own"),
     ],
 )
-def test_follows_the_order_of_classes(qualname: str, place: str) -> None:
+def test_follows_the_order_of_classes(qualname: str, definition: str) -> None:
     """Members are found where Python finds them, across modules."""
     resolution = resolve(TREE, qualname, base=BASE)
-    assert (resolution.state, str(resolution.defined)) == ("present", place)
+    assert (resolution.state, str(resolution.defined)) == ("present", definition)
 
 
-def test_an_instance_attribute_is_none_of_the_class() -> None:
+def test_an_instance_attribute_is_absent_from_the_class() -> None:
     """It is absent, and the reason says which method assigns it."""
     resolution = resolve(TREE, "Later.instance", base=BASE)
     assert (resolution.state, resolution.kind) == ("absent", Kind.INSTANCE_ATTRIBUTE)
@@ -141,13 +141,14 @@ def test_a_decorator_that_sets_attributes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "state"), [("obj.__doc__", "absent"), ("obj", "undecidable"), ("obj.x", "undecidable")]
+    ("argument", "state"),
+    [("obj.__doc__", "absent"), ("obj", "undecidable"), ("obj.x", "undecidable")],
 )
-def test_a_decorator_that_asks_about_the_docstring(told: str, state: str) -> None:
+def test_a_decorator_that_asks_about_the_docstring(argument: str, state: str) -> None:
     """What is given a docstring alone, as Ray's `@DeveloperAPI` does, sets nothing on the class."""
     source = (
         "def indent(text):\n return len(text.splitlines())\n"
-        f"def deco(obj):\n obj.__doc__ = ' ' * indent({told})\n return obj\n"
+        f"def deco(obj):\n obj.__doc__ = ' ' * indent({argument})\n return obj\n"
         "@deco\nclass C:\n def run(self): ..."
     )
     assert resolve(source, "C.nothing").state == state
@@ -316,7 +317,7 @@ class C:
     ],
 )
 def test_what_is_done_below_a_class(below: str, name: str, state: str) -> None:
-    """What code at import sets on a class, or may have a function set, is not told."""
+    """What code at import sets on a class, or may have a function set, is undecided."""
     assert resolve(EDITED + below, f"C.{name}", helpers=HELPERS).state == state
 
 
@@ -327,7 +328,7 @@ def test_what_is_set_again_is_not_sure() -> None:
 
 
 def test_a_base_that_a_function_makes_is_open() -> None:
-    """What else a class has that derives from what a call gives is not told."""
+    """A class may have any attribute if a call returns its base."""
     source = "Base = make()\nclass C(Base):\n    def own(self): ..."
     assert resolve(source, "C.own").state == "present"
     assert resolve(source, "C.other").state == "undecidable"

@@ -25,7 +25,7 @@ BY_CALL = "direct_register_custom_op(op_name='attention', op_func=attend, mutate
     ],
 )
 def test_an_operator_is_the_function_that_its_module_made_it_of(source: str) -> None:
-    """Asked for from that module it is there, with signature and source."""
+    """Named from that module it is present, with signature and source."""
     resolution = resolve(source, "torch.ops.up.attention")
     assert resolution.state == "present"
     assert resolution.qualname == "attend"
@@ -43,6 +43,6 @@ def test_an_operator_is_the_function_that_its_module_made_it_of(source: str) -> 
         ("import torch", "torch.ops.up.attention"),
     ],
 )
-def test_of_any_other_operator_nothing_is_said(source: str, name: str) -> None:
+def test_any_other_operator_is_undecided(source: str, name: str) -> None:
     """One that is made elsewhere, or in C++, and a single kernel of it: only torch can tell."""
     assert resolve(source, name).state == "undecidable"

@@ -49,7 +49,7 @@ MANY = program(__file__, "many_kinds")
     ],
 )
 def test_tells_what_is_there(qualname: str, kind: str, signature: str | None) -> None:
-    """Each kind of thing is present, of its kind, with its signature."""
+    """Each kind of object is present, of its kind, with its signature."""
     resolution = resolve(MANY, qualname)
     assert (resolution.state, str(resolution.kind)) == ("present", kind)
     assert (str(resolution.signature) if resolution.signature else None) == signature
@@ -67,7 +67,7 @@ def test_tells_what_is_there(qualname: str, kind: str, signature: str | None) ->
     ],
 )
 def test_tells_what_is_not(qualname: str, reason: str) -> None:
-    """What no statement binds is absent, and the reason says where it was looked for."""
+    """A name that no statement binds is absent; the reason says where it was looked up."""
     resolution = resolve(MANY, qualname)
     assert resolution.state == "absent"
     assert reason in resolution.reason
@@ -101,7 +101,7 @@ def test_says_what_cannot_be_told(source: str, qualname: str, reason: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("source", "modules", "place"),
+    ("source", "modules", "definition"),
     [
         ("from .a import x", {"a": "x = 1"}, "up.a:x"),
         ("from .a import y as x", {"a": "y = 1"}, "up.a:y"),
@@ -119,12 +119,12 @@ def test_says_what_cannot_be_told(source: str, qualname: str, reason: str) -> No
     ],
 )
 def test_follows_names_to_their_definition(
-    source: str, modules: dict[str, str], place: str
+    source: str, modules: dict[str, str], definition: str
 ) -> None:
     """Re-exports, stars and aliases lead to where a thing is defined."""
     resolution = resolve(source, "x", **modules)
     assert resolution.state == "present"
-    assert str(resolution.defined) == place
+    assert str(resolution.defined) == definition
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_an_all_that_is_computed_is_open() -> None:
     assert resolve("from .a import *", "y", a=a).state == "undecidable"
 
 
-def test_an_import_of_a_missing_name_is_no_way() -> None:
+def test_an_import_of_a_missing_name_is_no_variant() -> None:
     """A try whose import cannot succeed in this release leaves its handler alone."""
     source = "try:\n from .a import x\nexcept ImportError:\n from .a import y as x"
     resolution = resolve(source, "x", a="y = 1")
@@ -164,20 +164,18 @@ def test_a_circle_of_imports_ends() -> None:
 
 
 def test_variants_of_one_kind_are_present() -> None:
-    """Both branches define it: present, with the conditions told."""
+    """A name that both branches define is present; the reason gives the conditions."""
     resolution = resolve("if a:\n def x(b): ...\nelse:\n def x(b): ...", "x")
-    assert (resolution.state, resolution.kind, resolution.is_sure) == (
-        "present",
-        Kind.FUNCTION,
-        True,
-    )
+    assert resolution.state == "present"
+    assert resolution.kind is Kind.FUNCTION
+    assert resolution.is_sure
     assert str(resolution.signature) == "(b)"
     assert "if a" in resolution.reason
     assert "not (a)" in resolution.reason
 
 
 def test_variants_that_differ_are_not_sure() -> None:
-    """Of a function or a class it is told that it is there, and that it is not sure what."""
+    """A name that is a function or a class is present, and not sure."""
     resolution = resolve("if a:\n def x(): ...\nelse:\n class x: ...", "x")
     assert (resolution.state, resolution.is_sure, resolution.signature) == ("present", False, None)
 
@@ -194,7 +192,7 @@ except ImportError as e:
 
 
 def test_none_stands_in_for_an_optional_import() -> None:
-    """The class counts, and so do its members; that it is optional is told."""
+    """The class counts, and so do its members; the reason says that it is optional."""
     for qualname, kind in (("Worker", Kind.CLASS), ("Worker.run", Kind.METHOD)):
         resolution = resolve(OPTIONAL, qualname)
         assert (resolution.state, resolution.kind, resolution.is_sure) == ("present", kind, True)
@@ -234,7 +232,7 @@ def test_knows_where_the_source_is() -> None:
     assert resolution.source == "@staticmethod\ndef x():\n    return 1\n"
 
 
-def test_reads_only_what_lies_on_the_way() -> None:
+def test_reads_only_the_modules_that_a_name_leads_through() -> None:
     """Modules that the target's name does not lead through are not read."""
     source = Memory({"up.": "from .a import x\nfrom .b import y", "up.a": "x = 1", "up.b": "y = 1"})
     Resolver(source).resolve(Target("up", "x"))

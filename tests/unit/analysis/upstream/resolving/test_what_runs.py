@@ -19,20 +19,20 @@ BUILT = (
 
 
 @pytest.mark.parametrize("source", BUILT)
-def test_who_is_given_a_namespace_may_bind_names(source: str) -> None:
-    """`globals()` in another's hands: neither there nor not, through a star import too."""
+def test_code_that_is_passed_a_namespace_may_bind_names(source: str) -> None:
+    """Names are undecided once `globals()` is passed on, through a star import too."""
     assert resolve(source, "Language").state == "undecidable"
     assert resolve("from .a import *", "Language", a=source).state == "undecidable"
 
 
 @pytest.mark.parametrize("source", ["x = globals().get('y')", "x = 'y' in globals()"])
-def test_who_only_looks_binds_nothing(source: str) -> None:
+def test_code_that_only_reads_a_namespace_binds_nothing(source: str) -> None:
     """A name that nothing binds stays absent."""
     assert resolve(source, "Language").state == "absent"
 
 
 def test_a_function_that_binds_a_global() -> None:
-    """What the module's own statement says is not sure where a function says other."""
+    """A name that a function binds anew is not sure."""
     resolution = resolve("x = None\ndef start():\n global x\n x = make()\n", "x")
     assert (resolution.state, resolution.is_sure) == ("present", False)
     assert "start() binds x anew" in resolution.reason
@@ -52,13 +52,11 @@ raw = Api.create
 
 @pytest.mark.parametrize("name", ["create", "of", "raw"])
 def test_methods_that_a_module_gives_a_name(name: str) -> None:
-    """A function, of which is not told whether it is called with `self`."""
+    """It is a function; whether it is called with `self` is left open."""
     resolution = resolve(BOUND, name)
-    assert (str(resolution.kind), resolution.is_sure, resolution.signature) == (
-        "function",
-        False,
-        None,
-    )
+    assert str(resolution.kind) == "function"
+    assert not resolution.is_sure
+    assert resolution.signature is None
 
 
 META = """
@@ -96,7 +94,7 @@ class D(metaclass=Keeps):
     ],
 )
 def test_what_a_metaclass_takes_away(qualname: str, state: str) -> None:
-    """What is no function, or is named by what makes the class, is not told."""
+    """An attribute that is no function, or that the metaclass names, is undecided."""
     assert resolve(META, qualname).state == state
 
 
