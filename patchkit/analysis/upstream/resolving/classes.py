@@ -222,7 +222,7 @@ def _identity(value: Value) -> object:
 
 
 def class_effects(lookup: Lookup, value: Value) -> ClassEffects:
-    """Tell what decorators and the `__init_subclass__` of bases do to a class."""
+    """Return what decorators and the `__init_subclass__` of bases do to a class."""
     key = ("made", id(value.classes[-1]))
     return value.module_tree.remember(key, lambda: _class_effects(lookup, value))
 

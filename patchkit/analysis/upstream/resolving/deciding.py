@@ -65,7 +65,7 @@ class Conditions:
         self._facts = platform.facts()
 
     def decide(self, test: ast.expr, tree: ModuleTree) -> bool | None:
-        """Tell whether a condition holds.
+        """Return whether a condition holds.
 
         Args:
             test: The condition.

@@ -42,7 +42,7 @@ class DecoratorSource:
         self._is_bound = value.kind in (Kind.CLASSMETHOD, Kind.METHOD)
 
     def outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int = 0) -> str:
-        """Tell what a decorator makes of an object.
+        """Return what a decorator makes of an object.
 
         Args:
             node: The function that decorates.
@@ -94,7 +94,7 @@ class DecoratorSource:
         use: _DecoratorUse,
         depth: int,
     ) -> str:
-        """Tell what an expression is that a decorator returns.
+        """Return what an expression is that a decorator returns.
 
         Args:
             node: The function that decorates.
@@ -126,7 +126,7 @@ class DecoratorSource:
         inner: Mapping[str, Def],
         depth: int,
     ) -> str:
-        """Tell what a decorator returns that passes the object on: `f(func)` or `f(…)(func)`.
+        """Return what a decorator returns that passes the object on: `f(func)` or `f(…)(func)`.
 
         Args:
             call: The expression that is returned.
@@ -155,7 +155,7 @@ class DecoratorSource:
 
 
 def _use_of(node: ast.FunctionDef, *, is_call: bool, is_bound: bool) -> _DecoratorUse:
-    """Tell how the source of a decorator names the object, and what its tests come to.
+    """Return how the source of a decorator names the object, and what its tests come to.
 
     Args:
         node: The function that decorates.
@@ -224,7 +224,7 @@ def _stored_names(node: ast.AST) -> set[str]:
 
 
 def _outcome_of_wrapper(node: ast.FunctionDef, inner: Def, decorated: str) -> str:
-    """Tell whether an inner function wraps the decorated object.
+    """Return whether an inner function wraps the decorated object.
 
     Args:
         node: The function that decorates.

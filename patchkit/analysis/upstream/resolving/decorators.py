@@ -128,7 +128,7 @@ _UNKNOWN_EFFECT = DecoratorEffect(UNKNOWN, is_open=True)
 
 
 def effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> DecoratorEffect:
-    """Tell what a decorator does."""
+    """Return what a decorator does."""
     key = ("effect", id(decorator))
     conclusions = scope.tree.conclusions
     return lookup.remember(conclusions, key, lambda: _effect_of(lookup, decorator, scope))
@@ -150,7 +150,7 @@ def _effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> DecoratorEf
 
 
 def function_kind(lookup: Lookup, node: Def, scope: Scope) -> tuple[Kind | None, str]:
-    """Tell what kind of object a `def` makes, its decorators applied.
+    """Return what kind of object a `def` makes, its decorators applied.
 
     Args:
         lookup: The release.
@@ -187,7 +187,7 @@ def _effect_of_value(
     decorator: ast.expr,
     options: dict[str, ast.expr],
 ) -> DecoratorEffect:
-    """Tell what one of the values does that a decorator may be.
+    """Return what one of the values does that a decorator may be.
 
     Args:
         lookup: The release.

@@ -72,7 +72,7 @@ _NOT_PLAIN = frozenset({"types.ModuleType", "builtins.type", "abc.ABCMeta", "bui
 
 
 def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
-    """Tell what an expression comes to.
+    """Return what an expression comes to.
 
     Args:
         lookup: The release.
@@ -109,7 +109,7 @@ def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
 
 
 def member(lookup: Lookup, value: Value, name: str) -> Values:
-    """Tell what an attribute of a value is."""
+    """Return what an attribute of a value is."""
     if value.state == "absent":
         return (value,)
     if value.is_none:
@@ -160,7 +160,7 @@ def _conditional(lookup: Lookup, node: ast.IfExp, scope: Scope) -> Values:
 
 
 def _called(lookup: Lookup, maker: Value, call: ast.Call, scope: Scope) -> Value:
-    """Tell what a call returns.
+    """Return what a call returns.
 
     Args:
         lookup: The release.
@@ -214,7 +214,7 @@ _IMPLICIT_KINDS = {
 
 
 def bound_values(lookup: Lookup, case: BindingCase, scope: Scope) -> Values:
-    """Tell what a name is in one case; () if it is not bound."""
+    """Return what a name is in one case; () if it is not bound."""
     if case.binding is None:
         return ()
     values = _values_of_binding(lookup, case.binding, scope)
@@ -251,7 +251,7 @@ def _values_of_binding(lookup: Lookup, binding: Binding, scope: Scope) -> Values
 
 
 def _imported(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
-    """Tell what `from module import name` binds."""
+    """Return what `from module import name` binds."""
     if binding.module == scope.tree.name and not scope.classes:
         values = lookup.visible(scope.tree, binding.imported, binding.node)
     else:
@@ -298,7 +298,7 @@ def _decorated(value: Value, decorator: str) -> Value:
 
 
 def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> Values:
-    """Tell what an assignment binds.
+    """Return what an assignment binds.
 
     Args:
         lookup: The release.

@@ -87,7 +87,7 @@ def field_or_slot(
     *,
     bound: bool,
 ) -> Value | None:
-    """Tell what a class makes of its own annotation, or slot, of a name.
+    """Return what a class makes of its own annotation, or slot, of a name.
 
     Args:
         lookup: The release.

@@ -70,14 +70,14 @@ _WRITTEN = frozenset({"__init__", "__new__", "__repr__", "__eq__", "__hash__", "
 
 
 def member(lookup: Lookup, value: Value, name: str) -> Values:
-    """Tell what an attribute of a class is."""
+    """Return what an attribute of a class is."""
     if is_private(name):
         return (absent(f"a class stores {name!r} under another name, _{value.qualname}{name}"),)
     return _search(lookup, value, name, mro(lookup, value), "")
 
 
 def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
-    """Tell what an attribute of an instance is.
+    """Return what an attribute of an instance is.
 
     Args:
         lookup: The release.
@@ -160,7 +160,7 @@ def _own_members(
     name: str,
     search_following: Callable[[], Values],
 ) -> Values | None:
-    """Tell what one class itself has under a name.
+    """Return what one class itself has under a name.
 
     Args:
         lookup: The release.
@@ -204,7 +204,7 @@ def _as_members(
     name: str,
     values: Sequence[Value],
 ) -> Values:
-    """Tell what a class makes of the values that its body binds to a name."""
+    """Return what a class makes of the values that its body binds to a name."""
     members = tuple(fields.as_class_member(lookup, owner, name, value) for value in values)
     if fields.may_be_field(lookup, owner, name):
         reason = "a base that is not known may make a field of it"
@@ -245,7 +245,7 @@ def _described(ancestor: Value) -> str:
 
 
 def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
-    """Tell what an attribute is that no class of the order defines.
+    """Return what an attribute is that no class of the order defines.
 
     Args:
         lookup: The release.

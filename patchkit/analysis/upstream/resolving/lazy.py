@@ -30,7 +30,7 @@ _REPLACES = re.compile(rb"\bmodules\[__name__\]\s*=[^=]")
 
 
 def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
-    """Tell what the `__getattr__` of a module returns for a name; () if there is none."""
+    """Return what the `__getattr__` of a module returns for a name; () if there is none."""
     cases = lookup.binding_cases(tree, "__getattr__")
     nodes = [case.binding.node for case in cases if case.binding]
     if not nodes:

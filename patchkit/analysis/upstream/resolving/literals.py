@@ -134,7 +134,7 @@ def _addition(statement: ast.AST) -> ast.AST:
 
 
 def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Values:
-    """Tell what an item of a list or table is.
+    """Return what an item of a list or table is.
 
     Args:
         lookup: The release.

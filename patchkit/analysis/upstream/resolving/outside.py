@@ -185,7 +185,7 @@ def as_typing(dotted: str) -> str:
 
 
 def has_member(dotted: str, name: str) -> bool | None:
-    """Tell whether a class outside the release has an attribute.
+    """Return whether a class outside the release has an attribute.
 
     Args:
         dotted: The dotted name of the class.

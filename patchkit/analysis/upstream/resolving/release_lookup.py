@@ -129,7 +129,7 @@ class ReleaseLookup(Lookup):
         name: str,
         until: ast.stmt | None = None,
     ) -> Values:
-        """Tell what a name stands for in the code of a module, builtins included.
+        """Return what a name stands for in the code of a module, builtins included.
 
         Args:
             tree: The module.
@@ -141,7 +141,7 @@ class ReleaseLookup(Lookup):
         return self._without_circle(key, reason, lambda: self._visible(tree, name, until))
 
     def module_attribute(self, module: str, name: str) -> Values:
-        """Tell what an attribute of a module is."""
+        """Return what an attribute of a module is."""
         key = (module, name)
         if key in self._attributes:
             return self._attributes[key]
@@ -260,7 +260,7 @@ class ReleaseLookup(Lookup):
         return (self.module(child).unsure(reason),)
 
     def _unbound(self, tree: ModuleTree, name: str) -> Values:
-        """Tell what Python finds if no statement of the module binds a name."""
+        """Return what Python finds if no statement of the module binds a name."""
         if tree.is_package:
             submodule = self.module(f"{tree.name}.{name}")
             if submodule.state != "absent":

@@ -156,7 +156,7 @@ class Resolver:
         return resolver
 
     def resolve(self, target: Target) -> Resolution:
-        """Tell what a target is.
+        """Return what a target is.
 
         Args:
             target: The target.

@@ -194,7 +194,7 @@ class Lookup(Protocol):
         return name in self.modules or self.modules.compiled(name)
 
     def module(self, name: str) -> Value:
-        """Tell what the name of a module stands for."""
+        """Return what the name of a module stands for."""
         tree = self.modules.get(name)
         if tree is not None:
             return Value("present", Kind.MODULE, name, "", tree, (tree.tree,), tree.fault)
@@ -223,16 +223,16 @@ class Lookup(Protocol):
         name: str,
         until: ast.stmt | None = None,
     ) -> Values:
-        """Tell what a name stands for in the code of a module, builtins included."""
+        """Return what a name stands for in the code of a module, builtins included."""
 
     def module_attribute(self, module: str, name: str) -> Values:
-        """Tell what an attribute of a module is."""
+        """Return what an attribute of a module is."""
 
     def bound_values(self, case: BindingCase, scope: Scope) -> Values:
-        """Tell what a name is in one case; () if it is not bound."""
+        """Return what a name is in one case; () if it is not bound."""
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Values:
-        """Tell what an expression comes to; one value for each object that it may be."""
+        """Return what an expression comes to; one value for each object that it may be."""
 
     def member(self, value: Value, name: str) -> Values:
-        """Tell what an attribute of a value is."""
+        """Return what an attribute of a value is."""

@@ -174,7 +174,7 @@ def operator_call(node: ast.AST) -> ast.Call | None:
 
 
 def operator_values(lookup: Lookup, module: str, value: Value) -> Values:
-    """Tell what a name below `torch.ops` is.
+    """Return what a name below `torch.ops` is.
 
     Args:
         lookup: The release.
