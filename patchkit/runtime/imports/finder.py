@@ -37,18 +37,23 @@ _UTIL = "importlib.util"
 class Finder:
     """Watches the imports of some modules, and tells a watcher of every execution of these.
 
-    `provide` is asked for the spec of a watched module that no other finder finds. `stir` is called
-    when modules may be imported unseen: the package of a watched module is about to be imported, or
-    another finder came first.
+    Args:
+        watcher: is told of every execution.
+        provide: is asked for the spec of a watched module that no other finder finds.
+        on_risk: is called when modules may be imported unseen: the package of a watched module is
+            about to be imported, or another finder came first.
     """
 
     def __init__(
-        self, watcher: Watcher, provide: Callable[[str], ModuleSpec | None] | None = None
+        self,
+        watcher: Watcher,
+        provide: Callable[[str], ModuleSpec | None] | None = None,
+        on_risk: Callable[[], object] | None = None,
     ) -> None:
         self.watcher = watcher  # the session; another copy of patchkit in this process asks for it
         self._notifier = Notifier(watcher)
         self._provide = provide
-        self.stir: Callable[[], object] | None = None
+        self._on_risk = on_risk
         self._packages: set[str] = set()
         self._notifier.own[_UTIL] = _hook
         self._notifier.own[CLAW] = leave_unchecked
@@ -88,8 +93,8 @@ class Finder:
         """Find what the finders after this one find, or what is provided, and instrument it."""
         if sys.meta_path[0] is not self:
             self._come_first()
-        if name in self._packages and self.stir is not None:
-            self.stir()
+        if name in self._packages and self._on_risk is not None:
+            self._on_risk()
         if name not in self._notifier.names and name not in self._notifier.own:
             return None
         key = (get_ident(), name)
@@ -155,8 +160,8 @@ class Finder:
         if new:
             self._overtaken += new
             sys.meta_path.insert(0, self)
-            if self.stir is not None:
-                self.stir()
+            if self._on_risk is not None:
+                self._on_risk()
 
 
 class BodyFinder(Finder):

@@ -6,7 +6,7 @@ The lock guards the bookkeeping only. It is never held while a body or upstream 
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import ModuleType
 
 from patchkit.core.rows.declaration import AFTER
@@ -33,14 +33,27 @@ from patchkit.runtime.process.waiting import PATIENCE, Executions, Turns
 
 
 class Applier:
-    """What is due, made."""
+    """Applies what is due, and takes it back.
+
+    Args:
+        schedule: all change groups of this process.
+        states: the statuses of patches, which are changed.
+        relevance: says which patches are for this process.
+        executions: says which modules have executed, and when.
+        on_applied: is called when groups were applied, or found to be.
+    """
 
     def __init__(
-        self, schedule: Schedule, states: PatchStates, relevance: Relevance, executions: Executions
+        self,
+        schedule: Schedule,
+        states: PatchStates,
+        relevance: Relevance,
+        executions: Executions,
+        on_applied: Callable[[], None],
     ) -> None:
         self.sites = Sites()
         self.turns = Turns()
-        self.note_applied: Callable[[], None] = lambda: None
+        self._on_applied = on_applied
         self._schedule = schedule
         self._states = states
         self._relevance = relevance
@@ -78,27 +91,32 @@ class Applier:
     ) -> None:
         """Apply this process's groups that are not applied yet, then repoint copies in one pass.
 
-        `modules` are the groups' by name; `scope` tells those that may hold copies. With
-        `from_body` this thread is at the end of importing their body: another one that is applying
-        them may be waiting for just that, and is not waited for. If a required patch fails, those
-        before it stay.
+        If a required patch fails, those before it stay.
+
+        Args:
+            groups: in the order in which they apply.
+            modules: those that the groups change, by name; one that is missing is about to execute.
+            scope: tells which modules may hold copies.
+            from_body: this thread is at the end of importing the groups' body. Another thread that
+                is applying them may be waiting for just that, and is not waited for.
+
+        Raises:
+            ApplyError: a required patch failed, now or before, or another thread's turn at a group
+                does not end.
         """
         due = [group for group in groups if self._relevance.is_wanted(group)]
         self._states.stop_if_failed(group.patch for group in due)
         made: list[ChangeGroup] = []
-        try:
-            for group in due:
-                module = modules.get(group.module)
-                if self._claim(group, module, from_body=from_body):
-                    self._apply_one(group, module, made)
-        finally:
+        with contextlib.ExitStack() as turns:  # whose ends others wait for, copies included
             try:
+                for group in due:
+                    module = modules.get(group.module)
+                    if self._apply_in_turn(group, module, turns, from_body=from_body):
+                        made.append(group)
+            finally:
                 self._finish(made, scope)
-            finally:  # only now: who waits for them goes on with copies repointed, too
-                for group in made:
-                    self.turns.leave(group)
         if due:
-            self.note_applied()
+            self._on_applied()
 
     def apply_late(self, groups: Iterable[ChangeGroup], *, from_body: bool = False) -> None:
         """Apply to modules that were imported before; one pass repoints all copies."""
@@ -115,11 +133,45 @@ class Applier:
 
     # -- one group --------------------------------------------------------------------------------
 
-    def _claim(self, group: ChangeGroup, module: ModuleType | None, *, from_body: bool) -> bool:
-        if not self._relevance.is_open(group):
-            return False
+    def _apply_in_turn(
+        self,
+        group: ChangeGroup,
+        module: ModuleType | None,
+        turns: contextlib.ExitStack,
+        *,
+        from_body: bool,
+    ) -> bool:
+        """Apply a group if it is this thread's turn; whether anything was made of it.
+
+        The turn at a group that was made goes on, and ends with `turns`.
+        """
+        with contextlib.ExitStack() as turn:
+            is_due = turn.enter_context(self._turn(group, module, from_body=from_body))
+            if not is_due or not self._apply_one(group, module):
+                return False
+            turns.push(turn.pop_all())
+            return True
+
+    @contextlib.contextmanager
+    def _turn(
+        self, group: ChangeGroup, module: ModuleType | None, *, from_body: bool
+    ) -> Iterator[bool]:
+        """Have this thread's turn at a group for the time of a block; whether it is to be applied.
+
+        Raises:
+            ApplyError: another thread's turn does not end.
+        """
+        if not self._relevance.is_open(group) or not self._takes_turn(group, from_body=from_body):
+            yield False
+            return
         try:
-            mine = self.turns.take(group, lambda: from_body and group.loads)
+            yield group.applied_to != self._executions.now(group, module)
+        finally:
+            self.turns.leave(group)
+
+    def _takes_turn(self, group: ChangeGroup, *, from_body: bool) -> bool:
+        try:
+            return self.turns.take(group, lambda: from_body and group.loads)
         except TimeoutError:
             name, body = group.patch.name, group.patch.body
             raise ApplyError(
@@ -127,17 +179,11 @@ class Applier:
                 f"it to end; look at what body {body} waits for, or leave the patch out with "
                 f"PATCHKIT_DISABLE={name}"
             ) from None
-        if mine and group.applied_to == self._executions.now(group, module):
-            self.turns.leave(group)
-            return False
-        return mine
 
-    def _apply_one(
-        self, group: ChangeGroup, module: ModuleType | None, made: list[ChangeGroup]
-    ) -> None:
+    def _apply_one(self, group: ChangeGroup, module: ModuleType | None) -> bool:
+        """Make a group, or skip or fail its patch; whether anything was made."""
         try:
-            if self._relevance.is_for_here(group.patch) and self._maker.make(group, module):
-                made.append(group)
+            return self._relevance.is_for_here(group.patch) and self._maker.make(group, module)
         except NotWanted as reason:
             self._skip(group.patch, str(reason))
         except Exception as error:  # noqa: BLE001 - whatever a body raises is the patch's failure
@@ -145,9 +191,7 @@ class Applier:
                 self._states.fail(group.patch, error, module=group.module)
             finally:
                 self.take_back(group.patch)
-        finally:
-            if group not in made:
-                self.turns.leave(group)
+        return False
 
     def _skip(self, state: PatchState, reason: str) -> None:
         """Skip a patch, of which other modules may have changes already: all or none."""

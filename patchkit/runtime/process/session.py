@@ -50,16 +50,16 @@ class Session:
         self._states = PatchStates(self._schedule.patches, selection.settings, journal)
         self.states, self.roles = self._states.patches, self._states.roles
         self._relevance = Relevance(self._states, selection)
-        self._finder = Finder(self, self.provide)
+        self._finder = Finder(self, self.provide, self._begin_to_look)
         self._executions = Executions(self._finder)
-        self._applier = Applier(self._schedule, self._states, self._relevance, self._executions)
+        self._applier = Applier(
+            self._schedule, self._states, self._relevance, self._executions, self._note_applied
+        )
         self.hooks: dict[str, list[Hook]] = {}  # patchkit's own, by module; complete before arming
         self.blocks = Blocks(
             self._schedule, self._states, self._relevance, self._applier, self._finder
         )
         self.lookout = Lookout(self._schedule, self._states, selection, self._applier)
-        self._applier.note_applied = self.lookout.note_applied
-        self._finder.stir = self.lookout.begin
         self._entering: set[tuple[Role, int]] = set()
         self._why_beside = "it had begun to run before patchkit was there"
 
@@ -92,6 +92,12 @@ class Session:
         """Name the patches that lie on an attribute or item; another copy of patchkit asks."""
         site = self._applier.sites.get(owner, name if isinstance(name, str) else Item(name.key))
         return site.patches if site is not None else []
+
+    def _begin_to_look(self) -> None:
+        self.lookout.begin()
+
+    def _note_applied(self) -> None:
+        self.lookout.note_applied()
 
     # -- what the finder tells ------------------------------------------------------------------
 
