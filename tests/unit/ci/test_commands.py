@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections import Counter
@@ -15,8 +16,15 @@ PREPARATIONS = ("lab/environments.py", "-m compileall")
 
 def commands(words: str) -> list[str]:
     """List what a command line of make would run, without what only prepares."""
+    # A make that runs the tests would have this one take its options, and tell of folders.
+    environ = {name: text for name, text in os.environ.items() if not name.startswith("MAKE")}
     done = subprocess.run(
-        [*words.split(), "--dry-run"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+        [*words.split(), "--dry-run"],
+        cwd=REPOSITORY,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     lines = done.stdout.replace("\\\n", " ").splitlines()
     return [line for line in lines if not any(part in line for part in PREPARATIONS)]
