@@ -1,6 +1,6 @@
-"""`patchkit check` for a person: a grid of patches and releases, then what was found."""
+"""Print the report of a check for a person: tables of states, then the findings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -12,66 +12,91 @@ from patchkit.cli.report import check_view as view
 from patchkit.cli.report.console import columns, folded, whole
 from patchkit.cli.report.words import printable
 
-SEVERITIES = {"error": "bad", "warning": "warn", "info": "note"}
+SEVERITY_STYLES = {"error": "bad", "warning": "warn", "info": "note"}
 _STYLES = {"ok": "ok", "undecided": "warn", "drift": "warn", "broken": "bad"}
 _WIDEST = 120
-"""A pipe is endlessly wide; no grid needs to be."""
-_GAP, _LABEL = 2, 9
+"""A pipe is endlessly wide; no table needs to be."""
+_GAP = 2
+_LABEL_WIDTH = 9
 
 
 def print_check(report: Report, console: Console) -> None:
-    """Print the grids and the findings."""
-    for grid in view.grids(report):
-        console.print(Text(printable(str(grid)), style="heading"))
-        for table in _tables(grid, min(console.width, _WIDEST)):
+    """Print the states, the findings of each patch, and a line that sums them up.
+
+    Args:
+        report: The report.
+        console: Where it is printed.
+    """
+    for state_table in view.state_tables(report):
+        console.print(Text(printable(str(state_table)), style="heading"))
+        for table in _tables(state_table, min(console.width, _WIDEST)):
             console.print(table)
             console.print()
-    for patch, found in view.groups(report).items():
+    for patch, groups in view.groups_by_patch(report).items():
         console.print(Text(printable(patch) or "packs and releases", style="heading"))
-        for group in found:
+        for group in groups:
             _print_group(group, report, console)
         console.print()
-    style = SEVERITIES[report.worst.severity] if report.worst else "ok"
-    summary = (view.tally(report), style), "  ", (view.looked_at(report), "note")
-    console.print(Text.assemble(*summary))
+    style = "ok"
+    if report.worst:
+        style = SEVERITY_STYLES[report.worst.severity]
+    tally = (view.tally(report), style)
+    console.print(Text.assemble(tally, "  ", (view.scope(report), "note")))
 
 
-def _tables(grid: view.StateTable, room: int) -> Iterator[Table]:
-    """Give as many tables as all columns need, one below the other."""
-    heads = [printable(str(run)).replace(" - ", "\n- ") for run in grid.runs]
-    columns_of = [*zip(heads, *grid.rows.values(), strict=True)] if grid.rows else []
-    texts = [line for texts in columns_of for text in texts for line in (text or "").split("\n")]
-    names = [printable(name) for name in grid.rows]
-    left = room - min(max(map(cell_len, names), default=0), room // 2)
-    size = max(left // (max(map(len, texts), default=0) + _GAP), 1)
-    for start in range(0, len(columns_of), size):
+def _tables(state_table: view.StateTable, width: int) -> Iterator[Table]:
+    """Lay out states in as many tables, one below the other, as their columns need."""
+    if not state_table.rows:
+        return
+    heads = [printable(str(run)).replace(" - ", "\n- ") for run in state_table.runs]
+    names = [printable(name) for name in state_table.rows]
+    size = _columns_per_table(heads, names, state_table, width)
+    for start in range(0, len(heads), size):
         part = slice(start, start + size)
         table = columns(folded(), *(whole() for _ in heads[part]))
         table.add_row("", *(Text(head, style="note") for head in heads[part]))
-        for name, row in zip(names, grid.rows.values(), strict=True):
-            table.add_row(Text(name, style="name"), *map(_cell, row[part]))
+        for name, states in zip(names, state_table.rows.values(), strict=True):
+            table.add_row(Text(name, style="name"), *map(_cell, states[part]))
         yield table
 
 
+def _columns_per_table(
+    heads: Sequence[str], names: Sequence[str], state_table: view.StateTable, width: int
+) -> int:
+    """Return how many columns of states fit beside the names, which get half of the width."""
+    room = width - min(max(map(cell_len, names)), width // 2)
+    longest = 0
+    for head in heads:
+        longest = max(longest, *map(len, head.split("\n")))
+    for states in state_table.rows.values():
+        longest = max(longest, *(len(state or "") for state in states))
+    return max(room // (longest + _GAP), 1)
+
+
 def _cell(state: State | None) -> Text:
-    text = "-" if state == "out-of-range" else state or ""
-    return Text(text, _STYLES.get(text, "note"))
+    if state is None:
+        return Text("", "note")
+    if state == "out-of-range":
+        return Text("-", "note")
+    return Text(state, _STYLES.get(state, "note"))
 
 
-def _print_group(group: view.Group, report: Report, console: Console) -> None:
+def _print_group(group: view.FindingGroup, report: Report, console: Console) -> None:
     finding = group.finding
-    style, (fix, commands) = SEVERITIES[finding.severity], view.fix_of(finding)
-    label = f"  {finding.code.code}\n  {view.label(finding.severity)}"
-    target = f"  {printable(finding.target)}" if finding.target else ""
-    said = Text.assemble((finding.code.title, "name"), (target, "note"))
-    said.append(f"\n{printable(finding.message)}")
-    places = [view.spans(group.releases, report), view.where(finding)]
-    if line := "  ".join(filter(None, places)):
-        said.append(f"\n{printable(line)}", style="note")
+    fix, commands = view.fix_of(finding)
+    description = Text.assemble((finding.code.title, "name"))
+    if finding.target:
+        description.append(f"  {printable(finding.target)}", "note")
+    description.append(f"\n{printable(finding.message)}")
+    origin = [view.release_spans(group.releases, report), view.location(finding)]
+    if any(origin):
+        origin_line = "  ".join(filter(None, origin))
+        description.append(f"\n{printable(origin_line)}", style="note")
     if fix:
-        said.append_text(Text.assemble(("\nfix: ", "note"), fix))
-    table = columns(whole(min_width=_LABEL), folded())
-    table.add_row(Text(label, style), said)
+        description.append_text(Text.assemble(("\nfix: ", "note"), fix))
+    label = f"  {finding.code.code}\n  {view.severity_label(finding.severity)}"
+    table = columns(whole(min_width=_LABEL_WIDTH), folded())
+    table.add_row(Text(label, SEVERITY_STYLES[finding.severity]), description)
     console.print(table)
-    for command in commands:  # in one line however long, to be copied as it is
-        console.print(Text(f"{' ' * (_LABEL + _GAP)}{command}"), soft_wrap=True)
+    for command in commands:  # on one line however long, to be copied as it is
+        console.print(Text(f"{' ' * (_LABEL_WIDTH + _GAP)}{command}"), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""A check's report as pages show it.
+"""Fold the report of a check for the pages that show it.
 
 Releases that look the same for every patch are one column, and findings that say the same of
 several releases are one.
@@ -13,10 +13,11 @@ from patchkit.analysis.check.findings import Finding, Report, State
 from patchkit.cli.report.words import count, printable
 from patchkit.core.record import grouped
 
-_ORDER = {"error": 0, "warning": 1, "info": 2}
+_SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
 _NAMED = 3
+"""How many patches that are out of range are named."""
 
-WORDS = {
+STATE_MEANINGS = {
     "ok": "matches the review, or no problem found",
     "unreviewed": "holds, but was never reviewed",
     "undecided": "cannot be decided from the source",
@@ -25,140 +26,231 @@ WORDS = {
     "out-of-range": "not for this release",
 }
 """What the states mean, in the order of legends."""
-_OF_FIT = {"ok": "the package fits", "broken": "the package does not fit"}
+_FIT_MEANINGS = {"ok": "the package fits", "broken": "the package does not fit"}
 
 
-class Run(NamedTuple):
-    """Releases in a row, the oldest first, in which each patch is in one state."""
+class ReleaseRun(NamedTuple):
+    """Consecutive releases, the oldest first, in which no patch changes its state."""
 
     releases: tuple[str, ...]
 
     @property
     def first(self) -> str:
-        """The oldest one's version."""
+        """The version of the oldest release."""
         return self.releases[0].rpartition(" ")[2]
 
     @property
     def last(self) -> str:
-        """The newest one's version."""
+        """The version of the newest release."""
         return self.releases[-1].rpartition(" ")[2]
 
     def __str__(self) -> str:
-        return self.first if len(self.releases) == 1 else f"{self.first} - {self.last}"
+        if len(self.releases) == 1:
+            return self.first
+        return f"{self.first} - {self.last}"
 
 
 class StateTable(NamedTuple):
-    """The state of each patch in each run of releases; None where they have nothing in common."""
+    """The state of each patch of a project in each run of releases.
+
+    A state is None where the patch has nothing to do with the releases.
+    """
 
     project: str
-    runs: tuple[Run, ...]
+    runs: tuple[ReleaseRun, ...]
     rows: Mapping[str, tuple[State | None, ...]]
 
     def __str__(self) -> str:
-        whole = Run(tuple(release for run in self.runs for release in run.releases))
-        more = f", {len(whole.releases)} releases" if len(whole.releases) > 1 else ""
-        return f"{self.project} {whole}{more}".strip()
+        releases: list[str] = []
+        for run in self.runs:
+            releases += run.releases
+        heading = f"{self.project} {ReleaseRun(tuple(releases))}"
+        if len(releases) > 1:
+            heading += f", {len(releases)} releases"
+        return heading.strip()
 
 
-class Group(NamedTuple):
-    """The newest of findings that say the same, and their releases; none where it is all."""
+class FindingGroup(NamedTuple):
+    """The newest of findings that say the same, and the releases that they are of.
+
+    There are no releases where the finding holds for all of them.
+    """
 
     finding: Finding
     releases: tuple[str, ...]
 
 
-def grids(report: Report) -> list[StateTable]:
-    """Fold a report's grid, project by project."""
+def state_tables(report: Report) -> list[StateTable]:
+    """Fold the states of a report into a table for each project.
+
+    Args:
+        report: The report; its releases are in order of version.
+
+    Returns:
+        The tables, in the order in which the report names the projects.
+    """
     by_project = grouped((_project_of(release), release) for release in report.releases)
-    return [_grid(project, names, report) for project, names in by_project.items()]
+    return [_state_table(project, releases, report) for project, releases in by_project.items()]
 
 
-def _grid(project: str, releases: Sequence[str], report: Report) -> StateTable:
-    rows = {
-        patch: tuple(row.get(release) for release in releases)
-        for patch, row in report.grid.items()
-        if not row.keys().isdisjoint(releases)
-    }
-    columns = zip(*rows.values()) if rows else [()] * len(releases)  # noqa: B905 - of one length
-    runs, folded = [], []
-    for column, found in groupby(zip(releases, columns, strict=True), lambda one: one[1]):
-        runs.append(Run(tuple(release for release, _ in found)))
-        folded.append(column)
-    cells = zip(*folded, strict=True)
-    return StateTable(project, tuple(runs), dict(zip(rows, cells, strict=False)))
+def _state_table(project: str, releases: Sequence[str], report: Report) -> StateTable:
+    rows: dict[str, list[State | None]] = {}
+    for patch, states in report.grid.items():
+        if not states.keys().isdisjoint(releases):
+            rows[patch] = [states.get(release) for release in releases]
+
+    def states_at(position: int) -> list[State | None]:
+        return [row[position] for row in rows.values()]
+
+    runs = []
+    columns = []
+    for column, positions in groupby(range(len(releases)), states_at):
+        runs.append(ReleaseRun(tuple(releases[position] for position in positions)))
+        columns.append(column)
+    folded = {}
+    for row_number, patch in enumerate(rows):
+        folded[patch] = tuple(column[row_number] for column in columns)
+    return StateTable(project, tuple(runs), folded)
 
 
-def groups(report: Report) -> dict[str, list[Group]]:
-    """Fold findings, by patches as the grid has them, '' first; the worst come first in each."""
-    place = {release: number for number, release in enumerate(report.releases)}
-    told = sorted(report.findings, key=lambda finding: place.get(finding.release, -1))
-    same = grouped(((one.patch, one.code, one.target, one.message, one.fix), one) for one in told)
-    found = grouped((key[0], _group(alike)) for key, alike in same.items())
-    for some in found.values():
-        some.sort(key=lambda group: _ORDER[group.finding.severity])
+def groups_by_patch(report: Report) -> dict[str, list[FindingGroup]]:
+    """Fold the findings of a report that differ in their release alone.
+
+    Args:
+        report: The report.
+
+    Returns:
+        The groups of each patch, the worst first. Patches are in the order of the grid; '', which
+        stands for packs and releases, comes first.
+    """
+    positions = _positions(report)
+    findings = sorted(report.findings, key=lambda finding: positions.get(finding.release, -1))
+    identical = grouped((_content(finding), finding) for finding in findings)
+    groups = grouped((alike[-1].patch, _group(alike)) for alike in identical.values())
+    for groups_of_patch in groups.values():
+        groups_of_patch.sort(key=lambda group: _SEVERITY_ORDER[group.finding.severity])
     order = {patch: number for number, patch in enumerate(["", *report.grid])}
-    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
+    patches = sorted(groups, key=lambda patch: order.get(patch, len(order)))
+    return {patch: groups[patch] for patch in patches}
 
 
-def _group(alike: Sequence[Finding]) -> Group:
-    return Group(alike[-1], tuple(dict.fromkeys(one.release for one in alike if one.release)))
+def _positions(report: Report) -> dict[str, int]:
+    return {release: number for number, release in enumerate(report.releases)}
 
 
-def spans(releases: Iterable[str], report: Report) -> str:
-    """Name releases by the spans in which they follow each other: `vllm 0.9.0 - 0.11.0, 0.13.0`."""
-    place = {release: number for number, release in enumerate(report.releases)}
-    wanted = sorted(set(releases), key=lambda name: (place.get(name, len(place)), name))
+def _content(finding: Finding) -> tuple[object, ...]:
+    """Return what the findings of a group have in common."""
+    return finding.patch, finding.code, finding.target, finding.message, finding.fix
+
+
+def _group(alike: Sequence[Finding]) -> FindingGroup:
+    releases = dict.fromkeys(finding.release for finding in alike if finding.release)
+    return FindingGroup(alike[-1], tuple(releases))
+
+
+def release_spans(releases: Iterable[str], report: Report) -> str:
+    """Name releases by the spans in which they follow each other.
+
+    Args:
+        releases: The releases, in any order.
+        report: The report, in which they follow each other or do not.
+
+    Returns:
+        A text such as `vllm 0.9.0 - 0.11.0, 0.13.0; ray 2.1.0`.
+    """
+    positions = _positions(report)
+
+    def order(release: str) -> tuple[int, str]:
+        return positions.get(release, len(positions)), release
+
     parts = []
-    for project, names in groupby(wanted, _project_of):
-        runs = groupby(enumerate(names), lambda one: place.get(one[1], -1) - one[0])
-        texts = [str(Run(tuple(name for _, name in run))) for _, run in runs]
-        parts.append(f"{project} {', '.join(texts)}".strip())
+    for project, group in groupby(sorted(set(releases), key=order), _project_of):
+        runs = _consecutive(group, positions)
+        spans = ", ".join(map(str, runs))
+        parts.append(f"{project} {spans}".strip())
     return "; ".join(parts)
 
 
-def where(finding: Finding) -> str:
-    """Write `file:line`, as much of it as is known."""
-    line = "" if finding.line is None else f":{finding.line}"
-    return f"{finding.file}{line}" if finding.file else ""
+def _consecutive(releases: Iterable[str], positions: Mapping[str, int]) -> list[ReleaseRun]:
+    """Gather releases that follow each other in the report, whose positions are given."""
+    runs: list[list[str]] = []
+    next_position = None
+    for release in releases:
+        position = positions.get(release, -1)
+        if position != next_position:
+            runs.append([])
+        runs[-1].append(release)
+        next_position = position + 1
+    return [ReleaseRun(tuple(run)) for run in runs]
+
+
+def location(finding: Finding) -> str:
+    """Write `file:line` of a finding, as much of it as is known; '' where it has no file."""
+    if not finding.file:
+        return ""
+    if finding.line is None:
+        return finding.file
+    return f"{finding.file}:{finding.line}"
 
 
 def fix_of(finding: Finding) -> tuple[str, list[str]]:
-    """Return what a finding says to do, and the commands that do it, a line each."""
-    words, *commands = printable(finding.fix).split("\n  ")
-    return words, commands
+    """Return what a finding says to do, and the commands that do it.
+
+    Args:
+        finding: The finding; commands are the indented lines of its fix.
+
+    Returns:
+        The sentence and the commands, without control characters.
+    """
+    sentence, *commands = printable(finding.fix).split("\n  ")
+    return sentence, commands
 
 
 def tally(report: Report) -> str:
-    """Count what is told once, and beside it, where that is more, what JSON counts."""
-    told = Counter[str](one.finding.severity for some in groups(report).values() for one in some)
-    each = Counter[str](one.severity for one in report.findings)
-    parts = [
-        count(told[name], label(name))
-        + (f" ({each[name]} counted per release)" if each[name] > told[name] else "")
-        for name in _ORDER
-        if told[name]
-    ]
+    """Count groups of findings by severity, such as `2 errors, 1 note`.
+
+    JSON has a finding for each release. Its count is added in brackets where it is larger.
+    """
+    shown = Counter[str]()
+    for groups in groups_by_patch(report).values():
+        shown.update(group.finding.severity for group in groups)
+    counted = Counter[str](finding.severity for finding in report.findings)
+    parts = []
+    for severity in _SEVERITY_ORDER:
+        if not shown[severity]:
+            continue
+        part = count(shown[severity], severity_label(severity))
+        if counted[severity] > shown[severity]:
+            part += f" ({counted[severity]} counted per release)"
+        parts.append(part)
     return ", ".join(parts) or "no findings"
 
 
-def label(severity: str) -> str:
-    """Name a severity as people are told it."""
-    return "note" if severity == "info" else str(severity)
+def severity_label(severity: str) -> str:
+    """Return the word for a severity that pages show: `info` is a note."""
+    if severity == "info":
+        return "note"
+    return str(severity)
 
 
 def legend(report: Report) -> Mapping[str, str]:
-    """Say what the states mean that the command tells."""
-    return _OF_FIT if report.command == "fit" else WORDS
+    """Return what each state means that the report's command uses."""
+    if report.command == "fit":
+        return _FIT_MEANINGS
+    return STATE_MEANINGS
 
 
-def looked_at(report: Report) -> str:
-    """Count what was looked at, or say what the command has to say beside the findings."""
+def scope(report: Report) -> str:
+    """Count what was checked, or return the summary that the command has written itself."""
     if report.summary:
         return report.summary
     parts = [count(report.patches, "patch"), count(report.read, "release")]
-    if out := report.out_of_range:
-        more = f" and {len(out) - _NAMED} more" if len(out) > _NAMED else ""
-        parts.append(f"out of range of all: {', '.join(out[:_NAMED])}{more}")
+    out_of_range = report.out_of_range
+    if out_of_range:
+        names = ", ".join(out_of_range[:_NAMED])
+        if len(out_of_range) > _NAMED:
+            names += f" and {len(out_of_range) - _NAMED} more"
+        parts.append(f"out of range of all: {names}")
     if report.unreadable:
         parts.append(f"{len(report.unreadable)} more cannot be read")
     if report.accepted:
@@ -167,4 +259,7 @@ def looked_at(report: Report) -> str:
 
 
 def _project_of(release: str) -> str:
-    return release.partition(" ")[0] if " " in release else ""
+    project, space, _ = release.partition(" ")
+    if not space:
+        return ""
+    return project

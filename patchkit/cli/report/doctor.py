@@ -9,8 +9,8 @@ from rich.table import Column
 from rich.text import Text
 
 from patchkit.analysis.check.codes import Code
-from patchkit.cli.report.check_table import SEVERITIES
-from patchkit.cli.report.check_view import label
+from patchkit.cli.report.check_table import SEVERITY_STYLES
+from patchkit.cli.report.check_view import severity_label
 from patchkit.cli.report.console import Line, columns, console, print_lines, whole
 from patchkit.cli.report.here import HealthLine
 from patchkit.cli.report.words import count
@@ -64,7 +64,7 @@ def print_codes(codes: Iterable[Code]) -> None:
     """Print a line for each code."""
     table = columns()
     for code in codes:
-        severity = Text(label(code.severity), SEVERITIES[code.severity])
+        severity = Text(severity_label(code.severity), SEVERITY_STYLES[code.severity])
         table.add_row(Text(code.code, "name"), severity, Text(code.title))
     console().print(table)
 

@@ -230,7 +230,7 @@ def test_a_code_leads_to_what_it_means() -> None:
 
 def test_the_page_says_how_it_was_made() -> None:
     """By what, when, with which command; a note is called a note."""
-    text = as_html(sample(), made=["patchkit 1.2, today", "patchkit check 'a b'"])
+    text = as_html(sample(), provenance=["patchkit 1.2, today", "patchkit check 'a b'"])
     assert "patchkit 1.2, today" in text
     assert "patchkit check &#x27;a b&#x27;" in text
     assert "PK304 note" in text

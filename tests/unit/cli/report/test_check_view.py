@@ -22,7 +22,7 @@ def test_folding_loses_no_state(rows: dict[str, dict[str, object]]) -> None:
     report = Report(RELEASES, [], rows)  # type: ignore[arg-type]
     found: dict[str, dict[str, object]] = {}
     seen: list[str] = []
-    for grid in view.grids(report):
+    for grid in view.state_tables(report):
         seen += [release for run in grid.runs for release in run.releases]
         for name, cells in grid.rows.items():
             for run, state in zip(grid.runs, cells, strict=True):
@@ -34,15 +34,15 @@ def test_folding_loses_no_state(rows: dict[str, dict[str, object]]) -> None:
 
 def test_neighbours_that_look_the_same_are_one_column() -> None:
     """0.10.0 and 0.11.0 are one run, and are named by its ends."""
-    (grid,) = view.grids(sample())
+    (grid,) = view.state_tables(sample())
     assert list(map(str, grid.runs)) == ["0.9.0", "0.10.0 - 0.11.0"]
 
 
 def test_findings_that_say_the_same_are_one() -> None:
     """They are told once, with all their releases."""
     report = sample()
-    (group,) = view.groups(report)["one"]
-    assert view.spans(group.releases, report) == "vllm 0.10.0 - 0.11.0"
+    (group,) = view.groups_by_patch(report)["one"]
+    assert view.release_spans(group.releases, report) == "vllm 0.10.0 - 0.11.0"
     assert view.tally(report) == "1 error (2 counted per release), 1 note"
 
 
@@ -58,13 +58,13 @@ def test_spans_break_where_a_release_is_left_out() -> None:
     """A release between that is not meant is not covered by a span."""
     report = Report(RELEASES)
     meant = [RELEASES[0], RELEASES[1], RELEASES[3], "ray 2.1.0"]
-    assert view.spans(meant, report) == "vllm 0.0.0 - 0.1.0, 0.3.0; ray 2.1.0"
+    assert view.release_spans(meant, report) == "vllm 0.0.0 - 0.1.0, 0.3.0; ray 2.1.0"
 
 
 def test_the_worst_comes_first() -> None:
     """Within a patch errors come before notes; packs and releases come before patches."""
     found = [finding("PK304", patch="a"), finding(patch="a"), finding("PK901")]
-    groups = view.groups(Report([], found))
+    groups = view.groups_by_patch(Report([], found))
     assert list(groups) == ["", "a"]
     assert [one.finding.code.code for one in groups["a"]] == ["PK101", "PK304"]
 
@@ -73,7 +73,7 @@ def test_patches_come_as_in_the_grid() -> None:
     """A finding about a pack, which is found first, does not bring its patch to the top."""
     found = [finding("PK511", patch="two"), finding(patch="one"), finding("PK901")]
     report = Report(["vllm 0.9.0"], found, {"one": {}, "two": {}})
-    assert list(view.groups(report)) == ["", "one", "two"]
+    assert list(view.groups_by_patch(report)) == ["", "one", "two"]
 
 
 def test_no_control_character_is_printed() -> None:
