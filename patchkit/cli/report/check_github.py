@@ -123,8 +123,10 @@ def _state_lines(state_table: view.StateTable) -> Iterator[str]:
             marks_by_patch[patch] = [_mark(state) for state in states]
         elif any(states):
             fine_count += 1
-    if fine_count:
-        yield f"Fine, or for other releases: {count(fine_count, 'patch')}.\n"
+    if fine_count == 1:
+        yield "1 patch holds, or does not target these releases.\n"
+    elif fine_count:
+        yield f"{fine_count} patches hold, or do not target these releases.\n"
     if not marks_by_patch:
         return
     heads = ["patch", *(_text(str(run)) for run in state_table.runs)]

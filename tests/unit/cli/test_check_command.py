@@ -193,7 +193,7 @@ def test_releases_out_of_every_range_are_refused(
     assert "2 patches, 1 release, out of range of all: later" in capsys.readouterr().out
     assert main([*words, "later", "p", "--format", "markdown"]) == 0
     told = capsys.readouterr().out
-    assert "Fine, or for other releases: 2 patches." in told
+    assert "2 patches hold, or do not target these releases." in told
 
 
 def test_drift_in_a_tree_names_the_tree(

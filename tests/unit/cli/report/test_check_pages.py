@@ -272,4 +272,4 @@ def test_markdown_counts_what_holds() -> None:
     text = as_markdown(sample())
     assert "| `one` |" in text
     assert "| `two` |" not in text
-    assert "Fine, or for other releases: 1 patch." in text
+    assert "1 patch holds, or does not target these releases." in text
