@@ -1,9 +1,10 @@
-"""`patchkit status`: the tree of processes, many of the same kind on one line."""
+"""Lay out the tree of processes that `patchkit status` shows."""
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from rich.table import Column, Table
 from rich.text import Text
@@ -12,96 +13,166 @@ from patchkit.analysis.status import Picture, ProcessStatus
 from patchkit.cli.report.console import columns, folded, plain, whole
 from patchkit.cli.report.words import age, one_line
 
-Children = dict[ProcessStatus | None, list[ProcessStatus]]
-Line = tuple[str, Sequence[ProcessStatus]]
+Children = Mapping[ProcessStatus | None, list[ProcessStatus]]
 STYLES = {"applied": "ok", "failed": "bad", "skipped": "warn", "armed": "note"}
 MANY = 4
 """More of the same under one parent are one line."""
 _DEEPEST = 24
 """Columns of guide lines; a deeper tree goes on below at that indent."""
-_NAME = 28
+_NAME_WIDTH = 28
 _STATES = {True: ("running", "ok"), False: ("ended", "note"), None: ("", "note")}
 
 
+class BundleLine(NamedTuple):
+    """A line of the tree: processes of the same kind under one parent."""
+
+    guide: str  # the lines that lead to it
+    guide_below: str  # those that go on to what is below it
+    processes: Sequence[ProcessStatus]
+
+
+class OptionalColumns(NamedTuple):
+    """Which columns the table has beside those that it always has."""
+
+    node: bool
+    verified: bool
+
+
 def process_tree(picture: Picture) -> Table:
-    """Lay out a line for each process or bundle of them."""
-    with_hosts = len({process.host for process in picture.processes}) > 1
-    with_looks = any(_is_verified(process) for process in picture.processes)
-    # Where there is no room, names are cut: what became of the patches is told.
-    heads = [Column("process"), *([whole("node")] if with_hosts else [])]
-    heads += [whole("pid", justify="right"), whole("started", justify="right"), whole("state")]
-    heads += [whole("verified", justify="right")] if with_looks else []
-    table = columns(*heads, folded("patches"))
+    """Lay out a line for each process, or for many of the same kind.
+
+    Args:
+        picture: The processes, and which of them is the child of which.
+    """
+    hosts = {process.host for process in picture.processes}
+    optional = OptionalColumns(len(hosts) > 1, any(map(_is_verified, picture.processes)))
+    table = _empty_table(optional)
     children = picture.children()
     for root in children.get(None, []):
-        for guide, same in _lines(root, children):
-            first = same[0]
-            after = f"+{first.started - root.started:.1f} s"
-            began = after if guide and first.started else _clock(first.started)
-            table.add_row(
-                Text.assemble((guide, "note"), _label(same), no_wrap=True, overflow="ellipsis"),
-                *([plain(first.host)] if with_hosts else []),
-                f"{first.pid} …" if len(same) > 1 else str(first.pid),
-                Text(began, "note"),
-                Text(*_STATES[first.alive]),
-                *([_look(same, picture.now)] if with_looks else []),
-                _summary(first),
-            )
+        for line in _lines(root, children):
+            table.add_row(*_cells(line, root, picture.now, optional))
     return table
 
 
-def _lines(root: ProcessStatus, children: Children) -> Iterator[Line]:
-    waiting: list[tuple[str, str, Sequence[ProcessStatus]]] = [("", "", [root])]
+def _empty_table(optional: OptionalColumns) -> Table:
+    # Where there is no room, names are cut: what became of the patches is told.
+    heads = [Column("process")]
+    if optional.node:
+        heads.append(whole("node"))
+    heads.append(whole("pid", justify="right"))
+    heads.append(whole("started", justify="right"))
+    heads.append(whole("state"))
+    if optional.verified:
+        heads.append(whole("verified", justify="right"))
+    heads.append(folded("patches"))
+    return columns(*heads)
+
+
+def _cells(
+    line: BundleLine, root: ProcessStatus, now: float, optional: OptionalColumns
+) -> Iterator[Text | str]:
+    first = line.processes[0]
+    yield Text.assemble(
+        (line.guide, "note"), _label(line.processes), no_wrap=True, overflow="ellipsis"
+    )
+    if optional.node:
+        yield plain(first.host)
+    if len(line.processes) > 1:
+        yield f"{first.pid} …"
+    else:
+        yield str(first.pid)
+    if line.guide and first.started:
+        yield Text(f"+{first.started - root.started:.1f} s", "note")
+    else:
+        yield Text(_clock(first.started), "note")
+    yield Text(*_STATES[first.alive])
+    if optional.verified:
+        yield _verified(line.processes, now)
+    yield _summary(first)
+
+
+def _lines(root: ProcessStatus, children: Children) -> Iterator[BundleLine]:
+    """Yield the lines of the tree below a root, each parent before its children."""
+    waiting = [BundleLine("", "", [root])]
     while waiting:
-        guide, below, same = waiting.pop()
-        yield guide, same
-        below = below[-_DEEPEST:]
-        bundles = _bundles(children.get(same[0], []), children) if len(same) == 1 else ()
-        own, under = "└─ ", "   "
-        for bundle in reversed([*bundles]):
-            waiting.append((below + own, below + under, bundle))
-            own, under = "├─ ", "│  "
+        line = waiting.pop()
+        yield line
+        if len(line.processes) == 1:
+            waiting += reversed(_lines_below(line, children))
+
+
+def _lines_below(parent: BundleLine, children: Children) -> list[BundleLine]:
+    indent = parent.guide_below[-_DEEPEST:]
+    bundles = list(_bundles(children.get(parent.processes[0], []), children))
+    lines = [BundleLine(indent + "├─ ", indent + "│  ", bundle) for bundle in bundles[:-1]]
+    lines += [BundleLine(indent + "└─ ", indent + "   ", bundle) for bundle in bundles[-1:]]
+    return lines
 
 
 def _bundles(
     siblings: Sequence[ProcessStatus], children: Children
 ) -> Iterator[Sequence[ProcessStatus]]:
-    """Put many of the same kind that have no children of their own on one line."""
+    """Bundle many of the same kind that have no children of their own.
+
+    Args:
+        siblings: The children of one process, in order.
+        children: The children of every process.
+
+    Yields:
+        Those of a bundle, or one process alone.
+    """
     for kind, group in groupby(siblings, lambda process: _kind(process, children)):
-        same = list(group)
-        if kind is not None and (len(same) > MANY or same[0].is_copy):
-            yield same
+        processes = list(group)
+        is_bundle = len(processes) > MANY or processes[0].is_copy
+        if kind is not None and is_bundle:
+            yield processes
         else:
-            yield from ([process] for process in same)
+            for process in processes:
+                yield [process]
 
 
 def _kind(process: ProcessStatus, children: Children) -> object:
+    """Return what processes of a bundle have in common; None for one that stands alone."""
     if process in children:
         return None
-    stands = tuple((patch.name, process.stand(patch)[0]) for patch in process.patches.values())
-    state = (process.alive, process.is_copy, process.reason)
-    return (process.host, *process.roles, *state, stands)
+    statuses = []
+    for patch in process.patches.values():
+        status, _ = process.stand(patch)
+        statuses.append((patch.name, status))
+    return (
+        process.host,
+        process.roles,
+        process.alive,
+        process.is_copy,
+        process.reason,
+        statuses,
+    )
 
 
 def _is_verified(process: ProcessStatus) -> bool:
     return bool(process.alive) and process.verified is not None
 
 
-def _look(same: Sequence[ProcessStatus], now: float) -> Text:
-    """Say how long ago the processes looked at what they had applied; the longest counts."""
-    looks = [process.verified or 0 for process in same if _is_verified(process)]
-    return Text(age(now - min(looks)) if looks else "", style="note")
+def _verified(processes: Sequence[ProcessStatus], now: float) -> Text:
+    """Say how long ago processes looked at what they had applied; the longest counts."""
+    moments = [process.verified or 0 for process in processes if _is_verified(process)]
+    if not moments:
+        return Text("", style="note")
+    return Text(age(now - min(moments)), style="note")
 
 
-def _label(same: Sequence[ProcessStatus]) -> Text:
-    process = same[0]
-    text = _role(process)
-    if process.rank is not None:
-        ranks = [str(other.rank) for other in same]
-        text.append(f" {ranks[0]}" if len(same) == 1 else f" {ranks[0]}-{ranks[-1]}")
-    if len(same) > 1:
-        text.append(f" ×{len(same)}", style="note")  # noqa: RUF001
-    if name := _name(process):
+def _label(processes: Sequence[ProcessStatus]) -> Text:
+    """Name processes by their role, their ranks, their number and their name."""
+    first = processes[0]
+    text = _role(first)
+    if first.rank is not None:
+        text.append(f" {first.rank}")
+        if len(processes) > 1:
+            text.append(f"-{processes[-1].rank}")
+    if len(processes) > 1:
+        text.append(f" ×{len(processes)}", style="note")  # noqa: RUF001
+    name = _name(first)
+    if name:
         text.append(f"  {name}", style="note")
     return text
 
@@ -109,33 +180,52 @@ def _label(same: Sequence[ProcessStatus]) -> Text:
 def _role(process: ProcessStatus) -> Text:
     roles = one_line(", ".join(process.roles))
     if not process.is_reached:
-        return Text(roles or "process", style="note" if process.is_starting else "bad")
+        return Text(roles or "process", style=_unreached_style(process))
     if process.is_copy:
         return Text(f"fork of {roles or 'no role yet'}", style="note")
-    return Text(roles, style="name") if roles else Text("no role yet", style="note")
+    if not roles:
+        return Text("no role yet", style="note")
+    return Text(roles, style="name")
+
+
+def _unreached_style(process: ProcessStatus) -> str:
+    if process.is_starting:
+        return "note"
+    return "bad"
 
 
 def _name(process: ProcessStatus) -> str:
+    """Return the name or the command of a process, shortened; '' where the role says it."""
     if process.name.startswith("VllmWorker") or process.is_copy:
         return ""
-    words = [word.rpartition("/")[2] for word in process.argv[:3]]
-    text = one_line(process.name or " ".join(words))
-    return text if len(text) <= _NAME else text[: _NAME - 1] + "…"
+    arguments = [argument.rpartition("/")[2] for argument in process.argv[:3]]
+    text = one_line(process.name or " ".join(arguments))
+    if len(text) > _NAME_WIDTH:
+        return text[: _NAME_WIDTH - 1] + "…"
+    return text
 
 
 def _clock(moment: float) -> str:
+    """Write a time of today as such, an earlier one with its date; '' where it is 0."""
+    if not moment:
+        return ""
     local = time.localtime(moment)
-    is_today = local[:3] == time.localtime()[:3]
-    return time.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S", local) if moment else ""
+    if local[:3] == time.localtime()[:3]:
+        return time.strftime("%H:%M:%S", local)
+    return time.strftime("%Y-%m-%d %H:%M:%S", local)
 
 
 def _summary(process: ProcessStatus) -> Text:
+    """Count the patches of a process by status, or say why it is not reached."""
     if not process.is_reached:
-        return plain(process.reason, "note" if process.is_starting else "bad")
-    due = [patch for patch in process.patches.values() if process.is_due(patch)]
-    counted = Counter(process.stand(patch)[0] for patch in due)
-    return Text(", ").join(
-        Text(f"{counted[status]} {status}", style=style)
-        for status, style in STYLES.items()
-        if counted[status]
-    )
+        return plain(process.reason, _unreached_style(process))
+    statuses = Counter[str]()
+    for patch in process.patches.values():
+        if process.is_due(patch):
+            status, _ = process.stand(patch)
+            statuses[status] += 1
+    texts = []
+    for status, style in STYLES.items():
+        if statuses[status]:
+            texts.append(Text(f"{statuses[status]} {status}", style=style))
+    return Text(", ").join(texts)

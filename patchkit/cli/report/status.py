@@ -1,11 +1,13 @@
-"""`patchkit status` for a person: the tree of processes, who has which patch, what is wrong."""
+"""Print what `patchkit status` shows: processes, the patches in each, and what is wrong."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.live import Live
+from rich.table import Table
 from rich.text import Text
 
 from patchkit.analysis.status.findings import ProcessFinding
@@ -16,53 +18,108 @@ from patchkit.cli.report.process_tree import MANY, STYLES, process_tree
 from patchkit.cli.report.words import age, count, one_line
 from patchkit.core.record import grouped
 
-Stands = Sequence[tuple[ProcessStatus, PatchStatus]]
-Fact = tuple[int, str, str, str]
+Occurrences = Sequence[tuple[ProcessStatus, PatchStatus]]
+"""The processes that know a patch, each with the status that the patch has in it."""
 _ROLES = ("main", "engine-core", "worker")
 
 
+class PatchFact(NamedTuple):
+    """A line on the page of one patch."""
+
+    order: int  # of the topic on the page
+    topic: str
+    text: str
+    style: str
+
+
 def print_status(picture: Picture, patch: str | None = None) -> None:
-    """Print the whole picture, or what is known of one patch."""
+    """Print all processes and patches, or what is known of one patch.
+
+    Args:
+        picture: The processes.
+        patch: The name of the patch; None for all.
+    """
     if patch is None:
         console().print(_page(picture))
-    else:
-        stands = _by_patch(picture).get(patch, [])
-        console().print(Group(plain(patch, "name"), "", _stands(stands), *_known(stands)))
+        return
+    occurrences = _by_patch(picture).get(patch, [])
+    parts = [plain(patch, "name"), "", _status_table(occurrences), *_facts_table(occurrences)]
+    console().print(Group(*parts))
 
 
 def print_unused(picture: Picture) -> None:
-    """Print the targets that were never called in a process, with where they were."""
-    heads = folded("target"), folded("never called in"), folded("called in")
-    table = columns(whole("patch"), *heads)
-    for name, stands in _by_patch(picture).items():
-        for target in dict.fromkeys(target for _, patch in stands for target in patch.targets):
-            told = [(process, patch.calls.get(target)) for process, patch in stands]
-            never = [process for process, word in told if word == NEVER_CALLED]
-            if never:
-                called = [process for process, word in told if word == CALLED]
-                cells = (_seen_in(never, picture.now), _seen_in(called))
-                table.add_row(plain(name, "name"), plain(target), *cells)
-    console().print(table if table.row_count else "each target that can be observed was called")
+    """Print the targets that were never called in a process, and where they were called."""
+    table = columns(
+        whole("patch"),
+        folded("target"),
+        folded("never called in"),
+        folded("called in"),
+    )
+    for name, occurrences in _by_patch(picture).items():
+        for target in _targets(occurrences):
+            called = _processes_where(CALLED, target, occurrences)
+            never_called = _processes_where(NEVER_CALLED, target, occurrences)
+            if never_called:
+                table.add_row(
+                    plain(name, "name"),
+                    plain(target),
+                    _process_lines(never_called, picture.now),
+                    _process_lines(called),
+                )
+    _print_table(table, "each target that can be observed was called")
+
+
+def _targets(occurrences: Occurrences) -> list[str]:
+    targets: dict[str, None] = {}
+    for _, patch in occurrences:
+        targets.update(dict.fromkeys(patch.targets))
+    return list(targets)
+
+
+def _processes_where(call: str, target: str, occurrences: Occurrences) -> list[ProcessStatus]:
+    return [process for process, patch in occurrences if patch.calls.get(target) == call]
 
 
 def print_verified(picture: Picture) -> None:
-    """Print what the patches' own `verify` answered, process by process."""
+    """Print what the `verify` of patches has answered, process by process."""
     table = columns(whole("patch"), whole("process"), whole("asked"), folded("verify"))
-    for name, stands in _by_patch(picture).items():
-        for process, patch in stands:
-            if patch.answered is not None:
-                asked = age(picture.now - patch.answered)
-                answer = plain(patch.answer or "ok", "bad" if patch.answer else "ok")
-                table.add_row(plain(name, "name"), _seen_in([process]), asked, answer)
-    console().print(table if table.row_count else "no process has asked a patch's verify")
+    for name, occurrences in _by_patch(picture).items():
+        for process, patch in occurrences:
+            if patch.answered is None:
+                continue
+            answer = plain("ok", "ok")
+            if patch.answer:
+                answer = plain(patch.answer, "bad")
+            table.add_row(
+                plain(name, "name"),
+                _process_lines([process]),
+                age(picture.now - patch.answered),
+                answer,
+            )
+    _print_table(table, "no process has asked a patch's verify")
 
 
-def _seen_in(processes: Sequence[ProcessStatus], now: float | None = None) -> str:
-    texts = []
+def _print_table(table: Table, substitute: str) -> None:
+    if table.row_count:
+        console().print(table)
+    else:
+        console().print(substitute)
+
+
+def _process_lines(processes: Iterable[ProcessStatus], now: float | None = None) -> str:
+    """Name processes, a line each.
+
+    Args:
+        processes: The processes.
+        now: Seconds since the epoch, to say how long ago calls were looked at; None to say nothing.
+    """
+    lines = []
     for process in processes:
-        seen = "" if now is None else f", seen {age(now - (process.observed or now))}"
-        texts.append(f"{_roles(process)} {process.pid}{seen}")
-    return "\n".join(texts)
+        line = f"{_roles(process)} {process.pid}"
+        if now is not None:
+            line += f", seen {age(now - (process.observed or now))}"
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _roles(process: ProcessStatus) -> str:
@@ -71,161 +128,246 @@ def _roles(process: ProcessStatus) -> str:
 
 @contextmanager
 def live() -> Iterator[Callable[[Picture], None]]:
-    """Give what shows a picture in place of the one before."""
-    with Live(console=console(), auto_refresh=False) as screen:  # no terminal gets the last alone
-        yield lambda picture: screen.update(_page(picture), refresh=screen.console.is_terminal)
+    """Open a screen, and return the function that shows a picture in place of the one before."""
+    # What is no terminal gets the last picture alone.
+    with Live(console=console(), auto_refresh=False) as screen:
+        is_terminal = screen.console.is_terminal
+        yield lambda picture: screen.update(_page(picture), refresh=is_terminal)
 
 
 def heading(picture: Picture) -> str:
-    """Count the processes and their nodes."""
-    hosts = len({process.host for process in picture.processes})
-    running = sum(bool(process.alive) for process in picture.processes)
+    """Count the processes, the nodes that they are on, and those that are running."""
+    hosts = {process.host for process in picture.processes}
+    running = [process for process in picture.processes if process.alive]
     processes = count(len(picture.processes), "process")
-    return f"{processes} on {count(hosts, 'node')}, {running} running"
+    return f"{processes} on {count(len(hosts), 'node')}, {len(running)} running"
 
 
 def sections(picture: Picture) -> Iterator[tuple[str, RenderableType]]:
-    """Lay out what there is to say, each with its title."""
+    """Lay out the sections of the page.
+
+    Args:
+        picture: The processes.
+
+    Yields:
+        The title and the content of each section that is not empty.
+    """
     if picture.processes:
         yield "processes", process_tree(picture)
     if any(process.patches for process in picture.processes):
         yield "patches", _patches(picture)
     if picture.agreement:
-        words = (
-            plain(f"{role} {'yes' if agree else 'no'}", "ok" if agree else "bad")
-            for role, agree in picture.agreement.items()
-        )
-        yield "agreement", Text(", ").join(words)
+        yield "agreement", _agreement(picture)
     if picture.findings:
         yield "findings", _findings(picture.findings)
 
 
+def _agreement(picture: Picture) -> Text:
+    texts = []
+    for role, agree in picture.agreement.items():
+        if agree:
+            texts.append(plain(f"{role} yes", "ok"))
+        else:
+            texts.append(plain(f"{role} no", "bad"))
+    return Text(", ").join(texts)
+
+
 def _page(picture: Picture) -> RenderableType:
-    journals = (one_line(", ".join(picture.journals)), "note")
-    parts: list[RenderableType] = [Text.assemble((heading(picture), "heading"), "  ", journals)]
-    for title, found in sections(picture):
-        head = (f"{title}  ", "heading")
-        parts += ["", Text.assemble(head, found) if isinstance(found, Text) else found]
-    return Group(*parts, *(plain(note, "note") for note in picture.notes))
+    journals = one_line(", ".join(picture.journals))
+    head = Text.assemble((heading(picture), "heading"), "  ", (journals, "note"))
+    parts: list[RenderableType] = [head]
+    for title, content in sections(picture):
+        parts.append("")
+        if isinstance(content, Text):
+            parts.append(Text.assemble((f"{title}  ", "heading"), content))
+        else:
+            parts.append(content)
+    parts += [plain(note, "note") for note in picture.notes]
+    return Group(*parts)
 
 
 def _by_patch(picture: Picture) -> dict[str, list[tuple[ProcessStatus, PatchStatus]]]:
-    telling = [process for process in picture.processes if _tells(process)]
-    return grouped((name, (one, patch)) for one in telling for name, patch in one.patches.items())
+    by_patch: dict[str, list[tuple[ProcessStatus, PatchStatus]]] = {}
+    for process in picture.processes:
+        if _has_own_journal(process):
+            for name, patch in process.patches.items():
+                by_patch.setdefault(name, []).append((process, patch))
+    return by_patch
 
 
-def _tells(process: ProcessStatus) -> bool:
+def _has_own_journal(process: ProcessStatus) -> bool:
     return process.is_reached and not process.is_copy
 
 
 def _patches(picture: Picture) -> RenderableType:
-    has = {role for process in filter(_tells, picture.processes) for role in process.roles}
-    roles = [role for role in _ROLES if role in has]
+    """Lay out a line for each patch, with its status in each role."""
+    roles = _roles_in(picture)
     by_patch = _by_patch(picture)
-    counts = {name: _copies(stands) for name, stands in by_patch.items()}
-    with_copies = any(text.plain for text in counts.values())
-    more = map(folded, ("copies", "remarks") if with_copies else ("remarks",))
-    table = columns(*map(whole, ("patch", *roles)), *more)
-    for name, stands in by_patch.items():
-        cells = [_stand(stands, role) for role in roles]
-        cells += [counts[name]] if with_copies else []
-        table.add_row(plain(name, "name"), *cells, _remarks(stands))
+    copies = {name: _copies(occurrences) for name, occurrences in by_patch.items()}
+    with_copies = any(text.plain for text in copies.values())
+    heads = [whole("patch"), *map(whole, roles)]
+    if with_copies:
+        heads.append(folded("copies"))
+    heads.append(folded("remarks"))
+    table = columns(*heads)
+    for name, occurrences in by_patch.items():
+        cells = [plain(name, "name")]
+        cells += [_status_in_role(occurrences, role) for role in roles]
+        if with_copies:
+            cells.append(copies[name])
+        cells.append(_remarks(occurrences))
+        table.add_row(*cells)
     return table
 
 
-def _copies(stands: Stands) -> Text:
-    rebound = {words for _, patch in stands for words in patch.rebound}
-    left = {words for _, patch in stands for words in patch.out_of_reach}
-    parts = [Text(f"{len(rebound)} repointed", style="note")] if rebound else []
-    parts += [Text(f"{len(left)} out of reach", style="warn")] if left else []
-    return Text(", ").join(parts)
+def _roles_in(picture: Picture) -> list[str]:
+    """Return the roles that processes have, from the main process to workers."""
+    entered: set[str] = set()
+    for process in picture.processes:
+        if _has_own_journal(process):
+            entered.update(process.roles)
+    return [role for role in _ROLES if role in entered]
 
 
-def _stand(stands: Stands, role: str) -> Text:
-    counted = Counter(
-        process.stand(patch)[0]
-        for process, patch in stands
-        if role in process.roles and patch.is_for(role)
-    )
-    several = sum(counted.values()) > 1
-    words = (_status(name, f" {number}" if several else "") for name, number in counted.items())
-    return Text(", ").join(words)
+def _copies(occurrences: Occurrences) -> Text:
+    """Count the copies of targets that were repointed, and those that could not be."""
+    repointed: set[str] = set()
+    out_of_reach: set[str] = set()
+    for _, patch in occurrences:
+        repointed.update(patch.rebound)
+        out_of_reach.update(patch.out_of_reach)
+    texts = []
+    if repointed:
+        texts.append(Text(f"{len(repointed)} repointed", style="note"))
+    if out_of_reach:
+        texts.append(Text(f"{len(out_of_reach)} out of reach", style="warn"))
+    return Text(", ").join(texts)
 
 
-def _status(status: str, more: str = "") -> Text:
-    return plain(status + more, STYLES.get(status, "warn"))
+def _status_in_role(occurrences: Occurrences, role: str) -> Text:
+    """Name the statuses of a patch in the processes of a role, counted where there are more."""
+    statuses = Counter[str]()
+    for process, patch in occurrences:
+        if role in process.roles and patch.is_for(role):
+            status, _ = process.stand(patch)
+            statuses[status] += 1
+    if statuses.total() == 1:
+        return Text(", ").join(map(_status, statuses))
+    texts = (_status(status, f" {number}") for status, number in statuses.items())
+    return Text(", ").join(texts)
 
 
-def _remarks(stands: Stands) -> Text:
-    """Say why it was skipped, and whether what it changes is not as it was reviewed.
+def _status(status: str, suffix: str = "") -> Text:
+    return plain(status + suffix, STYLES.get(status, "warn"))
+
+
+def _remarks(occurrences: Occurrences) -> Text:
+    """Say why a patch was skipped, and whether what it changes is not as it was reviewed.
 
     What is armed waits for its target, and a failure is a finding below.
     """
-    due = [(process, patch) for process, patch in stands if process.is_due(patch)]
-    told = [process.stand(patch) for process, patch in due]
-    reasons = dict.fromkeys(reason for status, reason in told if status == "skipped" and reason)
-    parts = [plain(reason, "note") for reason in reasons]
+    due = [(process, patch) for process, patch in occurrences if process.is_due(patch)]
+    reasons: dict[str, None] = {}
+    for process, patch in due:
+        status, reason = process.stand(patch)
+        if status == "skipped" and reason:
+            reasons[reason] = None
+    remarks = [plain(reason, "note") for reason in reasons]
     applied = [patch for _, patch in due if patch.status == "applied"]
     if applied and all(patch.in_effect == "no" for patch in applied):
-        parts.append(Text("never called, see --unused", style="warn"))
+        remarks.append(Text("never called, see --unused", style="warn"))
     if any(patch.unreviewed for _, patch in due):
-        parts.append(Text("differs from the review, see --patch", style="warn"))
-    return Text("; ").join(parts)
+        remarks.append(Text("differs from the review, see --patch", style="warn"))
+    return Text("; ").join(remarks)
 
 
 def _findings(findings: Iterable[ProcessFinding]) -> RenderableType:
+    """Lay out a line for findings that say the same, with the processes that they are of."""
     table = columns(whole(style="bad"), whole(), folded())
-    for (kind, message), processes in grouped((one[:2], one.process) for one in findings).items():
-        table.add_row(kind, Text(_where([*filter(None, processes)])), plain(message))
+    identical = grouped(((finding.kind, finding.message), finding) for finding in findings)
+    for (kind, message), alike in identical.items():
+        processes = [finding.process for finding in alike if finding.process]
+        table.add_row(kind, Text(_locations(processes)), plain(message))
     return table
 
 
-def _where(processes: Sequence[ProcessStatus]) -> str:
-    texts = []
-    for host in dict.fromkeys(process.host for process in processes):
-        pids = [str(process.pid) for process in processes if process.host == host]
-        more = f" and {len(pids) - MANY} more" if len(pids) > MANY else ""
-        texts.append(f"{', '.join(pids[:MANY])}{more} on {one_line(host)}")
-    return "; ".join(texts)
+def _locations(processes: Sequence[ProcessStatus]) -> str:
+    """Name the pids on each node, of many the first few."""
+    locations = []
+    pids_by_host = grouped((process.host, str(process.pid)) for process in processes)
+    for host, pids in pids_by_host.items():
+        listed = ", ".join(pids[:MANY])
+        if len(pids) > MANY:
+            listed += f" and {len(pids) - MANY} more"
+        locations.append(f"{listed} on {one_line(host)}")
+    return "; ".join(locations)
 
 
-def _stands(stands: Stands) -> RenderableType:
+def _status_table(occurrences: Occurrences) -> RenderableType:
+    """Lay out a line for processes of one role in which a patch has one status and one cause."""
     table = columns(whole("process"), folded("pid"), whole("status"), folded("cause"))
-    alike = grouped(((_roles(one), *one.stand(patch)), str(one.pid)) for one, patch in stands)
-    for (roles, status, reason), pids in alike.items():
+    pids_by_status: dict[tuple[str, str, str], list[str]] = {}
+    for process, patch in occurrences:
+        status, reason = process.stand(patch)
+        key = (_roles(process), status, reason)
+        pids_by_status.setdefault(key, []).append(str(process.pid))
+    for (roles, status, reason), pids in pids_by_status.items():
         table.add_row(plain(roles), ", ".join(pids), _status(status), plain(reason))
     return table
 
 
-def _known(stands: Stands) -> Sequence[RenderableType]:
+def _facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
+    """Lay out the facts about an applied patch, each with its processes where not all have it.
+
+    Args:
+        occurrences: The processes that know the patch.
+
+    Returns:
+        An empty line and the table; nothing where there is no fact.
+    """
+    applied = [(process, patch) for process, patch in occurrences if patch.status == "applied"]
+    pids_by_fact: dict[PatchFact, list[str]] = {}
+    for process, patch in applied:
+        for fact in _facts(process, patch):
+            pids_by_fact.setdefault(fact, []).append(str(process.pid))
+    if not pids_by_fact:
+        return []
     table = columns(whole(style="heading"), folded(), folded(style="note"))
-    applied = [(process, patch) for process, patch in stands if patch.status == "applied"]
-    where = grouped((fact, str(one[0].pid)) for one in applied for fact in _facts(*one))
-    above = ""
-    for fact in sorted(where, key=lambda fact: fact[:2]):
-        _, topic, words, style = fact
-        pids = "" if len(where[fact]) == len(applied) else f"in {', '.join(where[fact])}"
-        table.add_row("" if topic == above else topic, plain(words, style), pids)
-        above = topic
-    return ["", table] if table.row_count else []
+    previous_topic = ""
+    for fact in sorted(pids_by_fact, key=lambda fact: (fact.order, fact.topic)):
+        pids = pids_by_fact[fact]
+        topic = fact.topic
+        if topic == previous_topic:
+            topic = ""
+        remark = f"in {', '.join(pids)}"
+        if len(pids) == len(applied):
+            remark = ""
+        table.add_row(topic, plain(fact.text, fact.style), remark)
+        previous_topic = fact.topic
+    return ["", table]
 
 
-def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[Fact]:
-    """Give the place of each topic on the page, the topic, what is said, and its style."""
+def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[PatchFact]:
+    """Yield what is known of a patch that is applied in a process."""
     for target in patch.targets:
-        order = process.layers.get(target, [])
-        layers = f"  {' < '.join(order)}" if len(order) > 1 else ""
-        yield 1, "target", f"{target}{layers}  {patch.calls[target]}", ""
+        text = f"{target}  {patch.calls[target]}"
+        layers = process.layers.get(target, [])
+        if len(layers) > 1:
+            text = f"{target}  {' < '.join(layers)}  {patch.calls[target]}"
+        yield PatchFact(1, "target", text, "")
     for target, reason in patch.left_out.items():
-        yield 1, "target left out", f"{target}: {reason}", "note"
-    for words in patch.rebound:
-        yield 2, "repointed", words, "ok"
-    for words in patch.out_of_reach:
-        yield 3, "out of reach", words, "warn"
+        yield PatchFact(1, "target left out", f"{target}: {reason}", "note")
+    for description in patch.rebound:
+        yield PatchFact(2, "repointed", description, "ok")
+    for description in patch.out_of_reach:
+        yield PatchFact(3, "out of reach", description, "warn")
     for target, reason in patch.untraced.items():
-        yield 4, "not looked for", f"{target}: {reason}", "note"
+        yield PatchFact(4, "not looked for", f"{target}: {reason}", "note")
     for stranger in patch.strangers:
-        topic = (5, "wrapped by") if stranger.wraps else (6, "overwritten by")
-        yield *topic, f"{stranger.target}: {stranger.by}", "" if stranger.wraps else "bad"
+        text = f"{stranger.target}: {stranger.by}"
+        if stranger.wraps:
+            yield PatchFact(5, "wrapped by", text, "")
+        else:
+            yield PatchFact(6, "overwritten by", text, "bad")
     if patch.unreviewed:
-        yield 7, "not reviewed", patch.unreviewed, "warn"
+        yield PatchFact(7, "not reviewed", patch.unreviewed, "warn")

@@ -1,4 +1,4 @@
-"""`patchkit status` as a page for a browser: what the terminal shows, as tables."""
+"""Write what `patchkit status` shows as a page for a browser."""
 
 import time
 from collections.abc import Iterator
@@ -13,13 +13,27 @@ from patchkit.cli.report.html_page import escaped, html_page
 from patchkit.cli.report.status import heading, sections
 from patchkit.cli.report.words import one_line
 
+_PAUSE = '<label><input type="checkbox" id="pause"> pause</label>'
+
 
 def as_html(picture: Picture, *, is_watched: bool = False) -> str:
-    """Write the page; one that is watched has a script that loads it again."""
+    """Write the page.
+
+    Args:
+        picture: The processes.
+        is_watched: Whether the page is written again and again; its script then loads it anew.
+
+    Returns:
+        The page as HTML.
+    """
     moment = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(picture.now))
-    control = '<label><input type="checkbox" id="pause"> pause</label>' if is_watched else ""
-    parts = (part for title, found in sections(picture) for part in _section(title, found))
-    notes = (f'<p class="quiet">{escaped(note)}</p>' for note in picture.notes)
+    control = ""
+    if is_watched:
+        control = _PAUSE
+    parts: list[str] = []
+    for title, content in sections(picture):
+        parts += _section(title, content)
+    parts += [f'<p class="quiet">{escaped(note)}</p>' for note in picture.notes]
     return html_page(
         "status_html.html",
         "check_html.css status_html.css",
@@ -28,41 +42,53 @@ def as_html(picture: Picture, *, is_watched: bool = False) -> str:
         journals=escaped(one_line(", ".join(picture.journals))),
         moment=moment,
         control=control,
-        body="\n".join((*parts, *notes)),
+        body="\n".join(parts),
     )
 
 
-def _section(title: str, found: RenderableType) -> Iterator[str]:
+def _section(title: str, content: RenderableType) -> Iterator[str]:
     yield f"<section><h2>{title}</h2>"
-    if isinstance(found, Table):
+    if isinstance(content, Table):
         yield f'<div class="box" role="region" tabindex="0" aria-label="{title}">'
-        yield f'<table class="status">{"".join(_table(found))}</table></div>'
+        yield f'<table class="status">{"".join(_table(content))}</table></div>'
     else:
-        yield f"<p>{_text(found)}</p>"
+        yield f"<p>{_text(content)}</p>"
     yield "</section>"
 
 
 def _table(table: Table) -> Iterator[str]:
     if table.show_header:
-        heads = (f'<th scope="col">{_text(column.header)}</th>' for column in table.columns)
-        yield f"<thead><tr>{''.join(heads)}</tr></thead>"
+        yield "<thead><tr>"
+        for column in table.columns:
+            yield f'<th scope="col">{_text(column.header)}</th>'
+        yield "</tr></thead>"
+    first_style = table.columns[0].style
+    rows = zip(*(column.cells for column in table.columns), strict=True)
     yield "<tbody>"
-    for row in zip(*(column.cells for column in table.columns), strict=True):
-        first, *cells = map(_text, row)
-        yield f'<tr><th scope="row" class="{table.columns[0].style}">{first}</th>'
-        yield f"{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+    for first, *cells in rows:
+        yield f'<tr><th scope="row" class="{first_style}">{_text(first)}</th>'
+        for cell in cells:
+            yield f"<td>{_text(cell)}</td>"
+        yield "</tr>"
     yield "</tbody>"
 
 
 def _text(text: RenderableType) -> str:
+    """Write a text as HTML, each stretch of one style in an element with the style as class."""
     if not isinstance(text, Text):
         return escaped(str(text))
-    edges = {0, len(text), *(edge for span in text.spans for edge in (span.start, span.end))}
-    return "".join(_piece(text, *both) for both in pairwise(sorted(edges)))
+    edges = {0, len(text)}
+    for span in text.spans:
+        edges.add(span.start)
+        edges.add(span.end)
+    return "".join(_stretch(text, start, end) for start, end in pairwise(sorted(edges)))
 
 
-def _piece(text: Text, start: int, end: int) -> str:
-    around = (span.style for span in text.spans if span.start <= start and end <= span.end)
-    styles = " ".join(filter(None, map(str, (text.style, *around))))
-    plain = escaped(text.plain[start:end])
-    return f'<span class="{styles}">{plain}</span>' if styles else plain
+def _stretch(text: Text, start: int, end: int) -> str:
+    spans = [span for span in text.spans if span.start <= start and end <= span.end]
+    styles = [str(text.style), *(str(span.style) for span in spans)]
+    classes = " ".join(filter(None, styles))
+    content = escaped(text.plain[start:end])
+    if not classes:
+        return content
+    return f'<span class="{classes}">{content}</span>'
