@@ -1,4 +1,4 @@
-"""`patchkit diff`, `history` and `matrix`: a target, or a patch, through the releases."""
+"""Print what `patchkit diff`, `history` and `matrix` find of a target or a patch in releases."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -14,122 +14,193 @@ from patchkit.cli.report.words import markdown_table
 from patchkit.core.rows.target import Target
 
 _FINGERPRINT = 8
+"""Characters of a fingerprint that are shown."""
 _STYLES = {"present": "ok", "absent": "note", "undecidable": "warn", "unreadable": "bad"}
+_COVERAGE_STYLES = {"reason": "warn", "imported only": "warn", "no": "bad"}
 
 
-def print_diff(title: str, several: Sequence[Comparison]) -> None:
-    """Print what upstream changed in each target, as a unified diff."""
+def print_diff(title: str, comparisons: Sequence[Comparison]) -> None:
+    """Print what upstream changed in each target, as a unified diff.
+
+    Args:
+        title: The heading of the page.
+        comparisons: The targets, each in both releases.
+    """
     out = console()
     out.print(Text(title, style="heading"))
-    for comparison in several:
-        out.print(Text(f"{comparison.target}: {_words(comparison)}", style="name"))
+    for comparison in comparisons:
+        out.print(Text(f"{comparison.target}: {_verdict(comparison)}", style="name"))
         print_diff_lines(comparison.diff.splitlines(), out)
 
 
-def _words(comparison: Comparison) -> str:
-    old, new = comparison.old, comparison.new
+def _verdict(comparison: Comparison) -> str:
+    """Say how the target in the newer release compares with that in the older one."""
+    old = comparison.old
+    new = comparison.new
     states = {old.facts.state, new.facts.state}
     if states == {"absent"}:
         return "in neither of them"
     if new.place != old.place:
-        return f"now at {new.place}" + (", changed" if comparison.changed else "")
+        if comparison.changed:
+            return f"now at {new.place}, changed"
+        return f"now at {new.place}"
     if len(states) > 1:
         return f"{old.facts.state}, then {new.facts.state}"
     if comparison.changed:
         return "changed"
-    return "the same" if not comparison.diff else "changed in layout, comments or annotations alone"
+    if comparison.diff:
+        return "changed in layout, comments or annotations alone"
+    return "the same"
 
 
 def print_matrix(project: str, chosen: Mapping[str, Iterable[str]]) -> None:
-    """Print the releases that were chosen, and which cases each exercises."""
+    """Print the releases that were chosen, and which cases each exercises.
+
+    Args:
+        project: The name of the project.
+        chosen: The cases of each release.
+    """
     table = columns(whole(project), Column("exercises"))
     for release, cases in chosen.items():
         table.add_row(Text(release, "name"), Text("\n".join(cases), "note"))
     console().print(table)
 
 
-def print_boundaries(found: Iterable[Boundary]) -> None:
+def print_boundaries(boundaries: Iterable[Boundary]) -> None:
     """Print both ends of each range, and what covers them."""
-    table = columns(*map(whole, ("patch", "bound", "release", "covered by")))
-    for one in found:
-        style = {"reason": "warn", "imported only": "warn", "no": "bad"}.get(one.covered, "ok")
-        said = one.reason or " and ".join(one.lanes) or "nothing"
-        said += ", imported only" if one.covered == "imported only" else ""
-        name = one.patch if one.change is None else f"{one.patch}, change {one.change}"
-        edge = one.edge or "none"
-        table.add_row(Text(name, "name"), one.requirement, edge, Text(said, style))
+    table = columns(whole("patch"), whole("bound"), whole("release"), whole("covered by"))
+    for boundary in boundaries:
+        name = boundary.patch
+        if boundary.change is not None:
+            name += f", change {boundary.change}"
+        cover = boundary.reason or " and ".join(boundary.lanes) or "nothing"
+        if boundary.covered == "imported only":
+            cover += ", imported only"
+        style = _COVERAGE_STYLES.get(boundary.covered, "ok")
+        table.add_row(
+            Text(name, "name"),
+            boundary.requirement,
+            boundary.edge or "none",
+            Text(cover, style),
+        )
     console().print(table)
 
 
 def print_history(target: Target, steps: Iterable[Step]) -> None:
-    """Print where a target was; releases that say the same are one line."""
+    """Print where a target was; releases that say the same are one line.
+
+    Args:
+        target: The target.
+        steps: What each release says of it, the oldest first.
+    """
     out = console()
     out.print(Text(str(target), style="heading"))
     heads = [Text(name, "table.header") for name in ("releases", "state", "source")]
-    print_lines(out, [(heads, "what happened"), *_rows(steps)])
+    print_lines(out, [(heads, "what happened"), *_history_lines(steps)])
 
 
-def _rows(steps: Iterable[Step]) -> Iterator[Line]:
-    before: Step | None = None
+def _history_lines(steps: Iterable[Step]) -> Iterator[Line]:
+    previous: Step | None = None
     for _, group in groupby(steps, lambda step: (step.state, step.fingerprint, step.moved_to)):
-        first, *others = group
-        last = others[-1] if others else first
-        span = f"{first.release} - {last.release}" if others else first.release
+        identical = list(group)
+        first = identical[0]
+        last = identical[-1]
+        span = first.release
+        if len(identical) > 1:
+            span = f"{first.release} - {last.release}"
         state = Text(first.state, _STYLES[first.state])
         if first.state == "absent" and first.moved_to:
             state = Text("elsewhere", "warn")
-        mark = (first.fingerprint or "")[:_FINGERPRINT]
-        yield [Text(span), state, Text(mark, "note")], _event(first, before)
-        before = last
+        fingerprint = (first.fingerprint or "")[:_FINGERPRINT]
+        yield [Text(span), state, Text(fingerprint, "note")], _event(first, previous)
+        previous = last
 
 
-def _event(step: Step, before: Step | None) -> str:
-    was_nowhere = before is not None and before.state == "absent" and before.moved_to is None
+def _event(step: Step, previous: Step | None) -> str:
+    """Say what happened to a target between two steps.
+
+    Args:
+        step: The later one.
+        previous: The earlier one; None where the later one is the first.
+    """
     if step.state in {"unreadable", "undecidable"}:
         return step.reason
     if step.moved_to:
-        return _at(step, before)
-    if step.state == "absent":
-        return "" if before is None or was_nowhere else f"gone: {step.reason}"
-    if before is None:
+        return _moved(step, previous)
+    if previous is None:
         return ""
-    if before.state == "present":
+    was_gone = previous.state == "absent" and previous.moved_to is None
+    if step.state == "absent":
+        if was_gone:
+            return ""
+        return f"gone: {step.reason}"
+    if previous.state == "present":
         return "changed"
-    came = "appeared" if was_nowhere else "came here"
-    return f"{came}, changed" if step.changed else came
+    event = "came here"
+    if was_gone:
+        event = "appeared"
+    if step.changed:
+        event += ", changed"
+    return event
 
 
-def _at(step: Step, before: Step | None) -> str:
-    same_place = before is not None and before.moved_to == step.moved_to
-    alike = "" if same_place or step.likeness is None else f", {step.likeness:.0%} alike"
-    where = f"{'' if same_place else 'in '}{step.moved_to}{alike}"
-    return f"{where}, changed" if step.changed else where
+def _moved(step: Step, previous: Step | None) -> str:
+    event = str(step.moved_to)
+    is_same_target = previous is not None and previous.moved_to == step.moved_to
+    if not is_same_target:
+        event = f"in {event}"
+        if step.likeness is not None:
+            event += f", {step.likeness:.0%} alike"
+    if step.changed:
+        event += ", changed"
+    return event
 
 
-def break_lines(name: str, found: Mapping[str, Break]) -> str:
-    """Write two lines for each history that was looked at, and what the patch runs into."""
-    lines = []
-    for what, held, broke in _told(found):
-        lines += [f"{what:9}  holds on {held}", f"{'':9}  breaks on {broke}"]
-    return "\n".join([name, *(f"  {line}" for line in (*lines, *_faults(found)))])
+def break_lines(name: str, breaks: Mapping[str, Break]) -> str:
+    """Write where a patch broke, and what it runs into there, for a person.
+
+    Args:
+        name: The name of the patch.
+        breaks: What each history says, by `releases`, `nightlies` and `commits`.
+
+    Returns:
+        Two lines for each history, and a line for each fault.
+    """
+    lines = [name]
+    for history, holds, breaks_on in _ends(breaks):
+        lines.append(f"  {history:9}  holds on {holds}")
+        lines.append(f"  {'':9}  breaks on {breaks_on}")
+    lines += [f"  {fault}" for fault in _faults(breaks)]
+    return "\n".join(lines)
 
 
-def break_markdown(name: str, found: Mapping[str, Break]) -> str:
-    """Write a table for an issue, and what the patch runs into below it."""
-    table = markdown_table(("over", "last that holds", "first that breaks"), _told(found))
-    return "\n".join([f"Patch `{name}`:", "", *table, "", *(f"- {one}" for one in _faults(found))])
+def break_markdown(name: str, breaks: Mapping[str, Break]) -> str:
+    """Write where a patch broke, and what it runs into there, for an issue.
+
+    Args:
+        name: The name of the patch.
+        breaks: What each history says, by `releases`, `nightlies` and `commits`.
+
+    Returns:
+        A Markdown table of the histories, and a list of the faults.
+    """
+    table = markdown_table(("over", "last that holds", "first that breaks"), _ends(breaks))
+    faults = [f"- {fault}" for fault in _faults(breaks)]
+    return "\n".join([f"Patch `{name}`:", "", *table, "", *faults])
 
 
-def _told(found: Mapping[str, Break]) -> Iterator[tuple[str, str, str]]:
-    for what, one in found.items():
-        held, broke = one.ends
-        yield what, held or "none", broke or "none"
+def _ends(breaks: Mapping[str, Break]) -> Iterator[tuple[str, str, str]]:
+    """Yield each history, the last of it on which the patch holds, and the first that breaks."""
+    for history, broke in breaks.items():
+        last, first = broke.ends
+        yield history, last or "none", first or "none"
 
 
-def _faults(found: Mapping[str, Break]) -> list[str]:
-    told = (
-        f"{one.code.code} {one.message.partition(chr(10))[0]}"
-        for each in found.values()
-        for one in each.faults
-    )
-    return [*dict.fromkeys(told)]
+def _faults(breaks: Mapping[str, Break]) -> list[str]:
+    """Return the code and the first line of each fault, once."""
+    texts: dict[str, None] = {}
+    for broke in breaks.values():
+        for fault in broke.faults:
+            first_line, _, _ = fault.message.partition("\n")
+            texts[f"{fault.code.code} {first_line}"] = None
+    return list(texts)
