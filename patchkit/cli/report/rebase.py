@@ -1,11 +1,11 @@
-"""`patchkit rebase`: for a person, and for a program."""
+"""Print what `patchkit rebase` has done, or write it as JSON."""
 
 from collections.abc import Sequence
 
 from rich.text import Text
 
 from patchkit.authoring.adopt.rebasing import Rebase
-from patchkit.cli.report.as_json import to_json
+from patchkit.cli.report.as_json import Data, to_json
 from patchkit.cli.report.console import console, print_diff_lines
 from patchkit.errors import shown
 
@@ -13,33 +13,53 @@ _STYLES = {"unchanged": "note", "merged": "ok", "retired": "warn", "conflict": "
 _NEXT = "next: read the diffs, run your tests, then patchkit lock"
 
 
-def print_rebase(several: Sequence[Rebase], *, written: bool) -> None:
-    """Print what became of each row; what is written as diffs, conflicts with both sides."""
+def print_rebase(rebases: Sequence[Rebase], *, written: bool) -> None:
+    """Print what became of each row: what is written as diffs, conflicts with both sides.
+
+    Args:
+        rebases: The rows.
+        written: Whether files were written, rather than planned.
+    """
     out = console()
-    for done in several:
-        span = f"{done.old.name} to {done.new.version}"
-        out.print(Text(done.row.name, "name"), Text(done.result, _STYLES[done.result]), Text(span))
-        for file in done.files:
-            action = file.action if written else "would be edited"
+    for rebase in rebases:
+        span = f"{rebase.old.name} to {rebase.new.version}"
+        result = Text(rebase.result, _STYLES[rebase.result])
+        out.print(Text(rebase.row.name, "name"), result, Text(span))
+        for file in rebase.files:
+            action = "would be edited"
+            if written:
+                action = file.action
             out.print(Text(f"  {shown(file.path)}: {action}", style="note"), soft_wrap=True)
             print_diff_lines(file.diff, out)
-        for one in done.conflicts:
-            out.print(Text(f"  {one.target}: {one.reason}", style="bad"), soft_wrap=True)
-            print_diff_lines(one.upstream.splitlines(), out)
-            out.print(Text(one.text), soft_wrap=True)
-    if written and any(done.files for done in several):
+        for conflict in rebase.conflicts:
+            reason = Text(f"  {conflict.target}: {conflict.reason}", style="bad")
+            out.print(reason, soft_wrap=True)
+            print_diff_lines(conflict.upstream.splitlines(), out)
+            out.print(Text(conflict.text), soft_wrap=True)
+    if written and any(rebase.files for rebase in rebases):
         out.print(Text(f"\n{_NEXT}", style="note"))
 
 
-def rebase_json(several: Sequence[Rebase]) -> str:
-    """Write what `rebase` tells."""
-    patches = []
-    for done in several:
-        conflicts = [
-            {"file": done.file, "target": at, "reason": reason, "lines": text.splitlines()}
-            for at, reason, text, _ in done.conflicts
-        ]
-        versions = {"from": done.old.version, "to": done.new.version}
-        told = {"result": done.result, "files": [shown(one.path) for one in done.files]}
-        patches.append({"name": done.row.name, **versions, **told, "conflicts": conflicts})
-    return to_json({"patches": patches})
+def rebase_json(rebases: Sequence[Rebase]) -> str:
+    """Write what became of each row as JSON."""
+    return to_json({"patches": [_rebase(rebase) for rebase in rebases]})
+
+
+def _rebase(rebase: Rebase) -> Data:
+    conflicts = [
+        {
+            "file": rebase.file,
+            "target": conflict.target,
+            "reason": conflict.reason,
+            "lines": conflict.text.splitlines(),
+        }
+        for conflict in rebase.conflicts
+    ]
+    return {
+        "name": rebase.row.name,
+        "from": rebase.old.version,
+        "to": rebase.new.version,
+        "result": rebase.result,
+        "files": [shown(file.path) for file in rebase.files],
+        "conflicts": conflicts,
+    }
