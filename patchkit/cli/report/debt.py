@@ -1,4 +1,4 @@
-"""The ledger of packs: for a person, for an issue or a page, for a program, and as a badge."""
+"""Write the ledger of packs: for a person, as Markdown, as JSON, and as a badge."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +6,7 @@ from rich.table import Column
 from rich.text import Text
 
 from patchkit.analysis.check.debt import Debt
-from patchkit.cli.report.as_json import named, to_json
+from patchkit.cli.report.as_json import Data, named, to_json
 from patchkit.cli.report.console import columns, console, whole
 from patchkit.cli.report.words import count, markdown_table
 
@@ -16,15 +16,20 @@ _STYLES = {"now": "warn", "open": "note"}
 
 def print_debt(ledger: Sequence[Debt]) -> None:
     """Print a line for each patch, and the sum; what does not fit is cut off at the end."""
-    page = columns(*map(whole, _HEADS[:4]), Column("upstream", ratio=1))
-    for name, since, number, end, upstream, _ in _cells(ledger):
-        told = Text(upstream, "note", no_wrap=True, overflow="ellipsis")
-        page.add_row(Text(name, "name"), since, number, Text(end, _STYLES.get(end, "")), told)
-    console().print(page, Text(f"\n{_sum(ledger)}", style="note"), sep="")
+    table = columns(*map(whole, _HEADS[:4]), Column("upstream", ratio=1))
+    for name, since, releases, end, upstream, _ in _cells(ledger):
+        table.add_row(
+            Text(name, "name"),
+            since,
+            releases,
+            Text(end, _STYLES.get(end, "")),
+            Text(upstream, "note", no_wrap=True, overflow="ellipsis"),
+        )
+    console().print(table, Text(f"\n{_sum(ledger)}", style="note"), sep="")
 
 
 def debt_markdown(ledger: Sequence[Debt]) -> str:
-    """Write a table and the sum."""
+    """Write a Markdown table of the patches, and the sum."""
     return "\n".join([*markdown_table(_HEADS, _cells(ledger)), "", _sum(ledger)])
 
 
@@ -34,21 +39,38 @@ def debt_badge(ledger: Sequence[Debt]) -> str:
 
 
 def debt_json(ledger: Sequence[Debt]) -> str:
-    """Write each patch with what keeps it."""
-    patches = []
-    for one in ledger:
-        about = named(one.row.patch, "name", "why", "upstream", "sunset")
-        ends = {name: getattr(one, name) or None for name in ("since", "merged", "until")}
-        patches.append({**about, "pack": one.row.pack, "releases": one.needed, **ends})
-    return to_json({"patches": patches, "summary": _sum(ledger)})
+    """Write each patch with what keeps it, as JSON."""
+    return to_json({"patches": [_entry(debt) for debt in ledger], "summary": _sum(ledger)})
+
+
+def _entry(debt: Debt) -> Data:
+    return {
+        **named(debt.row.patch, "name", "why", "upstream", "sunset"),
+        "pack": debt.row.pack,
+        "releases": debt.needed,
+        "since": debt.since or None,
+        "merged": debt.merged or None,
+        "until": debt.until or None,
+    }
 
 
 def _cells(ledger: Sequence[Debt]) -> Iterator[tuple[str, ...]]:
-    for one in ledger:
-        patch, number = one.row.patch, str(len(one.needed))
-        yield patch.name, one.since or "-", number, one.end, patch.upstream or "-", patch.why or "-"
+    """Yield the cells of each patch, in the order of `_HEADS`."""
+    for debt in ledger:
+        patch = debt.row.patch
+        yield (
+            patch.name,
+            debt.since or "-",
+            str(len(debt.needed)),
+            debt.end,
+            patch.upstream or "-",
+            patch.why or "-",
+        )
 
 
 def _sum(ledger: Sequence[Debt]) -> str:
-    over = sum(one.is_over for one in ledger)
-    return count(len(ledger), "patch") + (f", {over} may go" if over else "")
+    removable = sum(debt.is_over for debt in ledger)
+    patches = count(len(ledger), "patch")
+    if removable:
+        return f"{patches}, {removable} may go"
+    return patches
