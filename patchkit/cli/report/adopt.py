@@ -1,73 +1,125 @@
-"""What `adopt` has to say: the rows, what is left, and what a pile does by hand."""
+"""Print what `patchkit adopt` has made, or write it as JSON."""
 
 import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
+from patchkit.authoring.adopt.difference import Left
 from patchkit.authoring.adopt.differing import AdoptedRows
 from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.scaffold.plan import Place
-from patchkit.cli.report.as_json import to_json
+from patchkit.cli.report.as_json import Data, to_json
 from patchkit.cli.report.console import console
+from patchkit.core.rows.declaration import Patch
 from patchkit.errors import shown
 
 
-def print_adopted(done: AdoptedRows, place: Place, *, written: bool) -> None:
-    """Print the rows, what is left, and what to do next."""
-    out, count = console(), len(done.patches)
-    where = f"{shown(place.folder)}, for {done.requires}{'' if written else ' (not written)'}"
-    out.print(Text(f"{count} row{'s' * (count != 1)}", "name"), Text(where, "note"))
-    width = max((len(patch.name) for patch in done.patches), default=0)
-    for patch in done.patches:
-        kinds = [change.kind for change in patch.changes]
-        counted = ", ".join(f"{kinds.count(one)} {one}" for one in dict.fromkeys(kinds))
-        out.print(Text(patch.name.ljust(width), "name"), Text(f" {counted}"), soft_wrap=True)
-    if isinstance(done, PileRows):
-        _print_pile(done, out)
-    if done.left:
-        out.print(Text("\nin no row", style="heading"))
-    for one in done.left:
-        at = f"{one.file}:{one.line}  {one.code or one.place}" if one.file else one.place
-        out.print(Text(at), soft_wrap=True)
-        out.print(Text(f"    {one.reason}", "note"), soft_wrap=True)
-        if one.used_by:
-            out.print(Text(f"    used by {', '.join(one.used_by)}", "bad"), soft_wrap=True)
-    out.print(Text(f"\n{done.expressed} of {done.sites} changes are in rows", style="heading"))
+def print_adopted(adopted: AdoptedRows, pack: Place, *, written: bool) -> None:
+    """Print the rows, what no row expresses, and what to do next.
+
+    Args:
+        adopted: The rows, and what is not in them.
+        pack: The pack that has the rows.
+        written: Whether its files were written, rather than planned.
+    """
+    out = console()
+    heading = "1 row"
+    if len(adopted.patches) != 1:
+        heading = f"{len(adopted.patches)} rows"
+    origin = f"{shown(pack.folder)}, for {adopted.requires}"
+    if not written:
+        origin += " (not written)"
+    out.print(Text(heading, "name"), Text(origin, "note"))
+    _print_rows(adopted.patches, out)
+    if isinstance(adopted, PileRows):
+        _print_pile(adopted, out)
+    _print_unexpressed(adopted.left, out)
+    summary = f"\n{adopted.expressed} of {adopted.sites} changes are in rows"
+    out.print(Text(summary, style="heading"))
     if written:
-        out.print(Text(f"next: patchkit check --patches {place.module}", style="note"))
+        out.print(Text(f"next: patchkit check --patches {pack.module}", style="note"))
 
 
-def _print_pile(done: PileRows, out: Console) -> None:
-    by_hand = ["  of ".join(one) for one in done.by_hand.items()]
-    lists = {"copies that the pile sets by hand; rebind=True on the original does that": by_hand}
-    if seen := done.observed:
-        lists["copies that the pile misses; rebind=True on the original repoints them"] = [
-            f"{target}  {', '.join(copies)}" for target, copies in seen.copies.items()
-        ]
-        lists["modules that failed to import"] = [": ".join(one) for one in seen.faults.items()]
-        out.print(Text(f"\n{len(seen.inactive)} targets did not change: see --format json", "note"))
-    for title, lines in lists.items():
-        if lines:
-            out.print(Text(f"\n{title}", style="heading"))
-        for line in lines:
-            out.print(Text(line), soft_wrap=True)
+def _print_rows(patches: Iterable[Patch], out: Console) -> None:
+    width = max((len(patch.name) for patch in patches), default=0)
+    for patch in patches:
+        kinds = Counter(change.kind for change in patch.changes)
+        summary = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+        out.print(Text(patch.name.ljust(width), "name"), Text(f" {summary}"), soft_wrap=True)
 
 
-def adopted_json(done: AdoptedRows, *, written: bool) -> str:
-    """Write it for programs."""
-    rows = [
-        {
-            "name": patch.name,
-            "body": patch.body,
-            "changes": [{"kind": one.kind, "target": str(one.place)} for one in patch.changes],
-        }
-        for patch in done.patches
-    ]
-    told = {"sites": done.sites, "rows": len(rows), "expressed": done.expressed}
-    more = {}
-    if isinstance(done, PileRows):
-        seen = done.observed and dataclasses.asdict(done.observed)
-        more = {"by_hand": done.by_hand, "observed": seen}
-    left = [one._asdict() for one in done.left]
-    return to_json({**told, "written": written, "patches": rows, "left": left, **more})
+def _print_unexpressed(unexpressed: Sequence[Left], out: Console) -> None:
+    """Print the code that no row expresses, and why."""
+    if unexpressed:
+        out.print(Text("\nin no row", style="heading"))
+    for code in unexpressed:
+        location = code.place
+        if code.file:
+            location = f"{code.file}:{code.line}  {code.code or code.place}"
+        out.print(Text(location), soft_wrap=True)
+        out.print(Text(f"    {code.reason}", "note"), soft_wrap=True)
+        if code.used_by:
+            out.print(Text(f"    used by {', '.join(code.used_by)}", "bad"), soft_wrap=True)
+
+
+def _print_pile(pile: PileRows, out: Console) -> None:
+    """Print the copies that a pile sets or misses, as far as that is known."""
+    observed = pile.observed
+    if observed:
+        inactive = f"\n{len(observed.inactive)} targets did not change: see --format json"
+        out.print(Text(inactive, "note"))
+    _print_list(
+        "copies that the pile sets by hand; rebind=True on the original does that",
+        [f"{copy}  of {original}" for copy, original in pile.by_hand.items()],
+        out,
+    )
+    if observed:
+        _print_list(
+            "copies that the pile misses; rebind=True on the original repoints them",
+            [f"{target}  {', '.join(copies)}" for target, copies in observed.copies.items()],
+            out,
+        )
+        _print_list(
+            "modules that failed to import",
+            [f"{module}: {fault}" for module, fault in observed.faults.items()],
+            out,
+        )
+
+
+def _print_list(title: str, lines: Sequence[str], out: Console) -> None:
+    if not lines:
+        return
+    out.print(Text(f"\n{title}", style="heading"))
+    for line in lines:
+        out.print(Text(line), soft_wrap=True)
+
+
+def adopted_json(adopted: AdoptedRows, *, written: bool) -> str:
+    """Write the rows, and what no row expresses, as JSON.
+
+    Args:
+        adopted: The rows, and what is not in them.
+        written: Whether the files of the pack were written, rather than planned.
+    """
+    data: Data = {
+        "sites": adopted.sites,
+        "rows": len(adopted.patches),
+        "expressed": adopted.expressed,
+        "written": written,
+        "patches": [_patch(patch) for patch in adopted.patches],
+        "left": [code._asdict() for code in adopted.left],
+    }
+    if isinstance(adopted, PileRows):
+        data["by_hand"] = adopted.by_hand
+        data["observed"] = None
+        if adopted.observed:
+            data["observed"] = dataclasses.asdict(adopted.observed)
+    return to_json(data)
+
+
+def _patch(patch: Patch) -> Data:
+    changes = [{"kind": change.kind, "target": str(change.place)} for change in patch.changes]
+    return {"name": patch.name, "body": patch.body, "changes": changes}
