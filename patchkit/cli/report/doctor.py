@@ -1,4 +1,4 @@
-"""`patchkit doctor`, `bootstrap status`, `explain` and `bisect` for a person."""
+"""Print what `patchkit doctor`, `bootstrap status`, `explain` and `bisect` find."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -16,7 +16,7 @@ from patchkit.cli.report.here import HealthLine
 from patchkit.cli.report.words import count
 from patchkit.runtime.bootstrap.install import Bootstrap
 
-_MARKS = {"installed": "ok", "absent": "note", "foreign": "bad"}
+_STATE_STYLES = {"installed": "ok", "absent": "note", "foreign": "bad"}
 _FIXES = {
     "incomplete": "a file is missing: 'patchkit bootstrap install' writes it again",
     "outdated": "of another patchkit: 'patchkit bootstrap install' brings it up to date",
@@ -24,40 +24,63 @@ _FIXES = {
 }
 _WIDEST = 100
 """Longer lines of prose are hard to read."""
-_FEW = 3
-_WORDS = {"good": "ok", "skipped": "warn", "bad": "bad"}
+_NAMED = 3
+"""How many patches of a run are named rather than counted."""
+_VERDICT_STYLES = {"good": "ok", "skipped": "warn", "bad": "bad"}
 
 
 def print_doctor(lines: Iterable[HealthLine]) -> None:
     """Print one line a fact, topic by topic, with a mark where it matters."""
-    shown: list[Line] = []
+    page: list[Line] = []
     for topic, group in groupby(lines, lambda line: line.topic):
-        shown.append(([Text(topic, "heading")], ""))
-        for _, mark, subject, message in group:
-            word = "" if mark == "note" else mark
-            shown.append(([Text(f"  {word:4}", style=mark), Text(subject)], message))
-    print_lines(console(), shown)
+        page.append(([Text(topic, "heading")], ""))
+        for line in group:
+            label = line.mark
+            if line.mark == "note":
+                label = ""
+            cells = [Text(f"  {label:4}", style=line.mark), Text(line.subject)]
+            page.append((cells, line.message))
+    print_lines(console(), page)
 
 
 def print_bootstrap(
     folder: Path, bootstrap: Bootstrap, switch: str | None, location: str | None
 ) -> None:
-    """Print the state, what PATCHKIT makes of it, where it finds patchkit, and its files."""
-    is_on = (switch or "").strip() == "1"
-    effect = "processes of this environment are armed" if is_on else "it waits for PATCHKIT=1"
-    found = Text("found", "ok") if location else Text("not found", "bad")
-    lines = [([Text("bootstrap", "heading"), _state(bootstrap.state)], str(folder))]
+    """Print whether the bootstrap is installed, and what it does.
+
+    Args:
+        folder: The folder that its files are in.
+        bootstrap: Its state, and that of each file.
+        switch: The value of PATCHKIT; None where it is not set.
+        location: Where the bootstrap finds patchkit; None where it does not.
+    """
+    lines: list[Line] = [
+        ([Text("bootstrap", "heading"), _state(bootstrap.state)], str(folder)),
+    ]
     if bootstrap.state in _FIXES:
         lines.append(([Text(), Text()], _FIXES[bootstrap.state]))
-    is_there = bootstrap.state != "absent"
-    lines.append(([Text("PATCHKIT"), Text(switch or "not set")], effect if is_there else ""))
-    lines.append(([Text("patchkit"), found], location or ""))
-    lines += [([Text("file"), _state(state)], file.name) for file, state in bootstrap.files.items()]
+    effect = ""
+    if bootstrap.state != "absent":
+        effect = _effect(switch)
+    lines.append(([Text("PATCHKIT"), Text(switch or "not set")], effect))
+    importable = Text("not found", "bad")
+    if location:
+        importable = Text("found", "ok")
+    lines.append(([Text("patchkit"), importable], location or ""))
+    for file, state in bootstrap.files.items():
+        lines.append(([Text("file"), _state(state)], file.name))
     print_lines(console(), lines)
 
 
+def _effect(switch: str | None) -> str:
+    """Say what an installed bootstrap does with this value of PATCHKIT."""
+    if (switch or "").strip() == "1":
+        return "processes of this environment are armed"
+    return "it waits for PATCHKIT=1"
+
+
 def _state(state: str) -> Text:
-    return Text(state, style=_MARKS.get(state, "warn"))
+    return Text(state, style=_STATE_STYLES.get(state, "warn"))
 
 
 def print_codes(codes: Iterable[Code]) -> None:
@@ -70,7 +93,12 @@ def print_codes(codes: Iterable[Code]) -> None:
 
 
 def print_explain(code: Code, text: str) -> None:
-    """Print what a code means, laid out as on a page."""
+    """Print what a code means.
+
+    Args:
+        code: The code.
+        text: Its explanation, as Markdown.
+    """
     out = console()
     out.print(Text(f"{code.code} {code.title}\n", style="heading"))
     from rich.markdown import Markdown  # noqa: PLC0415 - it costs more than all else here
@@ -80,21 +108,41 @@ def print_explain(code: Code, text: str) -> None:
 
 def print_bisection(
     culprits: Sequence[str],
-    beside: Sequence[str],
+    companions: Sequence[str],
     judged_runs: Iterable[tuple[Mapping[str, Any], str]],
     folder: str,
 ) -> None:
-    """Print the runs in order, each with its verdict, and the culprits last."""
-    table = columns(*map(whole, ("run", "exit", "", "seconds")), Column("patches"))
-    for number, (run, word) in enumerate(judged_runs, 1):
-        names = run["patches"]
-        told = ", ".join(names) if len(names) <= _FEW else count(len(names), "patch")
-        facts = str(number), str(run["exit"]), Text(word, _WORDS[word]), f"{run['seconds']:.1f}"
-        table.add_row(*facts, Text(told or "none"))
+    """Print the runs in order, each with its verdict, and the culprits last.
+
+    Args:
+        culprits: The patches that fail together.
+        companions: The patches that were applied with them, as they come before.
+        judged_runs: The runs, each with `good`, `skipped` or `bad`.
+        folder: Where the outputs and journals of the runs are.
+    """
+    table = columns(whole("run"), whole("exit"), whole(""), whole("seconds"), Column("patches"))
+    for number, (run, verdict) in enumerate(judged_runs, 1):
+        table.add_row(
+            str(number),
+            str(run["exit"]),
+            Text(verdict, _VERDICT_STYLES[verdict]),
+            f"{run['seconds']:.1f}",
+            Text(_patches(run["patches"])),
+        )
+    line = Text("\nculprit: ")
+    if len(culprits) > 1:
+        line = Text("\nculprits, together: ")
+    line.append(", ".join(culprits), "bad")
+    if companions:
+        line.append(f"; tried with {', '.join(companions)}, which come before", "note")
     out = console()
     out.print(table)
-    line = Text("\nculprits, together: " if len(culprits) > 1 else "\nculprit: ")
-    line.append(", ".join(culprits), "bad")
-    line.append(f"; tried with {', '.join(beside)}, which come before" if beside else "", "note")
     out.print(line, soft_wrap=True)
     out.print(Text(f"outputs and journals: {folder}", "note"), soft_wrap=True)
+
+
+def _patches(names: Sequence[str]) -> str:
+    """Name the patches of a run, or count them where there are many."""
+    if len(names) > _NAMED:
+        return count(len(names), "patch")
+    return ", ".join(names) or "none"
