@@ -1,4 +1,4 @@
-"""`patchkit list`, `show`, `new` and `adopt` for a person: rows, in a table, on a page, made."""
+"""Print what `patchkit list`, `show` and `new` say of rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -22,11 +22,19 @@ _STYLES = {"present": "ok", "undecided": "note", "absent": "bad", "no-module": "
 _USUAL = (("count", 1), ("unrelated", False))
 """Fields that are worth a line only where they hold something else."""
 _TEXTS = (
-    *("why", "upstream", "sunset", "body", "after", "conflicts"),
-    *("env", "when", "verify", "data"),
+    "why",
+    "upstream",
+    "sunset",
+    "body",
+    "after",
+    "conflicts",
+    "env",
+    "when",
+    "verify",
+    "data",
 )
 _MANY = 5
-"""Runs of releases that are all told."""
+"""Runs of releases that are all listed."""
 _PLANNED = {"created": "would create", "edited": "would edit"}
 
 
@@ -36,166 +44,261 @@ def print_list(
     *,
     everything: bool,
 ) -> None:
-    """Print the versions here, and the patches with the reason why they do not apply here."""
+    """Print the versions here, and the patches.
+
+    Args:
+        versions: The version of each project; None where it is not installed.
+        rows: Each row, and the reason why it does not apply here; None where it does.
+        everything: Whether rows that do not apply are listed too, with the reason.
+    """
     out = console()
-    listed = [(row, reason) for row, reason in rows if everything or reason is None]
     if versions:
-        table = columns()
-        absent = Text("not installed", style="note")
-        for name, found in versions.items():
-            told = (found.version, Text(found.source, style="note")) if found else (absent,)
-            table.add_row(name, *told)
-        out.print(table)
+        out.print(_versions(versions))
+    listed = [(row, reason) for row, reason in rows if everything or reason is None]
     if listed:
         with_why = out.width >= _ROOM_FOR_WHY
         out.print("", _patches(listed, everything=everything, with_why=with_why))
 
 
-def _patches(rows: Sequence[tuple[Row, str | None]], *, everything: bool, with_why: bool) -> Table:
-    why = [Column("why")] if with_why else []
-    here = folded("here" if everything else "requires")
-    table = columns(whole("patch"), Column("roles"), here, *why)
-    for pack in dict.fromkeys(row.pack for row, _ in rows):
-        table.add_row(Text(pack, style="heading"))
-        for row, reason in rows:
-            if row.pack == pack:
-                table.add_row(
-                    Text(f"  {row.name}", style="note" if reason else "name"),
-                    "all" if len(row.roles) == len(Role) else _roles(row),
-                    _here(row, reason) if everything else Text(", ".join(row.patch.requires)),
-                    *(Text(row.patch.why, "note", no_wrap=True, overflow="ellipsis") for _ in why),
-                )
+def _versions(versions: Mapping[str, FoundVersion | None]) -> Table:
+    table = columns()
+    for name, version in versions.items():
+        if version:
+            table.add_row(name, version.version, Text(version.source, style="note"))
+        else:
+            table.add_row(name, Text("not installed", style="note"))
     return table
+
+
+def _patches(rows: Sequence[tuple[Row, str | None]], *, everything: bool, with_why: bool) -> Table:
+    """Lay out a line for each patch, pack by pack."""
+    heads = [whole("patch"), Column("roles")]
+    if everything:
+        heads.append(folded("here"))
+    else:
+        heads.append(folded("requires"))
+    if with_why:
+        heads.append(Column("why"))
+    table = columns(*heads)
+    rows_by_pack: dict[str, list[tuple[Row, str | None]]] = {}
+    for row, reason in rows:
+        rows_by_pack.setdefault(row.pack, []).append((row, reason))
+    for pack, rows_of_pack in rows_by_pack.items():
+        table.add_row(Text(pack, style="heading"))
+        for row, reason in rows_of_pack:
+            cells = _list_cells(row, reason, everything=everything)
+            if with_why:
+                cells.append(Text(row.patch.why, "note", no_wrap=True, overflow="ellipsis"))
+            table.add_row(*cells)
+    return table
+
+
+def _list_cells(row: Row, reason: str | None, *, everything: bool) -> list[Text | str]:
+    name = Text(f"  {row.name}", style="name")
+    if reason:
+        name = Text(f"  {row.name}", style="note")
+    roles = _roles(row)
+    if len(row.roles) == len(Role):
+        roles = "all"
+    if everything:
+        return [name, roles, _selection(row, reason)]
+    return [name, roles, Text(", ".join(row.patch.requires))]
 
 
 def _roles(row: Row) -> str:
     return ", ".join(role for role in Role if role in row.roles)
 
 
-def _here(row: Row, reason: str | None) -> Text:
+def _selection(row: Row, reason: str | None) -> Text:
     if reason is not None:
         return Text(reason, style="note")
-    asked = f", unless {row.patch.when}() of its body refuses" if row.patch.when else ""
-    return Text(f"selected{asked}", style="ok")
+    if row.patch.when:
+        return Text(f"selected, unless {row.patch.when}() of its body refuses", style="ok")
+    return Text("selected", style="ok")
 
 
-def print_show(found: RowHere) -> None:
-    """Print one row in full."""
+def print_show(row_here: RowHere) -> None:
+    """Print one row in full.
+
+    Args:
+        row_here: The row, and how it stands in this environment.
+    """
     out = console()
-    out.print(Text(found.row.name, style="name"), Text(found.row.pack, style="note"))
-    out.print("", _fields(found))
-    for number, change in enumerate(found.changes, start=1):
-        kind, target = change.change.kind, str(change.change.place)
-        out.print(Text.assemble(f"\n{number}. ", (kind, "heading"), " ", (target, "name")))
-        out.print(Padding(_change_fields(change), (0, 0, 0, 3)))
+    row = row_here.row
+    out.print(Text(row.name, style="name"), Text(row.pack, style="note"))
+    out.print("", _fields(row_here))
+    for number, change_here in enumerate(row_here.changes, start=1):
+        kind = (change_here.change.kind, "heading")
+        target = (str(change_here.change.place), "name")
+        out.print(Text.assemble(f"\n{number}. ", kind, " ", target))
+        out.print(Padding(_change_fields(change_here), (0, 0, 0, 3)))
 
 
-def _fields(found: RowHere) -> Table:
-    row, table = found.row, columns(whole(style="note"), folded())
-    table.add_row("here", _selected(found.reason))
+def _fields(row_here: RowHere) -> Table:
+    """Lay out the fields of a row that are set, a line each."""
+    row = row_here.row
+    table = columns(whole(style="note"), folded())
+    table.add_row("here", _selected(row_here.reason))
     table.add_row("roles", _roles(row))
-    requires = columns()
-    for text, version, reason in found.requirements:
-        holds = Text("does not hold", "warn") if reason else Text("holds", "ok")
-        here = f"{version.version} ({version.source})" if version else "not installed"
-        requires.add_row(text, holds, Text(here, "note"))
-    table.add_row("requires", requires)
-    texts = {label: getattr(row.patch, label) for label in _TEXTS}
-    texts["body"] = row.body if row.patch.body is not None else None
-    texts["failure"] = "stops the process" if row.patch.required else "is a warning"
-    texts["lock"] = shown(found.lock) if found.lock else "no lock file covers this patch"
-    for label, words in texts.items():
-        if words:
-            table.add_row(label, Text(words if isinstance(words, str) else ", ".join(words)))
+    table.add_row("requires", _requirements(row_here))
+    fields = {label: getattr(row.patch, label) for label in _TEXTS}
+    fields["body"] = None
+    if row.patch.body is not None:
+        fields["body"] = row.body
+    fields["failure"] = "is a warning"
+    if row.patch.required:
+        fields["failure"] = "stops the process"
+    fields["lock"] = "no lock file covers this patch"
+    if row_here.lock:
+        fields["lock"] = shown(row_here.lock)
+    for label, field in fields.items():
+        if not field:
+            continue
+        if isinstance(field, str):
+            table.add_row(label, Text(field))
+        else:
+            table.add_row(label, Text(", ".join(field)))
     return table
 
 
-def _change_fields(found: ChangeHere) -> Table:
-    table, change = columns(whole(style="note"), folded()), found.change
+def _requirements(row_here: RowHere) -> Table:
+    table = columns()
+    for requirement, version, reason in row_here.requirements:
+        verdict = Text("holds", "ok")
+        if reason:
+            verdict = Text("does not hold", "warn")
+        installed = "not installed"
+        if version:
+            installed = f"{version.version} ({version.source})"
+        table.add_row(requirement, verdict, Text(installed, "note"))
+    return table
+
+
+def _change_fields(change_here: ChangeHere) -> Table:
+    """Lay out the fields of a change that are set, its target and its review, a line each."""
+    change = change_here.change
+    table = columns(whole(style="note"), folded())
     if change.body_name:
         table.add_row("by", change.body_name)
-    for label, value in found.fields.items():
+    for label, value in change_here.fields.items():
         if (label, value) not in _USUAL:
-            # As it stands, without the indentation that the row gave it.
-            lines = dedent(str(value)).strip("\n")
-            table.add_row(label, Text(lines) if lines.strip() else Text("(nothing)", style="note"))
-    for text in change.requires:
-        table.add_row("requires", text)
+            table.add_row(label, _field(value))
+    for requirement in change.requires:
+        table.add_row("requires", requirement)
     if change.when:
         table.add_row("when", change.when)
-    if found.reason:
-        table.add_row("here", _selected(found.reason))
+    if change_here.reason:
+        table.add_row("here", _selected(change_here.reason))
     if change.rebind is not True:
         table.add_row("rebind", ", ".join(change.rebind or ["no"]))
-    target = found.target
+    target = change_here.target
     table.add_row("target", Text(target.detail, style=_STYLES[target.state]))
     if target.file:
-        table.add_row("", Text(_where(found), style="note"))
-    for label, words in _review(found):
-        table.add_row(label, words)
+        table.add_row("", Text(_location(change_here), style="note"))
+    for label, text in _review(change_here):
+        table.add_row(label, text)
     return table
 
 
-def _review(found: ChangeHere) -> Iterator[tuple[str, Text]]:
-    review = found.review
-    if review is None or review.state == "no-lock":  # which the page says once
+def _field(value: object) -> Text:
+    """Write a value as it stands, without the indentation that the row gave it."""
+    lines = dedent(str(value)).strip("\n")
+    if not lines.strip():
+        return Text("(nothing)", style="note")
+    return Text(lines)
+
+
+def _review(change_here: ChangeHere) -> Iterator[tuple[str, Text]]:
+    """Yield a label and a text for what is known of the review of a target.
+
+    Nothing is said where no lock file covers the patch: the page says that once.
+    """
+    review = change_here.review
+    if review is None or review.state == "no-lock":
         return
+    label = "reviewed"
     if review.spans:
-        is_fine = review.state == "reviewed"
-        yield "reviewed", Text("\n".join(_releases(review.spans)), "ok" if is_fine else "note")
-    if words := review.detail.removeprefix(f"{found.change.place} "):
-        label = "" if review.spans else "reviewed"
-        yield label, Text(words, style="note" if found.reason else "warn")
+        style = "note"
+        if review.state == "reviewed":
+            style = "ok"
+        yield label, Text("\n".join(_releases(review.spans)), style)
+        label = ""
+    detail = review.detail.removeprefix(f"{change_here.change.place} ")
+    if not detail:
+        return
+    if change_here.reason:
+        yield label, Text(detail, style="note")
+    else:
+        yield label, Text(detail, style="warn")
 
 
 def _releases(spans: Iterable[Span]) -> Iterator[str]:
     """Write the releases of each distribution on a line; of many, the first and the last few."""
     for project, group in groupby(spans, lambda span: span.project):
-        texts = [
-            span.first if span.first == span.last else f"{span.first} - {span.last}"
-            for span in group
-        ]
+        texts = [_span(span) for span in group]
         if len(texts) > _MANY:
             middle = f"… {len(texts) - _MANY + 1} more …"
             texts = [texts[0], middle, *texts[len(texts) - _MANY + 2 :]]
         yield f"{project} {', '.join(texts)}"
 
 
-def _where(found: ChangeHere) -> str:
+def _span(span: Span) -> str:
+    if span.first == span.last:
+        return span.first
+    return f"{span.first} - {span.last}"
+
+
+def _location(change_here: ChangeHere) -> str:
     """Write the file from the top package on: its folder is that of every other target."""
-    here = found.target
-    path = Path(here.file or "")
-    module = (here.defined or str(found.change.place)).partition(":")[0]
-    depth = module.count(".") + 1 + (path.stem == "__init__")
+    target = change_here.target
+    path = Path(target.file or "")
+    defined = target.defined or str(change_here.change.place)
+    module, _, _ = defined.partition(":")
+    depth = module.count(".") + 1
+    if path.stem == "__init__":
+        depth += 1
     file = "/".join(path.parts[-depth:])
-    return f"{file}:{here.line}" if here.line else file
+    if target.line:
+        return f"{file}:{target.line}"
+    return file
 
 
 def _selected(reason: str | None) -> Text:
-    return Text(f"not selected: {reason}", "warn") if reason else Text("selected", "ok")
+    if reason:
+        return Text(f"not selected: {reason}", "warn")
+    return Text("selected", "ok")
 
 
 def print_new(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> None:
-    """Print the files, what is in them where they are only planned, and the next steps."""
+    """Print the files of a new patch, and the next steps.
+
+    Args:
+        plan: The files; what is in them is printed where they are not written.
+        steps: What the author does next.
+        written: Whether the files were written, rather than planned.
+    """
     out = console()
     out.print(Text(plan.patch.name, style="name"), Text(plan.place.module, style="note"))
     table = columns()
     for file in plan.files:
-        action = file.action if written else _PLANNED[file.action]
+        action = file.action
+        if not written:
+            action = _PLANNED[file.action]
         table.add_row(Text(action, "ok"), Text(shown(file.path)), Text(file.what, "note"))
     out.print("", table)
-    for file in () if written else plan.files:
-        out.print(Text(f"\n{shown(file.path)}", style="heading"))
-        if file.diff:
-            print_diff_lines(file.diff, out)
-        else:
-            out.print(Text(file.text.rstrip("\n")))
+    if not written:
+        for file in plan.files:
+            out.print(Text(f"\n{shown(file.path)}", style="heading"))
+            if file.diff:
+                print_diff_lines(file.diff, out)
+            else:
+                out.print(Text(file.text.rstrip("\n")))
     if plan.refusal:
         out.print(Text("\nrow", style="heading"))
         out.print(Text(plan.row))
     out.print(Text("\nnext", style="heading"))
     for number, step in enumerate(steps, start=1):
         text = Text.assemble((f"{number}. ", "note"), step.words)
-        for line in (step.command or "").splitlines():
-            text.append(f"\n   {line}", style="name")
+        for command in (step.command or "").splitlines():
+            text.append(f"\n   {command}", style="name")
         out.print(text)
