@@ -1,4 +1,4 @@
-"""The terminal that pages are printed on, and what they are made of: tables, lines, diffs."""
+"""Print tables, lines and diffs on a terminal, or into a pipe."""
 
 import os
 import sys
@@ -41,11 +41,16 @@ def console() -> Console:
     Texts are printed as they are: a requirement such as `ray[data]` is no markup. A pipe or a file
     is not wrapped, so that `grep` finds whole lines, unless COLUMNS asks for a width.
     """
-    terminal = sys.stdout.isatty() or "FORCE_COLOR" in os.environ
-    wrapped = terminal or "COLUMNS" in os.environ
+    is_terminal = sys.stdout.isatty() or "FORCE_COLOR" in os.environ
+    file = None
+    width = None
+    if not is_terminal:
+        file = cast("TextIO", _Trimmed(sys.stdout))
+        if "COLUMNS" not in os.environ:
+            width = _WIDE_ENOUGH
     return Console(
-        file=None if terminal else cast("TextIO", _Trimmed(sys.stdout)),
-        width=None if wrapped else _WIDE_ENOUGH,
+        file=file,
+        width=width,
         theme=_THEME,
         markup=False,
         emoji=False,
@@ -71,10 +76,10 @@ whole = partial(Column, no_wrap=True)
 folded = partial(Column, overflow="fold")
 
 
-def columns(*those: Column) -> Table:
+def columns(*heads: Column) -> Table:
     """Make a table without lines, with a line of heads if any column has one."""
-    header = any(column.header for column in those)
-    return Table(*those, box=None, show_header=header, pad_edge=False, padding=(0, _GAP, 0, 0))
+    header = any(column.header for column in heads)
+    return Table(*heads, box=None, show_header=header, pad_edge=False, padding=(0, _GAP, 0, 0))
 
 
 def plain(text: str, style: str = "") -> Text:
@@ -83,28 +88,52 @@ def plain(text: str, style: str = "") -> Text:
 
 
 def print_diff_lines(lines: Iterable[str], out: Console) -> None:
-    """Print the lines of a unified diff, each whole, so that it can be copied and applied."""
+    """Print the lines of a unified diff, each unbroken, so that it can be copied and applied.
+
+    Args:
+        lines: The lines, without line ends.
+        out: Where they are printed; control characters are spelt out on a terminal alone.
+    """
     for line in lines:
-        style = next((style for mark, style in _DIFF.items() if line.startswith(mark)), "")
-        text = printable(line) if out.is_terminal else line
-        out.print(Text(text, style=style), soft_wrap=True)
+        text = line
+        if out.is_terminal:
+            text = printable(line)
+        out.print(Text(text, style=_diff_style(line)), soft_wrap=True)
+
+
+def _diff_style(line: str) -> str:
+    for prefix, style in _DIFF.items():
+        if line.startswith(prefix):
+            return style
+    return ""
 
 
 def print_lines(out: Console, lines: Sequence[Line]) -> None:
-    """Print cells in columns, but for one that stands alone, and behind them what is said of them.
+    """Print cells in columns, and behind them what is said of them.
 
-    That lies below them where there is no room for it; a path is never broken, and can be copied.
+    A cell that is alone on its line does not make its column wider. What is said stands below the
+    cells where there is no room for it; a path is never broken, and can be copied.
+
+    Args:
+        out: Where they are printed.
+        lines: The cells of each line, and what is said of them.
     """
-    several = (cells for cells, _ in lines if cells[1:])
-    widths = [max(cell.cell_len for cell in column) for column in zip(*several, strict=True)]
-    for cells, words in lines:
+    rows = [cells for cells, _ in lines if len(cells) > 1]
+    widths = [max(cell.cell_len for cell in column) for column in zip(*rows, strict=True)]
+    for cells, description in lines:
         for cell, width in zip(cells, widths, strict=False):
             cell.pad_right(width + _GAP - cell.cell_len)
-        line, said = Text("").join(cells), one_line(words)
-        is_full = line.cell_len + cell_len(said) > out.width
-        if is_full or not said:
-            line.rstrip()
-        if is_full:
-            parts = wrap(said, out.width - _MARGIN, break_long_words=False, break_on_hyphens=False)
-            said = "".join(f"\n{'':{_MARGIN}}{part}" for part in parts)
-        out.print(line.append(said), soft_wrap=True)
+        out.print(_line(Text("").join(cells), one_line(description), out.width), soft_wrap=True)
+
+
+def _line(line: Text, description: str, width: int) -> Text:
+    """Append a description to a line, or below it where it would be wider than `width`."""
+    is_too_wide = line.cell_len + cell_len(description) > width
+    if is_too_wide or not description:
+        line.rstrip()
+    if not is_too_wide:
+        return line.append(description)
+    parts = wrap(description, width - _MARGIN, break_long_words=False, break_on_hyphens=False)
+    for part in parts:
+        line.append(f"\n{'':{_MARGIN}}{part}")
+    return line

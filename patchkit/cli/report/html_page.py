@@ -1,4 +1,4 @@
-"""A page for a browser that needs nothing beside itself, and runs nothing but its own script."""
+"""Fill in pages for a browser that need no other file, and run no script but their own."""
 
 import base64
 import hashlib
@@ -9,8 +9,19 @@ from patchkit.cli.report.words import printable
 
 
 def html_page(template: str, styles: str, script: str, **parts: str) -> str:
-    """Fill in a template of this folder; the parts are HTML."""
-    style, code = "".join(map(_file, styles.split())), _file(script)
+    """Fill in a template.
+
+    Args:
+        template: The name of the template, a file of this folder.
+        styles: The names of its style sheets, between blanks.
+        script: The name of its script.
+        **parts: The fields of the template, as HTML.
+
+    Returns:
+        The page, with a policy that allows its own styles and script alone.
+    """
+    style = "".join(map(_file, styles.split()))
+    code = _file(script)
     # The page's own style and script, and nothing that a report may have brought in.
     allowed = f"style-src '{_hash(style)}'; script-src '{_hash(code)}'; img-src data:"
     policy = f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}"
@@ -27,4 +38,6 @@ def _file(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    """Return the hash of a script or a style sheet, as a content security policy names it."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return "sha256-" + base64.b64encode(digest).decode()

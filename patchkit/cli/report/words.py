@@ -1,12 +1,15 @@
-"""Texts as pages show them: counted, and with nothing in them that a terminal would obey."""
+"""Write texts as pages show them: counts, ages, and nothing that a terminal would obey."""
 
 from collections.abc import Iterable, Sequence
 
 
 def count(number: int, noun: str) -> str:
     """Write `1 patch` or `2 patches`."""
-    end = "" if number == 1 else "es" if noun.endswith(("ch", "ss")) else "s"
-    return f"{number} {noun}{end}"
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith(("ch", "ss")):
+        return f"{number} {noun}es"
+    return f"{number} {noun}s"
 
 
 def age(seconds: float) -> str:
@@ -19,21 +22,40 @@ def age(seconds: float) -> str:
 
 def one_line(text: str) -> str:
     """Write a text on one line, without control characters."""
-    return text if text.isprintable() else " ".join(printable(text).split())
+    if text.isprintable():
+        return text
+    return " ".join(printable(text).split())
 
 
 def printable(text: str) -> str:
     """Leave no control characters in what a stranger may have written; lines stay lines."""
     if text.isprintable():
         return text
-    return "".join(
-        letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1]
-        for letter in text.replace("\t", "    ")
-    )
+    return "".join(map(_spelt_out, text.replace("\t", "    ")))
+
+
+def _spelt_out(character: str) -> str:
+    if character.isprintable() or character == "\n":
+        return character
+    return ascii(character)[1:-1]
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Write the lines of a table; what cells say may hold Markdown."""
-    cells = ([one_line(cell).replace("|", "\\|") for cell in row] for row in rows)
-    lines = [heads, ["---"] * len(heads), *cells]
-    return [f"| {' | '.join(line)} |" for line in lines]
+    """Write a Markdown table.
+
+    Args:
+        heads: The heads of the columns.
+        rows: The cells of each row, which may hold Markdown.
+
+    Returns:
+        The lines of the table.
+    """
+    lines = [_table_line(heads), _table_line(["---"] * len(heads))]
+    for row in rows:
+        cells = [one_line(cell).replace("|", "\\|") for cell in row]
+        lines.append(_table_line(cells))
+    return lines
+
+
+def _table_line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
