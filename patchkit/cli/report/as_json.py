@@ -1,4 +1,4 @@
-"""What each command tells a program: one function a command; its keys are stable."""
+"""Write what each command finds as JSON: one function a command; its keys are stable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from patchkit.core.rows.declaration import Change, Role, Row
 from patchkit.errors import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from patchkit.analysis.check.breaking import Break
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from patchkit.analysis.status import PatchStatus, Picture, ProcessStatus
     from patchkit.analysis.upstream.moves.whereabouts import Whereabouts
     from patchkit.authoring.scaffold.plan import Plan
-    from patchkit.cli.report.here import ChangeHere, NextStep, RowHere
+    from patchkit.cli.report.here import ChangeHere, NextStep, ReviewHere, RowHere
     from patchkit.core.lock.format import Lock
     from patchkit.core.rows.target import Target
     from patchkit.core.versions.requirements import FoundVersion
@@ -37,45 +37,73 @@ def to_json(data: Mapping[str, object]) -> str:
 
 def _plain(value: object) -> object:
     """Make a list of a set; targets, paths and errors are written as their texts."""
-    return list(value) if isinstance(value, (set, frozenset)) else str(value)
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    return str(value)
 
 
 def named(item: object, *names: str, **renamed: str) -> Data:
-    """Take attributes by their names, and by others; of what is None, each is None."""
-    keys = {**dict(zip(names, names, strict=True)), **renamed}
-    return {key: None if item is None else getattr(item, name) for key, name in keys.items()}
+    """Return attributes of an object, by key.
+
+    Args:
+        item: The object; every attribute of None is None.
+        *names: Attributes whose keys are their names.
+        **renamed: Other attributes, by their keys.
+    """
+    attributes = {**{name: name for name in names}, **renamed}
+    if item is None:
+        return dict.fromkeys(attributes)
+    return {key: getattr(item, name) for key, name in attributes.items()}
 
 
 def list_json(
-    versions: Mapping[str, FoundVersion | None], listed: Iterable[tuple[Row, str | None]]
+    versions: Mapping[str, FoundVersion | None], rows: Iterable[tuple[Row, str | None]]
 ) -> str:
-    """Write what `list` tells."""
-    found = {name: named(version, *_VERSION) for name, version in versions.items()}
-    return to_json({"versions": found, "patches": [_row(*each) for each in listed]})
+    """Write what `list` finds.
 
-
-def show_json(found: RowHere) -> str:
-    """Write what `show` tells."""
-    requirements = []
-    for text, version, reason in found.requirements:
-        holds = {"holds": reason is None, "reason": reason}
-        requirements.append({"requirement": text, **named(version, *_VERSION), **holds})
+    Args:
+        versions: The version of each project; None where it is not installed.
+        rows: Each row, and the reason why it does not apply here; None where it does.
+    """
     return to_json(
         {
-            **_row(found.row, found.reason),
+            "versions": {name: named(version, *_VERSION) for name, version in versions.items()},
+            "patches": [_row(row, reason) for row, reason in rows],
+        }
+    )
+
+
+def show_json(row_here: RowHere) -> str:
+    """Write what `show` finds."""
+    patch = row_here.row.patch
+    requirements = [
+        {
+            "requirement": requirement,
+            **named(version, *_VERSION),
+            "holds": reason is None,
+            "reason": reason,
+        }
+        for requirement, version, reason in row_here.requirements
+    ]
+    return to_json(
+        {
+            **_row(row_here.row, row_here.reason),
             "requirements": requirements,
-            "changes": [_change_here(change) for change in found.changes],
-            **named(found.row.patch, "required", "after", "conflicts", "env", "verify", "data"),
-            "lock": found.lock,
+            "changes": [_change_here(change) for change in row_here.changes],
+            **named(patch, "required", "after", "conflicts", "env", "verify", "data"),
+            "lock": row_here.lock,
         }
     )
 
 
 def _row(row: Row, reason: str | None) -> Data:
     patch = row.patch
+    body = None
+    if patch.body is not None:
+        body = row.body
     return {
         **named(row, "name", "pack"),
-        "body": row.body if patch.body is not None else None,
+        "body": body,
         "roles": [str(role) for role in Role if role in row.roles],
         "requires": patch.requires,
         "changes": [_change(change) for change in patch.changes],
@@ -89,34 +117,53 @@ def _change(change: Change) -> Data:
     return {**named(change, "kind", target="place"), **named(change, "requires", "when")}
 
 
-def _change_here(found: ChangeHere) -> Data:
-    change, review = found.change, found.review
-    spans = [named(span, *_SPAN) for span in (review.spans if review else ())]
+def _change_here(change_here: ChangeHere) -> Data:
+    change = change_here.change
     return {
         **_change(change),
         "by": change.body_name,
-        "fields": found.fields,
+        "fields": change_here.fields,
         "rebind": change.rebind,
-        "selected": found.reason is None,
-        "reason": found.reason,
-        "here": found.target._asdict(),
-        "review": {**named(review, "state", "detail"), "spans": spans} if review else None,
+        "selected": change_here.reason is None,
+        "reason": change_here.reason,
+        "here": change_here.target._asdict(),
+        "review": _review(change_here.review),
     }
 
 
+def _review(review: ReviewHere | None) -> Data | None:
+    if review is None:
+        return None
+    spans = [named(span, *_SPAN) for span in review.spans]
+    return {**named(review, "state", "detail"), "spans": spans}
+
+
 def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:
-    """Write what `new` tells."""
+    """Write what `new` has made.
+
+    Args:
+        plan: The files of the patch.
+        steps: What its author does next.
+        written: Whether the files were written, rather than planned.
+    """
     files = [
         {"what": file.what, "file": shown(file.path), **named(file, "action", "text", "diff")}
         for file in plan.files
     ]
-    told = {"patch": plan.patch.name, "pack": plan.place.module, **named(plan, "row", "refusal")}
-    following = [named(step, "command", "words") for step in steps]
-    return to_json({**told, "written": written, "files": files, "next": following})
+    return to_json(
+        {
+            "patch": plan.patch.name,
+            "pack": plan.place.module,
+            **named(plan, "row", "refusal"),
+            "written": written,
+            "files": files,
+            "next": [named(step, "command", "words") for step in steps],
+        }
+    )
 
 
 def check_json(report: Report) -> str:
-    """Write what `check` tells."""
+    """Write what `check` finds."""
     counts = Counter(str(finding.severity) for finding in report.findings)
     findings = [_finding(finding, accepted=False) for finding in report.findings]
     findings += [_finding(finding, accepted=True) for finding in report.accepted]
@@ -135,28 +182,48 @@ def check_json(report: Report) -> str:
     return to_json(data)
 
 
-def fit_json(found: Fit) -> str:
-    """Write what `fit` tells."""
-    report = found.report
+def fit_json(fit: Fit) -> str:
+    """Write what `fit` finds."""
+    fitting: Sequence[str | None] = fit.fitting or [None]
+    return to_json(
+        {
+            **named(fit, "package", "version"),
+            "first": fitting[0],
+            "last": fitting[-1],
+            "uses": _uses(fit),
+            "releases": [_fit_of_release(fit, release) for release in fit.report.releases],
+        }
+    )
+
+
+def _uses(fit: Fit) -> list[Data]:
+    """Return each use once, with all lines that it is on."""
     uses: dict[object, Data] = {}
-    for use in found.uses:
-        told = {"name": use.target, **named(use, "how", "guarded"), "where": []}
-        same = uses.setdefault((use.target, use.how, use.guarded), told)
-        same["where"].append({"file": use.path, "line": use.line})
-    releases = []
-    for name in report.releases:
-        is_read = name not in report.unreadable
-        told = {"release": name, "fits": found.fits(name), "readable": is_read}
-        releases.append({**told, "findings": [_unfit(*one) for one in found.unfit.get(name, ())]})
-    fitting: Sequence[str | None] = found.fitting or [None]
-    about = {**named(found, "package", "version"), "first": fitting[0], "last": fitting[-1]}
-    return to_json({**about, "uses": list(uses.values()), "releases": releases})
+    for use in fit.uses:
+        key = (use.target, use.how, use.guarded)
+        if key not in uses:
+            uses[key] = {"name": use.target, **named(use, "how", "guarded"), "where": []}
+        uses[key]["where"].append({"file": use.path, "line": use.line})
+    return list(uses.values())
 
 
-def _unfit(finding: Finding, went: Whereabouts | None) -> Data:
-    about = {"code": finding.code.code, **named(finding, "severity", name="target")}
-    place = named(went, moved_to="place", likeness="likeness")
-    return {**about, **place, **named(finding, "message", "file", "line", "details")}
+def _fit_of_release(fit: Fit, release: str) -> Data:
+    unfit = fit.unfit.get(release, ())
+    return {
+        "release": release,
+        "fits": fit.fits(release),
+        "readable": release not in fit.report.unreadable,
+        "findings": [_unfit(finding, whereabouts) for finding, whereabouts in unfit],
+    }
+
+
+def _unfit(finding: Finding, whereabouts: Whereabouts | None) -> Data:
+    return {
+        "code": finding.code.code,
+        **named(finding, "severity", name="target"),
+        **named(whereabouts, moved_to="place", likeness="likeness"),
+        **named(finding, "message", "file", "line", "details"),
+    }
 
 
 def _finding(finding: Finding, *, accepted: bool) -> Data:
@@ -164,31 +231,53 @@ def _finding(finding: Finding, *, accepted: bool) -> Data:
     return {**finding.code._asdict(), **named(finding, *names), "accepted": accepted}
 
 
-def diff_json(name: str, first: str, last: str, found: Iterable[Comparison]) -> str:
-    """Write what `diff` tells."""
-    targets = []
-    for each in found:
-        sides = {"from": _side(each.old), "to": _side(each.new)}
-        targets.append({"target": each.target, **sides, **named(each, "changed", "diff")})
+def diff_json(name: str, first: str, last: str, comparisons: Iterable[Comparison]) -> str:
+    """Write what `diff` finds.
+
+    Args:
+        name: The name of the patch, or the target.
+        first: The older release.
+        last: The newer one.
+        comparisons: The targets, each in both releases.
+    """
+    targets = [_comparison(comparison) for comparison in comparisons]
     return to_json({"patch": name, "from": first, "to": last, "targets": targets})
+
+
+def _comparison(comparison: Comparison) -> Data:
+    return {
+        "target": comparison.target,
+        "from": _side(comparison.old),
+        "to": _side(comparison.new),
+        **named(comparison, "changed", "diff"),
+    }
 
 
 def _side(side: Side) -> Data:
     facts = side.facts
-    about = {**named(side, "release", target="place"), **named(facts, "state", file="path")}
-    line = facts.lines[0] if facts.lines else None
-    return {**about, "line": line, "fingerprint": facts.fingerprint}
+    line = None
+    if facts.lines:
+        line = facts.lines[0]
+    return {
+        **named(side, "release", target="place"),
+        **named(facts, "state", file="path"),
+        "line": line,
+        "fingerprint": facts.fingerprint,
+    }
 
 
 def history_json(target: Target, steps: Iterable[Step]) -> str:
-    """Write what `history` tells."""
+    """Write what `history` finds."""
     return to_json({"target": target, "releases": [_step(step) for step in steps]})
 
 
 def _step(step: Step) -> Data:
+    state = step.state
+    if state == "undecidable":
+        state = "absent"
     return {
         "release": step.release,
-        "state": "absent" if step.state == "undecidable" else step.state,
+        "state": state,
         **named(step, "fingerprint", "changed", "moved_to", "likeness"),
         "undecidable": step.state == "undecidable",
         "readable": step.state != "unreadable",
@@ -196,55 +285,85 @@ def _step(step: Step) -> Data:
     }
 
 
-def break_json(name: str, found: Mapping[str, Break]) -> str:
-    """Write where a patch broke: over `releases`, `nightlies` and `commits`, what was asked for."""
-    ends = ("holds", "breaks")
-    told = {key: dict(zip(ends, one.ends, strict=True)) for key, one in found.items()}
-    faults = {(one.code.code, one.message) for each in found.values() for one in each.faults}
+def break_json(name: str, breaks: Mapping[str, Break]) -> str:
+    """Write where a patch broke.
+
+    Args:
+        name: The name of the patch.
+        breaks: What each history says, by `releases`, `nightlies` and `commits`.
+    """
+    ends = {}
+    faults = set[tuple[str, str]]()
+    for history, broke in breaks.items():
+        holds, breaks_on = broke.ends
+        ends[history] = {"holds": holds, "breaks": breaks_on}
+        faults.update((fault.code.code, fault.message) for fault in broke.faults)
     listed = [{"code": code, "message": message} for code, message in sorted(faults)]
-    return to_json({"patch": name, **told, "faults": listed})
+    return to_json({"patch": name, **ends, "faults": listed})
 
 
 def lock_json(locks: Mapping[Path, tuple[Lock, Lock]], diff: list[str], *, written: bool) -> str:
-    """Write what `lock` tells of each lock as it was and as it is now."""
-    files = [*map(shown, locks)]
+    """Write what `lock` has done.
+
+    Args:
+        locks: Each lock as it was and as it is now, by its file.
+        diff: The lines of the diff between them.
+        written: Whether the files were written.
+    """
+    files = list(map(shown, locks))
+    spans: list[Data] = []
+    for _, lock in locks.values():
+        spans += _spans(lock)
     return to_json(
         {
-            "file": files[0] if files else "",
+            "file": "".join(files[:1]),
             "files": files,
             "changed": any(old != new for old, new in locks.values()),
             "written": written,
-            "spans": [
-                {"patch": patch, "target": target, **named(span, *_SPAN)}
-                for _, new in locks.values()
-                for patch, targets in sorted(new.entries.items())
-                for target, spans in sorted(targets.items())
-                for span in spans
-            ],
+            "spans": spans,
             "diff": diff,
         }
     )
 
 
+def _spans(lock: Lock) -> Iterator[Data]:
+    for patch, targets in sorted(lock.entries.items()):
+        for target, spans in sorted(targets.items()):
+            for span in spans:
+                yield {"patch": patch, "target": target, **named(span, *_SPAN)}
+
+
 def status_json(picture: Picture) -> str:
-    """Write what `status` tells."""
+    """Write what `status` finds."""
     findings = [
-        {"kind": kind, **named(process, "host", "pid"), "message": message}
-        for kind, message, process in picture.findings
+        {
+            "kind": finding.kind,
+            **named(finding.process, "host", "pid"),
+            "message": finding.message,
+        }
+        for finding in picture.findings
     ]
-    processes = [_process(process, picture.now) for process in picture.processes]
-    more = {"findings": findings, **named(picture, "notes", "journals")}
-    return to_json({"processes": processes, "agreement": picture.agreement, **more})
+    return to_json(
+        {
+            "processes": [_process(process, picture.now) for process in picture.processes],
+            "agreement": picture.agreement,
+            "findings": findings,
+            **named(picture, "notes", "journals"),
+        }
+    )
 
 
 def _process(process: ProcessStatus, now: float) -> Data:
+    parent = None
+    if process.parent:
+        parent = named(process.parent, "host", "pid", "started")
     return {
         **named(process, "host", "pid", "ppid", "roles", "rank"),
         "patches": [_patch(process, patch, now) for patch in process.patches.values()],
         **named(process, "digest", "digests"),
         "verified": _age(process.verified, now),
         "observed": _age(process.observed, now),
-        "parent": named(process.parent, "host", "pid", "started") if process.parent else None,
+        "parent": parent,
         **named(process, "name", "argv", "started", "alive"),
         **named(process, copy="is_copy", reached="is_reached", starting="is_starting"),
         "reason": process.reason or None,
@@ -252,19 +371,20 @@ def _process(process: ProcessStatus, now: float) -> Data:
 
 
 def _age(moment: float | None, now: float) -> float | None:
-    return None if moment is None else round(max(0, now - moment), 1)
+    """Return how many seconds ago a moment was; None where there was none."""
+    if moment is None:
+        return None
+    return round(max(0, now - moment), 1)
 
 
 def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
     status, reason = process.stand(patch)
-    asked = _age(patch.answered, now)
-    answer = {"ok": not patch.answer, "reason": patch.answer, "age": asked}
     return {
         "name": patch.name,
         "status": status,
         "reason": reason or None,
         **named(patch, "in_effect", targets="calls"),
-        "verify": None if asked is None else answer,
+        "verify": _verify(patch, now),
         "time": patch.time or None,
         **named(patch, "roles", "rebound", "out_of_reach", "untraced"),
         "layers": {target: process.layers.get(target, []) for target in patch.targets},
@@ -273,6 +393,20 @@ def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
     }
 
 
-def bisect_json(culprits: list[str], beside: list[str], runs: Sequence[object]) -> str:
-    """Write what `bisect` tells; the culprits come after those `beside` them."""
-    return to_json({"culprits": [culprits], "beside": [beside], "runs": runs})
+def _verify(patch: PatchStatus, now: float) -> Data | None:
+    """Return what the patch's own `verify` has answered; None where it was not asked."""
+    if patch.answered is None:
+        return None
+    age = _age(patch.answered, now)
+    return {"ok": not patch.answer, "reason": patch.answer, "age": age}
+
+
+def bisect_json(culprits: list[str], companions: list[str], runs: Sequence[object]) -> str:
+    """Write what `bisect` finds.
+
+    Args:
+        culprits: The patches that fail together.
+        companions: The patches that were applied with them, as they come before.
+        runs: The runs of the command.
+    """
+    return to_json({"culprits": [culprits], "beside": [companions], "runs": runs})
