@@ -15,7 +15,7 @@ from patchkit.analysis.status.node import look
 from patchkit.analysis.status.picture import Picture, draw
 from patchkit.cli.options import format_option
 from patchkit.cli.output import say
-from patchkit.cli.report.as_json import status_json
+from patchkit.cli.report.status_json import status_json
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.registry import installed_processes
 from patchkit.settings import Settings

@@ -12,7 +12,7 @@ from patchkit.analysis.status.journals import parse_journal
 from patchkit.analysis.status.picture import draw
 from patchkit.analysis.status.process_status import CALLED, NEVER_CALLED, NOT_OBSERVABLE
 from patchkit.cli import main
-from patchkit.cli.report.as_json import status_json
+from patchkit.cli.report.status_json import status_json
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,78 @@
+"""Write what `patchkit status` finds as JSON; its keys are stable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchkit.cli.report.as_json import Data, named, to_json
+
+if TYPE_CHECKING:
+    from patchkit.analysis.status import PatchStatus, Picture, ProcessStatus
+
+
+def status_json(picture: Picture) -> str:
+    """Write what `status` finds."""
+    findings = [
+        {
+            "kind": finding.kind,
+            **named(finding.process, "host", "pid"),
+            "message": finding.message,
+        }
+        for finding in picture.findings
+    ]
+    return to_json(
+        {
+            "processes": [_process(process, picture.now) for process in picture.processes],
+            "agreement": picture.agreement,
+            "findings": findings,
+            **named(picture, "notes", "journals"),
+        }
+    )
+
+
+def _process(process: ProcessStatus, now: float) -> Data:
+    parent = None
+    if process.parent:
+        parent = named(process.parent, "host", "pid", "started")
+    return {
+        **named(process, "host", "pid", "ppid", "roles", "rank"),
+        "patches": [_patch(process, patch, now) for patch in process.patches.values()],
+        **named(process, "digest", "digests"),
+        "verified": _age(process.verified, now),
+        "observed": _age(process.observed, now),
+        "parent": parent,
+        **named(process, "name", "argv", "started", "alive"),
+        **named(process, copy="is_copy", reached="is_reached", starting="is_starting"),
+        "reason": process.reason or None,
+    }
+
+
+def _age(moment: float | None, now: float) -> float | None:
+    """Return how many seconds ago a moment was; None where there was none."""
+    if moment is None:
+        return None
+    return round(max(0, now - moment), 1)
+
+
+def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
+    status, reason = process.stand(patch)
+    return {
+        "name": patch.name,
+        "status": status,
+        "reason": reason or None,
+        **named(patch, "in_effect", targets="calls"),
+        "verify": _verify(patch, now),
+        "time": patch.time or None,
+        **named(patch, "roles", "rebound", "out_of_reach", "untraced"),
+        "layers": {target: process.layers.get(target, []) for target in patch.targets},
+        "strangers": [stranger._asdict() for stranger in patch.strangers],
+        **named(patch, "unreviewed", "left_out"),
+    }
+
+
+def _verify(patch: PatchStatus, now: float) -> Data | None:
+    """Return what the patch's own `verify` has answered; None where it was not asked."""
+    if patch.answered is None:
+        return None
+    age = _age(patch.answered, now)
+    return {"ok": not patch.answer, "reason": patch.answer, "age": age}
