@@ -1,10 +1,11 @@
-"""The group of commands, and the one place where an error becomes a line and an exit code."""
+"""The group of commands, which turns each error into one line on stderr and an exit code."""
 
 import ast
 import importlib
 import sys
 from collections.abc import Sequence
 from importlib.resources import files
+from itertools import chain
 
 import click
 
@@ -21,14 +22,14 @@ SECTIONS = {
 }
 """In the order of the help; `patchkit.cli.commands.<name>` holds each, as `command`."""
 
-COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
+COMMANDS = tuple(chain.from_iterable(SECTIONS.values()))
 
 _WRONG = 2
 _INTERRUPTED = 130
 
 
 class _Commands(click.Group):
-    """Imports a command's file when it is asked for: a command costs no other's start."""
+    """Imports the module of a command when the command is used, and no other command's."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
@@ -36,33 +37,34 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(
-            f"patchkit.cli.commands.{cmd_name}"
-        ).command
+        module = importlib.import_module(f"patchkit.cli.commands.{cmd_name}")
+        command: click.Command = module.command
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Say which command is like one that there is none of."""
-        word = args[0]
-        if word not in COMMANDS and not word.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(f"No such command {word!r}{near(word, COMMANDS)}", ctx)
+        """Suggest commands with a similar name where there is no command of this name."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(f"No such command {name!r}{near(name, COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands by what they are for, their first sentences uncut."""
+        """List the commands by section, each with the whole first sentence of its help."""
         for title, names in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, _summary(name)) for name in names])
 
 
 def _summary(name: str) -> str:
-    """Read the first sentence of a command's help, and import nothing of what the command needs."""
-    tree = ast.parse(files("patchkit.cli.commands").joinpath(f"{name}.py").read_bytes())
-    defined = (one for one in tree.body if isinstance(one, ast.FunctionDef))
-    texts = [ast.get_docstring(one) or "" for one in defined if one.name == "command"]
-    return click.Command(name, help=texts[0]).get_short_help_str(1_000)
+    """Read the first sentence of a command's help without importing what the command needs."""
+    source = files("patchkit.cli.commands").joinpath(f"{name}.py").read_bytes()
+    help_text = ""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef) and node.name == "command":
+            help_text = ast.get_docstring(node) or ""
+    return click.Command(name, help=help_text).get_short_help_str(1_000)
 
 
 @click.group(
@@ -92,30 +94,45 @@ def group(ctx: click.Context) -> None:
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Run one command; every error that a user can cause ends as one line on stderr."""
-    with own_stdout() as out:
-        code = _run(list(sys.argv[1:] if argv is None else argv))
-    if out and out.fault:
-        say(f"the output cannot be written: {out.fault}")
+    """Run one command; every error that a user can cause ends as one line on stderr.
+
+    Args:
+        argv: The arguments after `patchkit`, or None for those of this process.
+
+    Returns:
+        The exit code.
+    """
+    if argv is None:
+        argv = sys.argv[1:]
+    with own_stdout() as output:
+        code = _run(list(argv))
+    if output and output.fault:
+        say(f"the output cannot be written: {output.fault}")
         return _WRONG
     return code
 
 
-def _run(words: list[str]) -> int:
+def _run(arguments: list[str]) -> int:
     try:
-        code = group.main(words, "patchkit", standalone_mode=False, obj=words)
+        code = group.main(arguments, "patchkit", standalone_mode=False, obj=arguments)
     except click.Abort:
         say("interrupted")
         return _INTERRUPTED
-    except (PatchkitError, click.ClickException) as error:
-        say(_wording(error) if isinstance(error, click.ClickException) else _cause(error))
+    except PatchkitError as error:
+        say(_message(error))
+        return _WRONG
+    except click.ClickException as error:
+        say(_message_of_click(error))
         return _WRONG
     except SystemExit as error:  # of shell completion
-        return 1 if error.code else 0
-    return code if isinstance(code, int) else 0
+        return int(bool(error.code))
+    if isinstance(code, int):
+        return code
+    return 0
 
 
-def _cause(error: PatchkitError) -> str:
+def _message(error: PatchkitError) -> str:
+    """Return the message of an error; with the project's file, if that names a missing pack."""
     if isinstance(error, DeclarationError) and error.field == "import":
         project = Project.read()
         if error.pack in project.packs:
@@ -123,8 +140,11 @@ def _cause(error: PatchkitError) -> str:
     return str(error)
 
 
-def _wording(error: click.ClickException) -> str:
+def _message_of_click(error: click.ClickException) -> str:
+    """Return the message of an error, with the command whose help to read."""
     context = getattr(error, "ctx", None)
-    command = context.command_path if context else "patchkit"
+    command = "patchkit"
+    if context:
+        command = context.command_path
     text = error.format_message().rstrip(".")
     return f"{text} (see '{command} --help')"

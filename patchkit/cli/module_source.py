@@ -7,7 +7,14 @@ from importlib.machinery import ModuleSpec, PathFinder
 def find_module(name: str) -> ModuleSpec | None:
     """Find a module without importing its parents, as `importlib.util.find_spec` would.
 
-    Each part is looked up as if it were on top: a namespace package's path would import the parent.
+    Each part is looked up as if it were at the top: asking a namespace package for its path would
+    import its parent.
+
+    Args:
+        name: The dotted name of the module.
+
+    Returns:
+        The module's spec, or None if there is no such module.
     """
     top, *parts = name.split(".")
     try:
@@ -22,5 +29,14 @@ def find_module(name: str) -> ModuleSpec | None:
 
 
 def file_of(spec: ModuleSpec | None) -> str | None:
-    """Name the file of a module, if it has one."""
-    return spec.origin if spec and spec.has_location else None
+    """Return the file of a module.
+
+    Args:
+        spec: The spec of the module, or None if there is no such module.
+
+    Returns:
+        The file, or None if there is none, as for a namespace package or a built-in module.
+    """
+    if spec is None or not spec.has_location:
+        return None
+    return spec.origin

@@ -1,10 +1,10 @@
-"""Options that several commands have, and what reads them."""
+"""Options that several commands share, and the functions that evaluate them."""
 
 import functools
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -21,8 +21,8 @@ from patchkit.runtime.drift import Drift
 from patchkit.settings import Settings
 
 Command = Callable[..., object]
-Asked = TypeVar("Asked", Row, str)
-_WANTED = (
+RowOrRequirement = TypeVar("RowOrRequirement", Row, str)
+_RELEASE_OPTIONS = (
     click.option(
         "--releases", metavar="SPEC", multiple=True, help="Releases on the index; repeatable."
     ),
@@ -32,8 +32,15 @@ _WANTED = (
 )
 
 
-class Wanted(NamedTuple):
-    """Which releases a command line asks for; what is installed where it says nothing."""
+class ReleaseOptions(NamedTuple):
+    """The releases that a command line names; with no option, those that are installed.
+
+    Args:
+        releases: Requirements that releases on the index have to meet, such as `vllm>=0.30`.
+        path: The folder of a source tree.
+        wheel: The file of a wheel, or of a source distribution.
+        here: Whether `--here` asks for what is installed.
+    """
 
     releases: tuple[str, ...] = ()
     path: str | None = None
@@ -41,38 +48,60 @@ class Wanted(NamedTuple):
     here: bool = False
 
     def check(self) -> None:
-        """Refuse more than one of them."""
-        if sum(map(bool, self)) > 1:
-            named = "--releases, --path, --wheel and --here"
-            raise click.UsageError(f"{named}: expected one of them at most")
+        """Refuse options that exclude each other.
 
-    def or_of_project(self) -> "Wanted":
-        """Return this, or where it says nothing the releases of the project's settings."""
+        Raises:
+            UsageError: More than one of them is set.
+        """
+        values = [value for value in self if value]
+        if len(values) > 1:
+            names = "--releases, --path, --wheel and --here"
+            raise click.UsageError(f"{names}: expected one of them at most")
+
+    def with_project_default(self) -> "ReleaseOptions":
+        """Return these options, or the releases of the project's settings where none is set.
+
+        Raises:
+            UsageError: More than one option is set.
+            SettingsError: The project's settings are invalid.
+        """
         self.check()
-        return self if any(self) else self._replace(releases=Project.read().releases)
+        if any(self):
+            return self
+        return self._replace(releases=Project.read().releases)
 
 
-def wanted_option(command: Command) -> Command:
-    """Give a command that looks at releases the options that say which, as its `wanted`."""
+def release_options(command: Command) -> Command:
+    """Add the options that say which releases to look at.
+
+    Args:
+        command: A function with a parameter `release_options`, which gets a `ReleaseOptions`.
+
+    Returns:
+        The function that click calls with an argument for each option.
+    """
 
     @functools.wraps(command)
-    def with_wanted(**given: object) -> object:
-        wanted = Wanted(**{name: given.pop(name) for name in Wanted._fields})  # type: ignore[arg-type]
-        return command(wanted=wanted.or_of_project(), **given)
+    def with_release_options(**arguments: Any) -> object:
+        values = {name: arguments.pop(name) for name in ReleaseOptions._fields}
+        chosen = ReleaseOptions(**values).with_project_default()
+        return command(release_options=chosen, **arguments)
 
-    for option in reversed(_WANTED):
-        with_wanted = option(with_wanted)
-    return with_wanted
+    decorated: Command = with_release_options
+    for option in reversed(_RELEASE_OPTIONS):
+        decorated = option(decorated)
+    return decorated
 
 
 def _with_packs_of_this_project(
     _: click.Context, __: click.Parameter, named: tuple[str, ...]
 ) -> tuple[str, ...]:
+    """Return the packs of the command line, else the project's, once Python can import them."""
     project = Project.read()
     packs = named or project.packs
-    several = [*packs, *Settings.read().packs]
-    sys.path += project.folders_of(several)
-    sys.path[:0] = project.folders_hidden(several)
+    packs_to_import = [*packs, *Settings.read().packs]
+    sys.path += project.folders_of(packs_to_import)
+    sys.path[:0] = project.folders_hidden(packs_to_import)
     return packs
 
 
@@ -84,20 +113,34 @@ patches_option = click.option(
     help="A pack to add to the installed ones; default: those of pyproject.toml; repeatable.",
     callback=_with_packs_of_this_project,
 )
-"""Of every command that reads rows."""
+"""For every command that reads rows."""
 
 
-def format_among(*others: str, text: str) -> Callable[[Command], Command]:
-    """Make the option `--format`: a table or one of the others."""
-    forms, name = click.Choice(["table", *others]), "form"
-    return click.option("--format", name, type=forms, default="table", show_default=True, help=text)
+def make_format_option(*formats: str, help_text: str) -> Callable[[Command], Command]:
+    """Make the option `--format`, whose default is a table.
+
+    Args:
+        formats: The formats to choose from, besides `table`.
+        help_text: What the help says about the option.
+
+    Returns:
+        A decorator for a command, which gets the chosen format as `form`.
+    """
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(["table", *formats]),
+        default="table",
+        show_default=True,
+        help=help_text,
+    )
 
 
-format_option = format_among("json", text="For a person or for a program.")
-"""Of every command that has data."""
+format_option = make_format_option("json", help_text="For a person or for a program.")
+"""For every command that prints data."""
 
-OFFLINE = "Use only what was read before and is kept here."
-offline_option = click.option("--offline", is_flag=True, help=OFFLINE)
+OFFLINE_HELP = "Use only what was read before and is kept here."
+offline_option = click.option("--offline", is_flag=True, help=OFFLINE_HELP)
 
 
 def complete_names(
@@ -105,7 +148,16 @@ def complete_names(
     param: click.Parameter,  # noqa: ARG001 - click's signature
     incomplete: str,
 ) -> list[str]:
-    """Complete the name of a patch; a pack that cannot be read has none."""
+    """Complete the name of a patch, for the shell.
+
+    Args:
+        ctx: The context of the command, with the packs that were named so far.
+        param: The argument to complete.
+        incomplete: What the user has typed of the name.
+
+    Returns:
+        The names that begin so; none if a pack cannot be read.
+    """
     try:
         rows = Registry.collect(Settings.read(), ctx.params.get("packs") or ())
     except PatchkitError:
@@ -114,22 +166,45 @@ def complete_names(
 
 
 def choose(rows: Registry, names: Collection[str]) -> list[Row]:
-    """Return the rows that a command line names; all where it names none."""
+    """Return the rows that a command line names, or all where it names none.
+
+    Args:
+        rows: The rows to choose from.
+        names: Names of patches.
+
+    Returns:
+        The rows, in the order of the registry.
+
+    Raises:
+        UsageError: There is no patch of a name.
+    """
     for name in names:
         if name not in rows:
-            listed = f"; 'patchkit list --all' names the {len(rows)} that are"
-            hint = _in_optional_pack(name) or near(name, [row.name for row in rows], 3) or listed
-            raise click.UsageError(f"no patch is named {name!r}{hint}")
+            raise click.UsageError(f"no patch is named {name!r}{_hint_for(name, rows)}")
     return [row for row in rows if not names or row.name in names]
 
 
-def _in_optional_pack(name: str) -> str:
-    packs = (pack for pack in OPTIONAL_PACKS if name in [row.name for row in read_pack(pack)])
-    return "".join(f" here: it is in {pack}, which --patches {pack} adds" for pack in packs)
+def _hint_for(name: str, rows: Registry) -> str:
+    """Say where the patch of a name is, which names are like it, or which command lists all."""
+    for pack in OPTIONAL_PACKS:
+        if name in [row.name for row in read_pack(pack)]:
+            return f" here: it is in {pack}, which --patches {pack} adds"
+    similar = near(name, [row.name for row in rows], 3)
+    return similar or f"; 'patchkit list --all' names the {len(rows)} that are"
 
 
 def parse_target(text: str) -> Target:
-    """Read a target of the command line."""
+    """Parse a target of the command line.
+
+    Args:
+        text: The target, such as `vllm.v1.engine.core:EngineCore.step`.
+
+    Returns:
+        The target.
+
+    Raises:
+        UsageError: The text is no target.
+    """
     try:
         return Target.parse(text)
     except ValueError as error:
@@ -138,22 +213,47 @@ def parse_target(text: str) -> Target:
 
 
 def lock_named(file: str | None) -> str | None:
-    """Return the lock of a command line, else of `PATCHKIT_LOCK`, else of the project."""
+    """Return the lock of the command line, else of `PATCHKIT_LOCK`, else of the project.
+
+    Args:
+        file: The value of `--lock`.
+
+    Returns:
+        The file, or None where none of them names any.
+    """
     return file or Settings.read().lock or Project.read().lock
 
 
 def locks_of(file: str | None) -> Locks:
-    """Open the lock that is named, else the one here and the packs'."""
-    named = lock_named(file)
-    if named and not Path(named).exists():
-        places = f"--lock, PATCHKIT_LOCK or {Project.read().file}, [tool.patchkit] lock"
+    """Open the lock that is named, else the one in this directory and those of packs.
+
+    Args:
+        file: The value of `--lock`.
+
+    Returns:
+        The locks.
+
+    Raises:
+        UsageError: There is no file of that name.
+    """
+    name = lock_named(file)
+    if name and not Path(name).exists():
+        settings = f"--lock, PATCHKIT_LOCK or {Project.read().file}, [tool.patchkit] lock"
         expected = "expected a lock, which 'patchkit lock' writes"
-        raise click.UsageError(f"{places}: found no file {named!r}, {expected}")
-    return Locks(named, Path())
+        raise click.UsageError(f"{settings}: found no file {name!r}, {expected}")
+    return Locks(name, Path())
 
 
 def selection_of(settings: Settings, vllm: str | None = None) -> Selection:
-    """Say what decides on rows, as in a process that patchkit arms; `vllm` is a version of it."""
+    """Return what selects rows, as in a process that patchkit arms.
+
+    Args:
+        settings: The settings of this process.
+        vllm: The version of vLLM to assume, or None for the installed one.
+
+    Returns:
+        The selection.
+    """
     versions = Versions.of(settings)
     if vllm is not None:
         versions.believe(FoundVersion("vllm", vllm, "--vllm"))
@@ -161,7 +261,18 @@ def selection_of(settings: Settings, vllm: str | None = None) -> Selection:
 
 
 def rows_and_selection(packs: Iterable[str], vllm: str | None) -> tuple[Registry, Selection]:
-    """Read the rows of this process and what decides on them, believing the version of `vllm`."""
+    """Read the rows of this process, and what selects from them.
+
+    Args:
+        packs: Packs to add to the installed ones.
+        vllm: The version of vLLM to assume, or None for the installed one.
+
+    Returns:
+        The rows, and the selection.
+
+    Raises:
+        PatchkitError: A pack or a setting is invalid, or a setting names a patch that is not there.
+    """
     settings = Settings.read()
     selection = selection_of(settings, vllm)
     rows = Registry.collect(settings, packs)
@@ -169,28 +280,52 @@ def rows_and_selection(packs: Iterable[str], vllm: str | None) -> tuple[Registry
     return rows, selection
 
 
-def reason(ask: Callable[[Asked], str | None], about: Asked) -> str | None:
-    """Say why something does not hold here; None where it does. A version may say nothing."""
+def reason(
+    find_reason: Callable[[RowOrRequirement], str | None], examined: RowOrRequirement
+) -> str | None:
+    """Return why a row or a requirement does not hold here.
+
+    Args:
+        find_reason: Returns the reason, or None where it holds.
+        examined: The row, or the requirement.
+
+    Returns:
+        The reason, which may be that a version cannot be determined; None where it holds.
+    """
     try:
-        return ask(about)
+        return find_reason(examined)
     except VersionError as error:
         return str(error)
 
 
-def distributions(rows: Iterable[Row]) -> list[str]:
-    """Name the distributions that rows require, in order of mention."""
-    texts = [
-        text
-        for row in rows
-        for part in (row.patch.requires, *(change.requires for change in row.patch.changes))
-        for text in part
-    ]
-    return list(dict.fromkeys(requirement_of(text).name for text in texts))
+def required_distributions(rows: Iterable[Row]) -> list[str]:
+    """List the distributions that rows and their changes require.
+
+    Args:
+        rows: The rows.
+
+    Returns:
+        Their names, each once, in the order in which they are first required.
+    """
+    requirements: list[str] = []
+    for row in rows:
+        requirements += row.patch.requires
+        for change in row.patch.changes:
+            requirements += change.requires
+    return list(dict.fromkeys(requirement_of(text).name for text in requirements))
 
 
 def without_process(registry: Registry, selection: Selection) -> Iterator[tuple[str, str]]:
-    """Name the selected patches that have no process, as variables are set here, and say why."""
-    chosen = [row for row in registry if reason(selection.reason_to_skip, row) is None]
-    for other in registry.processes.switched_on(selection.environ):
-        for name in other.leaves_out(chosen):
-            yield name, f"has no process with {other.what} set: {other.why}"
+    """Find the selected patches that no process takes with the variables that are set here.
+
+    Args:
+        registry: The rows, and the table of processes.
+        selection: What selects rows.
+
+    Yields:
+        The name of a patch, and why it has no process.
+    """
+    selected = [row for row in registry if reason(selection.reason_to_skip, row) is None]
+    for switch in registry.processes.switched_on(selection.environ):
+        for name in switch.leaves_out(selected):
+            yield name, f"has no process with {switch.what} set: {switch.why}"

@@ -1,4 +1,4 @@
-"""What a command prints to: a closed pipe, a full disk, an encoding without some letters."""
+"""Print what a command has to say, also to a closed pipe, a full disk or a narrow encoding."""
 
 import contextlib
 import io
@@ -13,39 +13,57 @@ from patchkit.analysis.upstream.reading.parallel import Progress
 
 
 def say(text: str) -> None:
-    """Talk: one line on stderr; where nobody can hear it the exit code is left."""
+    """Print one line on stderr; where that cannot be written, the exit code has to do.
+
+    Args:
+        text: The message, whose line breaks become spaces.
+    """
+    line = text.replace("\n", " ")
     with contextlib.suppress(OSError):
-        click.echo("patchkit: " + " ".join(text.split("\n")), err=True)
+        click.echo(f"patchkit: {line}", err=True)
 
 
 class Output(io.FileIO):
-    """Takes everything; `fault` says what kept it from being written, but that its reader left."""
+    """A file that accepts all data, also once it cannot be written any more."""
 
     fault: str | None = None
+    """Why data could not be written; None also where the reader has closed its pipe."""
     _is_lost = False
 
     def write(self, data: bytes | bytearray | memoryview) -> int:  # type: ignore[override]
-        """Write while anybody takes it."""
+        """Write data, or discard it once a write has failed.
+
+        Args:
+            data: The bytes to write.
+
+        Returns:
+            How many bytes were taken: all of them where they are discarded.
+        """
         if not self._is_lost:
             try:
                 return super().write(data)
             except BrokenPipeError:  # who reads has seen enough, and the answer is the same
                 self._is_lost = True
             except OSError as error:
-                self._is_lost, self.fault = True, error.strerror
+                self._is_lost = True
+                self.fault = error.strerror
         return len(data)
 
 
 @contextlib.contextmanager
 def own_stdout() -> Iterator[Output | None]:
-    """Put our own below stdout for the time of a command, where it is the system's."""
+    """Replace `sys.stdout` by one that accepts everything, while a command runs.
+
+    Yields:
+        The file below it; None if stdout is none of the system's files, and is left as it is.
+    """
     former = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     try:
-        out = Output(former.fileno(), "wb", closefd=False)
+        file = Output(former.fileno(), "wb", closefd=False)
     except OSError:  # a test's
         yield None
         return
-    raw: io.RawIOBase = out
+    raw: io.RawIOBase = file
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(raw),
         encoding=former.encoding,
@@ -53,28 +71,43 @@ def own_stdout() -> Iterator[Output | None]:
         line_buffering=former.isatty(),
     )
     try:
-        yield out
+        yield file
     finally:
         sys.stdout.flush()
         sys.stdout = former
-        try:
-            _ = sys.stderr and sys.stderr.flush()
-        except OSError:  # at its end, Python would fail by what stderr did not take
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        _flush_stderr()
+
+
+def _flush_stderr() -> None:
+    """Flush stderr; what it does not take would make Python fail at its end."""
+    if not sys.stderr:
+        return
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 @contextlib.contextmanager
-def progress() -> Iterator[Progress | None]:
-    """Show on stderr, for a person who waits, how far the reading of releases has come."""
-    if not (sys.stderr and sys.stderr.isatty()):
+def progress_bar() -> Iterator[Progress | None]:
+    """Show on a terminal's stderr how many releases have been read.
+
+    Yields:
+        What is to be called as releases are read; None if stderr is no terminal.
+    """
+    if not sys.stderr or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console  # noqa: PLC0415 - only a terminal gets a bar
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn  # noqa: PLC0415
     from rich.progress import Progress as Bar  # noqa: PLC0415
 
-    what = "reading releases"
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[at]}"))
+    description = TextColumn("reading releases")
+    columns = (description, BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[label]}"))
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None, at="")
-        yield lambda done, total, label: bar.update(task, completed=done, total=total, at=label)
+        task = bar.add_task("", total=None, label="")
+
+        def update(done: int, total: int, label: str) -> None:
+            bar.update(task, completed=done, total=total, label=label)
+
+        yield update

@@ -1,10 +1,15 @@
-"""Options of this process that only Linux has."""
+"""Set options of this process that only Linux has."""
 
 import ctypes
 from contextlib import suppress
 
 
 def set_process_option(option: int, value: int) -> None:
-    """Call Linux's `prctl`; elsewhere there is none, and this does nothing."""
+    """Call Linux's `prctl`; on other systems, which lack it, this does nothing.
+
+    Args:
+        option: The number of the option, as `sys/prctl.h` defines it.
+        value: Its new value.
+    """
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(option, value)

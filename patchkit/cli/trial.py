@@ -1,4 +1,4 @@
-"""A command that is run to see how it ends, and leaves nothing running: for `patchkit bisect`."""
+"""Run a command to see how it ends, and leave nothing of it running: for `patchkit bisect`."""
 
 import os
 import signal
@@ -12,58 +12,88 @@ from patchkit.cli.process_options import set_process_option
 from patchkit.errors import BisectionError
 
 TIMED_OUT = 124
-"""Stands for a command that was ended, as with coreutils' `timeout`."""
+"""The exit code that stands for a command that ran too long, as with coreutils' `timeout`."""
 
 _ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER
 
 
 def run_alone(
-    words: Sequence[str], environ: Mapping[str, str], log: Path, timeout: float | None
+    command: Sequence[str], environ: Mapping[str, str], log: Path, timeout: float | None
 ) -> tuple[int, float]:
-    """Run a command, its output to a file; return its exit code (or negative signal) and seconds.
+    """Run a command, and end every process that it has started.
 
-    What it has started ends with it, in whatever session that is; on a system without /proc, only
-    its process group. BisectionError if it cannot be run.
+    Its processes are ended in whatever session they are; on a system without /proc, only those of
+    its process group.
+
+    Args:
+        command: The program and its arguments.
+        environ: Its environment.
+        log: The file that its output is written to.
+        timeout: The seconds after which it is ended, or None for no limit.
+
+    Returns:
+        Its exit code, or the negative number of the signal that ended it; and the seconds it took.
+
+    Raises:
+        BisectionError: It cannot be run.
     """
-    others, started = _children(), time.monotonic()
+    children_before = _children()
+    started = time.monotonic()
     set_process_option(_ADOPT_ORPHANS, 1)
     try:
-        with log.open("wb") as out:
-            process = subprocess.Popen(  # noqa: S603 - the user's own command
-                words,
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        try:
-            code = process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            code = TIMED_OUT
-        finally:
-            with suppress(OSError):  # all have ended
-                os.killpg(process.pid, signal.SIGKILL)
+        code = _run(command, environ, log, timeout)
     except OSError as error:
         raise BisectionError(f"{error.filename}: cannot be run: {error.strerror}") from error
     finally:
-        _end_rest(others)
+        _end_children_except(children_before)
     return code, time.monotonic() - started
 
 
-def _end_rest(others: set[int]) -> None:
-    """End what is left: the children of each that ends become children of this process."""
-    while left := _children() - others:
-        for pid in left:
+def _run(
+    command: Sequence[str], environ: Mapping[str, str], log: Path, timeout: float | None
+) -> int:
+    """Run a command, and end its process group."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603 - the user's own command
+            command,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        return process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return TIMED_OUT
+    finally:
+        with suppress(OSError):  # all have ended
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _end_children_except(children_before: set[int]) -> None:
+    """End this process's children, until none is new.
+
+    The children of each that ends become children of this process.
+    """
+    while new_children := _children() - children_before:
+        for pid in new_children:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
 
 
 def _children() -> set[int]:
-    found = set()
-    for entry in Path("/proc").glob("[0-9]*/stat"):
+    """List the children of this process, as /proc says."""
+    children = set()
+    for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            if int(entry.read_text(errors="replace").rpartition(")")[2].split()[1]) == os.getpid():
-                found.add(int(entry.parent.name))
-    return found
+            if _parent_in(file.read_text(errors="replace")) == os.getpid():
+                children.add(int(file.parent.name))
+    return children
+
+
+def _parent_in(stat: str) -> int:
+    """Read the parent's number, the second field after the name, which is in parentheses."""
+    fields = stat.rpartition(")")[2].split()
+    return int(fields[1])

@@ -19,9 +19,9 @@ from patchkit.authoring.adopt.differing import (
 )
 from patchkit.authoring.adopt.piles import PileRows, read_pile
 from patchkit.authoring.scaffold.plan import INIT, Place, place_of, write
-from patchkit.cli import look, options
+from patchkit.cli import inputs, options
 from patchkit.cli.commands.new import find_file
-from patchkit.cli.output import progress, say
+from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.adopt import adopted_json, print_adopted
 from patchkit.core.versions.requirements import FoundVersion, canonical
 from patchkit.errors import ScaffoldError, UpstreamError
@@ -41,9 +41,9 @@ _DIFFS = (".diff", ".patch", "-")
 @click.option("--stub", metavar="MODULE", multiple=True, help="To --observe: fake this module.")
 @click.option("--installed", is_flag=True, help="Adopt what was edited of this distribution here.")
 @click.option("--restore", is_flag=True, help="With --installed: give its files back.")
-@options.wanted_option
+@options.release_options
 @click.option("--dry-run", is_flag=True, help="Report, write nothing.")
-@look.library_option
+@inputs.library_option
 @options.format_option
 def command(
     changed: str,
@@ -54,7 +54,7 @@ def command(
     stub: tuple[str, ...],
     installed: bool,
     restore: bool,
-    wanted: options.Wanted,
+    release_options: options.ReleaseOptions,
     dry_run: bool,
     library: Library,
     form: str,
@@ -72,12 +72,15 @@ def command(
     _refuse_alone("--restore", restore and not installed, "--installed")
     _refuse_alone("--stub", stub and not observe, "--observe")
     place = _new_place(into)
-    with progress():
+    with progress_bar():
         if installed or _is_difference(changed, of):
             what = _of_installation if installed else _of_files
-            done, undo = what(changed, of, wanted, library)
+            done, undo = what(changed, of, release_options, library)
         else:
-            done, undo = _of_pile(changed, of, wanted, library, only, place.module), lambda: None
+            done, undo = (
+                _of_pile(changed, of, release_options, library, only, place.module),
+                lambda: None,
+            )
             if observe and done.patches:
                 done.observe(changed, stub)
     if is_written := not dry_run and bool(done.patches):
@@ -106,9 +109,14 @@ def _told(done: AdoptedRows, place: Place, form: str, *, written: bool) -> int:
 
 
 def _of_pile(
-    changed: str, of: str, wanted: options.Wanted, library: Library, only: Sequence[str], pack: str
+    changed: str,
+    of: str,
+    release_options: options.ReleaseOptions,
+    library: Library,
+    only: Sequence[str],
+    pack: str,
 ) -> PileRows:
-    base = look.open_packages(wanted, [of], library)[-1]
+    base = inputs.open_packages(release_options, [of], library)[-1]
     if Path(changed, "..", INIT).is_file():
         say(f"{changed} is a part of a package: adopt all of that, with --only for this part")
     name, source = open_package(changed, library)
@@ -133,8 +141,10 @@ def _new_place(into: str) -> Place:
     return place
 
 
-def _of_files(changed: str, of: str, wanted: options.Wanted, library: Library) -> _Done:
-    base = look.open_packages(wanted, [of], library)[-1]
+def _of_files(
+    changed: str, of: str, release_options: options.ReleaseOptions, library: Library
+) -> _Done:
+    base = inputs.open_packages(release_options, [of], library)[-1]
     done = DifferenceRows(_exactly(of, base.version), Path(changed).name)
     if changed.endswith(_DIFFS):
         text = sys.stdin.read() if changed == "-" else _text_of(changed)
@@ -147,7 +157,7 @@ def _of_files(changed: str, of: str, wanted: options.Wanted, library: Library) -
     return done, lambda: None
 
 
-def _of_installation(changed: str, of: str, _: options.Wanted, library: Library) -> _Done:
+def _of_installation(changed: str, of: str, _: options.ReleaseOptions, library: Library) -> _Done:
     ours = EditedInstallation(changed)
     found = find_releases(f"{changed}=={ours.version}", library)
     if not found:

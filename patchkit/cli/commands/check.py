@@ -1,4 +1,4 @@
-"""`patchkit check`: do the patches hold against upstream, as it lies in any release?"""
+"""`patchkit check`: check patches against the sources of upstream releases."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -11,9 +11,10 @@ from patchkit.analysis.check.comparison import Difference, differences
 from patchkit.analysis.check.coverage import released
 from patchkit.analysis.check.findings import Report
 from patchkit.analysis.check.review import Commands
+from patchkit.analysis.check.subjects import Subject
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
-from patchkit.cli import look, options, pages
-from patchkit.cli.output import progress
+from patchkit.cli import inputs, options, pages
+from patchkit.cli.output import progress_bar
 from patchkit.cli.report.as_json import check_json
 from patchkit.core.rows.project import Project
 from patchkit.errors import SettingsError, UpstreamError, near
@@ -21,16 +22,16 @@ from patchkit.errors import SettingsError, UpstreamError, near
 
 @click.command("check")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
-@options.wanted_option
+@options.release_options
 @click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
 @pages.output_option
 @click.option("--inverse", is_flag=True, help="Also: which releases out of range would hold.")
-@look.library_option
+@inputs.library_option
 @options.patches_option
 @pages.form_option
 def command(
     names: tuple[str, ...],
-    wanted: options.Wanted,
+    release_options: options.ReleaseOptions,
     lock: str | None,
     output: str | None,
     inverse: bool,
@@ -53,56 +54,113 @@ def command(
       patchkit check --releases 'vllm>=0.20' --format html --output check.html
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     pages.check_output(form, output)
-    how = {"inverse": inverse, "with_diffs": form == "html"}
-    report, diffs = checked(names, packs, wanted, lock, library, **how)
-    pages.tell(report, form, output, lambda: check_json(report), diffs)
-    return 0 if report.is_fine else 1
+    report, diffs = check_patches(
+        names,
+        packs,
+        release_options,
+        lock,
+        library,
+        inverse=inverse,
+        with_diffs=form == "html",
+    )
+    pages.write_report(report, form, output, lambda: check_json(report), diffs)
+    return int(not report.is_fine)
 
 
-def _expect_work(report: Report, packages: Collection[str], *, inverse: bool) -> None:
-    """Raise UpstreamError where releases would pass for checked, and no patch is for any."""
+def _refuse_nothing_checked(report: Report, packages: Collection[str], *, inverse: bool) -> None:
+    """Raise UpstreamError where releases would pass as checked though no patch is for any."""
     if not report.patches:  # releases of something else, such as `vllm-ascend` for `vllm`
-        found = ", ".join(dict.fromkeys(name.partition(" ")[0] for name in report.releases))
+        projects = dict.fromkeys(release.partition(" ")[0] for release in report.releases)
         expected = f"expected releases of {', '.join(packages)}"
-        raise UpstreamError(f"none of the selected patches targets {found}, {expected}")
-    if report.patches == len(report.out_of_range) and report.is_fine and not inverse:
-        first, last = report.releases[0], report.releases[-1]
-        found = first if first == last else f"{first} to {last}"
         raise UpstreamError(
-            f"found nothing to check: {found} is out of the range of each selected patch; "
+            f"none of the selected patches targets {', '.join(projects)}, {expected}"
+        )
+    if report.patches == len(report.out_of_range) and report.is_fine and not inverse:
+        releases = report.releases[0]
+        if report.releases[-1] != releases:
+            releases += f" to {report.releases[-1]}"
+        raise UpstreamError(
+            f"found nothing to check: {releases} is out of the range of each selected patch; "
             "expected a release in one: 'patchkit list --all' shows the ranges"
         )
 
 
-def checked(
+def check_patches(
     names: Collection[str],
     packs: Collection[str],
-    wanted: options.Wanted,
+    release_options: options.ReleaseOptions,
     lock: str | None,
     library: Library,
     *,
     inverse: bool = False,
     with_diffs: bool = False,
 ) -> tuple[Report, Sequence[Difference]]:
-    """Check as the command does; return the differences of what drifted, too, where asked for."""
+    """Check patches as `patchkit check` does.
+
+    Args:
+        names: The patches; where none is named, those of the packs.
+        packs: The packs; where none is named, all.
+        release_options: The releases to check against.
+        lock: The value of `--lock`.
+        library: Where releases on the index come from.
+        inverse: Whether to find releases out of range that would hold, too.
+        with_diffs: Whether to compare the targets that changed since their review.
+
+    Returns:
+        The report, without the findings that the project ignores; and the differences, if asked.
+
+    Raises:
+        PatchkitError: The project's settings or a lock are invalid, or there is nothing to check.
+    """
     project = Project.read()
-    for code in (entry.partition(" ")[0] for entry in (*project.ignore, *project.accept)):
+    _check_codes(project)
+    rows, faults = inputs.rows_of(packs, names)
+    commands = _suggested_commands(packs, lock, release_options)
+    reviewed = options.locks_of(lock).of_all(rows)
+    packages = released(rows)
+    with progress_bar() as progress:
+        subjects: list[Subject] = []
+        if rows:
+            subjects = inputs.open_packages(release_options, packages, library)
+        versions = _versions_on_index(subjects, library)
+        check = Check(rows, subjects, reviewed, versions, commands, inverse=inverse)
+        report = check.run(progress)
+        is_unread = any(finding.code is RELEASE_UNREADABLE for finding in report.findings)
+        if rows and report.releases and not is_unread:
+            _refuse_nothing_checked(report, packages, inverse=inverse)
+        diffs: Sequence[Difference] = ()
+        if with_diffs:
+            diffs = differences(rows, subjects, reviewed)
+    report = replace(report, findings=[*faults, *report.findings])
+    return report.accepting(project.ignore, project.accept), diffs
+
+
+def _check_codes(project: Project) -> None:
+    """Raise SettingsError where a project ignores or accepts a code that does not exist."""
+    for entry in (*project.ignore, *project.accept):
+        code = entry.partition(" ")[0]
         if code not in CODES:
             hint = near(code, CODES)
             raise SettingsError(f"{project.file}: no finding has the code {code}{hint}")
-    rows, faults = look.rows_of(packs, names)
-    named = wanted.releases if wanted != options.Wanted().or_of_project() else ()
-    commands = Commands(() if packs == project.packs else packs, lock, named)
-    reviewed, packages = options.locks_of(lock).of_all(rows), released(rows)
-    with progress() as told:
-        subjects = look.open_packages(wanted, packages, library) if rows else []
-        projects = dict.fromkeys(subject.project for subject in subjects if not subject.is_local)
-        known = {name: [one.version for one in find_releases(name, library)] for name in projects}
-        check = Check(rows, subjects, reviewed, known, commands, inverse=inverse)
-        report = check.run(told)
-        is_unread = any(finding.code is RELEASE_UNREADABLE for finding in report.findings)
-        if rows and report.releases and not is_unread:
-            _expect_work(report, packages, inverse=inverse)
-        diffs = differences(rows, subjects, reviewed) if with_diffs else ()
-    report = replace(report, findings=[*faults, *report.findings])
-    return report.accepting(project.ignore, project.accept), diffs
+
+
+def _suggested_commands(
+    packs: Collection[str], lock: str | None, release_options: options.ReleaseOptions
+) -> Commands:
+    """Make what writes commands into findings: options that the project sets are left out."""
+    if packs == Project.read().packs:
+        packs = ()
+    releases = release_options.releases
+    if release_options == options.ReleaseOptions().with_project_default():
+        releases = ()
+    return Commands(packs, lock, releases)
+
+
+def _versions_on_index(subjects: Sequence[Subject], library: Library) -> dict[str, list[str]]:
+    """List all versions of the projects of which releases on the index are checked."""
+    versions: dict[str, list[str]] = {}
+    for subject in subjects:
+        if not subject.is_local and subject.project not in versions:
+            releases = find_releases(subject.project, library)
+            versions[subject.project] = [release.version for release in releases]
+    return versions

@@ -6,7 +6,7 @@ from patchkit.analysis.check.comparison import compare, ends
 from patchkit.analysis.check.coverage import package_of, released
 from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.upstream.reading.releases import Library
-from patchkit.cli import look, options
+from patchkit.cli import inputs, options
 from patchkit.cli.output import say
 from patchkit.cli.report.as_json import diff_json
 from patchkit.cli.report.releases import print_diff
@@ -21,7 +21,7 @@ from patchkit.core.versions.requirements import canonical
 @click.option("--path", metavar="DIR", help="To a source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="To a wheel, or a source distribution.")
 @click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
-@look.library_option
+@inputs.library_option
 @options.patches_option
 @options.format_option
 def command(
@@ -47,12 +47,12 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if sum(map(bool, (new, here, path, wheel))) > 1:
         raise click.UsageError("--to, --here, --path and --wheel: expected one of them at most")
-    wanted = options.Wanted(path=path, wheel=wheel, here=here)
-    (row,), _ = look.rows_of(packs, [name])
+    release_options = options.ReleaseOptions(path=path, wheel=wheel, here=here)
+    (row,), _ = inputs.rows_of(packs, [name])
     reviewed, package = options.locks_of(lock).of_all([row]), released([row])[0]
     first, last = ends(row, on_index(canonical(package), library), reviewed, old, new)
-    if any(wanted):
-        last = look.open_packages(wanted, [package], library)[0]
+    if any(release_options):
+        last = inputs.open_packages(release_options, [package], library)[0]
     elif first is last and new is None:
         say(f"no release is newer than {first.name}; --from compares with an older one")
     changes = [change for change in row.patch.changes if package_of(change) == package]

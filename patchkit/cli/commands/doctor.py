@@ -73,7 +73,7 @@ def _health(
         registry = Registry()
         packs.append(HealthLine("packs", "bad", "all together", str(error)))
     yield HealthLine("python", "note", sys.version.split()[0], sys.executable)
-    for name in dict.fromkeys(("vllm", *options.distributions(rows))):
+    for name in dict.fromkeys(("vllm", *options.required_distributions(rows))):
         yield _version(selection.versions, name)
     yield from packs
     yield from _selected(registry, selection)

@@ -6,7 +6,7 @@ from patchkit.analysis.check.coverage import Coverage, released
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.adopt.export import exported
-from patchkit.cli import look, options
+from patchkit.cli import inputs, options
 from patchkit.cli.output import say
 from patchkit.cli.report.sbom import sbom_json
 
@@ -14,13 +14,13 @@ from patchkit.cli.report.sbom import sbom_json
 @click.command("export")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
 @click.option("--format", "form", type=click.Choice(["diff", "sbom"]), default="diff")
-@options.wanted_option
-@look.library_option
+@options.release_options
+@inputs.library_option
 @options.patches_option
 def command(
     names: tuple[str, ...],
     form: str,
-    wanted: options.Wanted,
+    release_options: options.ReleaseOptions,
     library: Library,
     packs: tuple[str, ...],
 ) -> int:
@@ -35,9 +35,9 @@ def command(
       patchkit export --patches my_pack --path ~/vllm | git -C ~/vllm apply
       patchkit export --format sbom > vllm.cdx.json
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    rows = look.own_rows_of(packs, names)
+    rows = inputs.own_rows_of(packs, names)
     sources = {row.pack: PackSource(row.pack) for row in rows}
-    subjects = look.open_packages(wanted, released(rows), library)
+    subjects = inputs.open_packages(release_options, released(rows), library)
     if form == "sbom":
         click.echo(sbom_json(subjects, rows, sources))
         return 0

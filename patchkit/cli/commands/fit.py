@@ -6,8 +6,8 @@ from patchkit.analysis.check.fit import fit
 from patchkit.analysis.check.subjects import Kept
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.analysis.uses.packages import open_package
-from patchkit.cli import look, options, pages
-from patchkit.cli.output import progress
+from patchkit.cli import inputs, options, pages
+from patchkit.cli.output import progress_bar
 from patchkit.cli.report.as_json import fit_json
 from patchkit.core.versions.requirements import canonical
 
@@ -15,12 +15,17 @@ from patchkit.core.versions.requirements import canonical
 @click.command("fit")
 @click.argument("package", metavar="PACKAGE|DIR|WHEEL")
 @click.option("--of", "of", metavar="DIST", default="vllm", show_default=True, help="What it uses.")
-@options.wanted_option
+@options.release_options
 @pages.output_option
-@look.library_option
+@inputs.library_option
 @pages.form_option
 def command(
-    package: str, of: str, wanted: options.Wanted, output: str | None, library: Library, form: str
+    package: str,
+    of: str,
+    release_options: options.ReleaseOptions,
+    output: str | None,
+    library: Library,
+    form: str,
 ) -> int:
     """Check what a package uses of vLLM against releases, all of them by default.
 
@@ -35,13 +40,13 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     pages.check_output(form, output)
     roots = [canonical(of).replace("-", "_")]
-    if not any(wanted):
-        wanted = options.Wanted(releases=(of,))
-    with progress() as told:
+    if not any(release_options):
+        release_options = options.ReleaseOptions(releases=(of,))
+    with progress_bar() as progress:
         name, source = open_package(package, library)
-        subjects = look.open_packages(wanted, roots, library, brief=True)
-        found = fit(name, source, roots, subjects, Kept(library.cache), told)
+        subjects = inputs.open_packages(release_options, roots, library, brief=True)
+        found = fit(name, source, roots, subjects, Kept(library.cache), progress)
     if not found.uses:
         raise click.UsageError(f"{package}: found no use of {of}, expected one at least")
-    pages.tell(found.report, form, output, lambda: fit_json(found))
+    pages.write_report(found.report, form, output, lambda: fit_json(found))
     return 0 if found.report.is_fine else 1

@@ -10,8 +10,8 @@ from patchkit.analysis.check.comparison import histories, never_there
 from patchkit.analysis.check.coverage import released
 from patchkit.analysis.check.opening import of_commits, on_index
 from patchkit.analysis.upstream.reading.releases import Library
-from patchkit.cli import look, options
-from patchkit.cli.output import progress, say
+from patchkit.cli import inputs, options
+from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.as_json import break_json, history_json
 from patchkit.cli.report.releases import break_lines, break_markdown, print_history
 from patchkit.core.rows.declaration import Row
@@ -30,9 +30,9 @@ from patchkit.core.versions.requirements import canonical
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Find the commit that broke a patch, in a git repository of the package.",
 )
-@look.library_option
+@inputs.library_option
 @options.patches_option
-@options.format_among("json", "markdown", text="Markdown, of a patch, is for an issue.")
+@options.make_format_option("json", "markdown", help_text="Markdown, of a patch, is for an issue.")
 def command(
     target: str,
     releases: str | None,
@@ -53,20 +53,20 @@ def command(
       patchkit history my-patch --path ~/vllm
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     # What has a dot or a colon is no patch's name.
-    rows = [] if re.search("[.:]", target) else look.rows_of(packs, ())[0]
+    rows = [] if re.search("[.:]", target) else inputs.rows_of(packs, ())[0]
     for row in rows:
         if row.name == target:
             return _patch(row, releases, nightlies, repository, library, form)
     if nightlies or repository or form == "markdown":
-        wanted = "for --nightlies, --path or Markdown"
-        raise click.UsageError(f"found {target!r}, expected a patch {wanted}")
+        release_options = "for --nightlies, --path or Markdown"
+        raise click.UsageError(f"found {target!r}, expected a patch {release_options}")
     return _target(options.parse_target(target), releases, library, form)
 
 
 def _target(place: Target, releases: str | None, library: Library, form: str) -> int:
-    with progress() as told:
+    with progress_bar() as progress:
         subjects = on_index(releases or canonical(place.module.partition(".")[0]), library)
-        steps = histories([place], subjects, told)[place]
+        steps = histories([place], subjects, progress)[place]
         unknown = never_there(place, steps, subjects)
     if form == "json":
         click.echo(history_json(place, steps))

@@ -20,7 +20,7 @@ from patchkit.core.versions.requirements import canonical
 @click.option("--releases", metavar="SPEC", multiple=True, help="With --debt: those supported.")
 @options.offline_option
 @options.patches_option
-@options.format_among("json", "markdown", "badge", text="The last two with --debt.")
+@options.make_format_option("json", "markdown", "badge", help_text="The last two with --debt.")
 def command(
     role: str | None,
     vllm: str | None,
@@ -47,7 +47,9 @@ def command(
     if releases or form in ("markdown", "badge"):
         raise click.UsageError("--releases, Markdown and a badge: expected --debt with them")
     rows, selection = options.rows_and_selection(packs, vllm)
-    versions = {name: selection.versions.find(name) for name in options.distributions(rows)}
+    versions = {
+        name: selection.versions.find(name) for name in options.required_distributions(rows)
+    }
     listed = [
         (row, options.reason(selection.reason_to_skip, row))
         for row in rows
@@ -67,16 +69,16 @@ def _owe(packs: tuple[str, ...], releases: tuple[str, ...], form: str, *, offlin
     from patchkit.analysis.check.coverage import released  # noqa: PLC0415 - late: the help needs none
     from patchkit.analysis.check.debt import debt_of  # noqa: PLC0415
     from patchkit.analysis.upstream.reading.releases import Library  # noqa: PLC0415
-    from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.cli.commands.check import checked  # noqa: PLC0415
+    from patchkit.cli import inputs  # noqa: PLC0415
+    from patchkit.cli.commands.check import check_patches  # noqa: PLC0415
     from patchkit.cli.report import debt  # noqa: PLC0415
 
-    rows = look.own_rows_of(packs, ())
-    wanted = options.Wanted(releases).or_of_project()
-    if not wanted.releases:
-        wanted = options.Wanted(tuple(map(canonical, released(rows))))
+    rows = inputs.own_rows_of(packs, ())
+    release_options = options.ReleaseOptions(releases).with_project_default()
+    if not release_options.releases:
+        release_options = options.ReleaseOptions(tuple(map(canonical, released(rows))))
     with Library(offline=offline, notice=say) as library:
-        report, _ = checked([row.name for row in rows], packs, wanted, None, library)
+        report, _ = check_patches([row.name for row in rows], packs, release_options, None, library)
     ledger = [debt_of(row, report) for row in rows]
     if form == "table":
         debt.print_debt(ledger)

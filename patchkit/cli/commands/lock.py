@@ -2,7 +2,7 @@
 
 import difflib
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -13,8 +13,8 @@ from patchkit.analysis.check.review import accept
 from patchkit.analysis.check.subjects import Subject
 from patchkit.analysis.upstream.reading.parallel import Progress
 from patchkit.analysis.upstream.reading.releases import Library
-from patchkit.cli import look, options
-from patchkit.cli.output import progress, say
+from patchkit.cli import inputs, options
+from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.as_json import lock_json
 from patchkit.cli.report.console import console, print_diff_lines
 from patchkit.core.lock.files import NAME, Locks
@@ -31,15 +31,15 @@ _WRITTEN = "written; review its diff before you commit it"
 
 @click.command("lock")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
-@options.wanted_option
+@options.release_options
 @click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
 @click.option("--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change.")
-@look.library_option
+@inputs.library_option
 @options.patches_option
 @options.format_option
 def command(
     names: tuple[str, ...],
-    wanted: options.Wanted,
+    release_options: options.ReleaseOptions,
     lock: str | None,
     dry: bool,
     library: Library,
@@ -55,67 +55,103 @@ def command(
       patchkit lock my-patch --releases 'vllm==0.33.0'
       patchkit lock --releases 'vllm>=0.20' --check  say what is not reviewed yet
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    rows = look.own_rows_of(packs, names)
-    files = _files(lock, rows)
-    with progress() as told:
-        subjects = look.open_packages(wanted, released(rows), library)
-        found, faults = _accepted(files, subjects, told)
-    for text in told_causes(faults):
-        say(f"not looked at: {text}")
-    changed = [file for file, (old, new) in found.items() if old != new]
-    for file in () if dry else changed:
-        write_lock(file, found[file][1])
-    diff = [line for file, pair in found.items() for line in _diff(file, *pair)]
-    if form == "json":
-        click.echo(lock_json(found, diff, written=bool(changed) and not dry))
-    else:
-        print_diff_lines(diff, console())
-    for file, some in files.items():
-        said = (_TO_WRITE if dry else _WRITTEN) if file in changed else "nothing new"
-        say(f"{shown(file)}: {said}{'' if dry else _unread(file, some)}")
-    return 1 if faults or (dry and changed) else 0
+    rows = inputs.own_rows_of(packs, names)
+    rows_by_file = _rows_by_file(lock, rows)
+    with progress_bar() as progress:
+        subjects = inputs.open_packages(release_options, released(rows), library)
+        locks, faults = _locks_before_and_after(rows_by_file, subjects, progress)
+    for cause in told_causes(faults):
+        say(f"not looked at: {cause}")
+    changed = [file for file, (before, after) in locks.items() if before != after]
+    if not dry:
+        for file in changed:
+            write_lock(file, locks[file][1])
+    _print_diff(locks, form, written=bool(changed) and not dry)
+    for file, rows_of_file in rows_by_file.items():
+        result = "nothing new"
+        if file in changed:
+            result = _TO_WRITE if dry else _WRITTEN
+        if not dry:
+            result += _hint_to_be_read(file, rows_of_file)
+        say(f"{shown(file)}: {result}")
+    if faults or (dry and changed):
+        return 1
+    return 0
 
 
-def _files(named: str | None, rows: Iterable[Row]) -> Mapping[Path, Sequence[Row]]:
+def _rows_by_file(named: str | None, rows: Iterable[Row]) -> Mapping[Path, Sequence[Row]]:
     """Choose where reviews are recorded: in the file that is named, else in each pack's own.
 
     A pack without a lock gets one in its folder, so that processes read it. An installer's folder
-    is left alone: what is reviewed of such packs is recorded here.
+    is not written to: reviews of such packs are recorded in this directory.
     """
-    file = options.lock_named(named)
-    return grouped((Path(file) if file else _place(row.pack), row) for row in rows)
+    name = options.lock_named(named)
+    if name:
+        return grouped((Path(name), row) for row in rows)
+    return grouped((_file_of_pack(row.pack), row) for row in rows)
 
 
-def _place(pack: str) -> Path:
+def _file_of_pack(pack: str) -> Path:
     home = Locks.home(pack)
-    return Locks().own(pack) or home if home else Path(NAME)
+    if home is None:
+        return Path(NAME)
+    return Locks().own(pack) or home
 
 
-def _unread(file: Path, rows: Sequence[Row]) -> str:
-    """Say what a lock needs for processes to read it, wherever they run; '' where nothing."""
+def _hint_to_be_read(file: Path, rows: Sequence[Row]) -> str:
+    """Say what else is needed for processes to read a lock, wherever they run; '' if nothing is."""
     row = rows[0]
-    read, home = Locks(Settings.read().lock).file(row), Locks.home(row.pack)
+    read = Locks(Settings.read().lock).file(row)
     if read is None or read.resolve() != file.resolve():
         return f"; processes read it where PATCHKIT_LOCK={shlex.quote(str(file.resolve()))} is set"
-    if home and not file.resolve().is_relative_to(home.parents[row.pack.count(".")].resolve()):
+    home = Locks.home(row.pack)
+    if home is None:
+        return ""
+    root = home.parents[row.pack.count(".")]
+    if not file.resolve().is_relative_to(root.resolve()):
         return f"; a wheel does not carry it there: move it to {shown(home)}"
     return ""
 
 
-def _accepted(
-    files: Mapping[Path, Sequence[Row]], subjects: Sequence[Subject], told: Progress | None
+def _locks_before_and_after(
+    rows_by_file: Mapping[Path, Sequence[Row]],
+    subjects: Sequence[Subject],
+    progress: Progress | None,
 ) -> tuple[BeforeAndAfter, dict[str, UpstreamError]]:
-    found: BeforeAndAfter = {}
+    """Accept the sources in releases.
+
+    Returns:
+        The lock of each file as it is and as it has to be, and why releases could not be read.
+    """
+    locks: BeforeAndAfter = {}
     faults: dict[str, UpstreamError] = {}
-    for file, some in files.items():
-        old = read_lock(file)
-        new, unread = accept(old, some, subjects, told)
-        found[file] = (old, new)
-        faults.update(unread)
-    return found, faults
+    for file, rows in rows_by_file.items():
+        before = read_lock(file)
+        after, unreadable = accept(before, rows, subjects, progress)
+        locks[file] = (before, after)
+        faults.update(unreadable)
+    return locks, faults
 
 
-def _diff(file: Path, old: Lock, new: Lock) -> Iterator[str]:
-    before, after = (lock.text().splitlines() if lock else [] for lock in (old, new))
+def _print_diff(locks: BeforeAndAfter, form: str, *, written: bool) -> None:
+    lines: list[str] = []
+    for file, (before, after) in locks.items():
+        lines += _diff(file, before, after)
+    if form == "json":
+        click.echo(lock_json(locks, lines, written=written))
+    else:
+        print_diff_lines(lines, console())
+
+
+def _diff(file: Path, before: Lock, after: Lock) -> Iterable[str]:
     name = shown(file).lstrip("/")
-    return difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
+    return difflib.unified_diff(
+        _lines(before), _lines(after), f"a/{name}", f"b/{name}", lineterm=""
+    )
+
+
+def _lines(lock: Lock) -> list[str]:
+    """Return the lines of a lock's file; none for an empty lock, which has no file."""
+    if not lock:
+        return []
+    return lock.text().splitlines()

@@ -11,8 +11,8 @@ from patchkit.analysis.check.findings import told_causes
 from patchkit.analysis.check.matrix import boundaries, cases, few, read_lanes
 from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
-from patchkit.cli import look, options
-from patchkit.cli.output import progress, say
+from patchkit.cli import inputs, options
+from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.as_json import to_json
 from patchkit.cli.report.releases import print_boundaries, print_matrix
 from patchkit.core.rows.declaration import Row
@@ -26,9 +26,11 @@ from patchkit.errors import UpstreamError
     "--releases", metavar="SPEC", help="To choose from; default: pyproject.toml's first, or vllm."
 )
 @click.option("--lanes", "file", metavar="FILE", help="The releases that you run, as TOML.")
-@look.library_option
+@inputs.library_option
 @options.patches_option
-@options.format_among("json", "github", text="For a person, a program, or strategy.matrix.")
+@options.make_format_option(
+    "json", "github", help_text="For a person, a program, or strategy.matrix."
+)
 def command(
     names: tuple[str, ...],
     releases: str | None,
@@ -54,16 +56,16 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if file and releases:
         raise click.UsageError("--releases and --lanes: expected one of them at most")
-    rows = look.own_rows_of(packs, names)
+    rows = inputs.own_rows_of(packs, names)
     if file:
         return _tell_boundaries(rows, Path(file), form, library)
     return _choose(rows, releases or (*Project.read().releases, "vllm")[0], form, library)
 
 
 def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> int:
-    with progress() as told:
+    with progress_bar() as progress:
         subjects = on_index(releases, library)
-        found, faults = cases(rows, subjects, told)
+        found, faults = cases(rows, subjects, progress)
     for text in told_causes(faults):
         say(f"left out: {text}")
     project = subjects[0].project

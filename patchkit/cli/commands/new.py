@@ -10,9 +10,9 @@ from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.scaffold.first_change import UpstreamTarget, look_up
 from patchkit.authoring.scaffold.plan import Place, Plan, Wish, place_of, plan, write
-from patchkit.cli import look, options
+from patchkit.cli import inputs, options
 from patchkit.cli.module_source import file_of, find_module
-from patchkit.cli.output import progress
+from patchkit.cli.output import progress_bar
 from patchkit.cli.report.as_json import new_json
 from patchkit.cli.report.here import NextStep
 from patchkit.cli.report.rows import print_new
@@ -45,7 +45,7 @@ _KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-impo
 @click.option("--path", metavar="DIR", help="Look the target up in a source tree.")
 @click.option("--wheel", metavar="FILE", help="Look it up in a wheel, or a source distribution.")
 @click.option("--dry-run", is_flag=True, help="Show everything, write nothing.")
-@look.library_option
+@inputs.library_option
 @options.patches_option
 @options.format_option
 def command(
@@ -79,12 +79,12 @@ def command(
       patchkit new my-patch --target vllm.envs:VLLM_PORT --pack my_pack.worker \\
           --releases 'vllm>=0.30,<0.34' --dry-run
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    wanted = options.Wanted(releases, path, wheel)
+    release_options = options.ReleaseOptions(releases, path, wheel)
     wish = Wish(name, kind, [Role(word) for word in roles], body, releases)
-    wanted.check()
+    release_options.check()
     place = _place(pack)
     _refuse_taken(name, packs)
-    made = _planned(wish, _look_up(targets, wanted, library), place, Path(tests))
+    made = _planned(wish, _look_up(targets, release_options, library), place, Path(tests))
     if not dry_run:
         write(made.files)
     _tell(made, form, written=not dry_run)
@@ -130,13 +130,13 @@ def _refuse_taken(name: str, packs: tuple[str, ...]) -> None:
 
 
 def _look_up(
-    words: tuple[str, ...], wanted: options.Wanted, library: Library
+    words: tuple[str, ...], release_options: options.ReleaseOptions, library: Library
 ) -> list[UpstreamTarget]:
     targets = list(dict.fromkeys(map(options.parse_target, words)))
     packages = list(dict.fromkeys(target.module.partition(".")[0] for target in targets))
-    with progress() as told:
-        subjects = look.open_packages(wanted, packages, library)
-        for fault in learn_all(subjects, lambda _: targets, told).values():
+    with progress_bar() as progress:
+        subjects = inputs.open_packages(release_options, packages, library)
+        for fault in learn_all(subjects, lambda _: targets, progress).values():
             raise fault
         return [look_up(target, subjects) for target in targets]
 

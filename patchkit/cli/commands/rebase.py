@@ -19,8 +19,8 @@ from patchkit.analysis.check.subjects import Subject
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.adopt.rebasing import Rebase
 from patchkit.authoring.scaffold.plan import write as write_files
-from patchkit.cli import look, options
-from patchkit.cli.output import progress, say
+from patchkit.cli import inputs, options
+from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.rebase import print_rebase, rebase_json
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.project import Project
@@ -65,11 +65,11 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if bool(names) == every:
         raise click.UsageError("expected names of patches, or --all")
-    rows, done = look.own_rows_of(packs, names), []
+    rows, done = inputs.own_rows_of(packs, names), []
     locks, each = options.locks_of(lock), [one for row in rows for one in packages_of([row])]
     package = max(released(rows), key=each.count)
     try:
-        with Library(offline=offline, notice=say) as library, progress():
+        with Library(offline=offline, notice=say) as library, progress_bar():
             subjects = on_index(canonical(package), library)
             for row in rows:
                 if package not in packages_of([row]):

@@ -112,7 +112,7 @@ def test_lock_writes_nothing_of_patchkits_own_rows_unasked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In a folder that has no pack; who names their pack means them."""
-    monkeypatch.setattr("patchkit.cli.look.OWN_PACKS", ("their",))
+    monkeypatch.setattr("patchkit.cli.inputs.OWN_PACKS", ("their",))
     assert main(["lock", "--releases", "up==2.0"]) == 2
     assert "found no patch here but patchkit's own" in capsys.readouterr().err
     assert not (tmp_path / "patchkit.lock").exists()
