@@ -1,4 +1,4 @@
-"""`patchkit bootstrap`: the `.pth` that arms every process of this Python."""
+"""`patchkit bootstrap`: manage the `.pth` file that arms every process of this Python."""
 
 import os
 from pathlib import Path
@@ -33,7 +33,9 @@ def install_command() -> None:
     nothing is: see `patchkit run`. pip does not know it: remove it before patchkit.
     """
     folder = bootstrap.site_folder()
-    location = None if bootstrap.location_found_alone() else bootstrap.own_location()
+    location = None
+    if not bootstrap.location_found_alone():
+        location = bootstrap.own_location()
     if bootstrap.install(folder, location):
         say(f"bootstrap installed in {folder}; it arms every Python process that has PATCHKIT=1")
         say("'pip uninstall' leaves it there: run 'patchkit bootstrap remove' before that")
@@ -47,8 +49,10 @@ def install_command() -> None:
 def remove_command() -> None:
     """Take away what install wrote, and nothing else."""
     folder = bootstrap.site_folder()
-    told = "bootstrap removed from" if bootstrap.remove(folder) else "no bootstrap in"
-    say(f"{told} {folder}")
+    if bootstrap.remove(folder):
+        say(f"bootstrap removed from {folder}")
+    else:
+        say(f"no bootstrap in {folder}")
 
 
 @command.command("status")
@@ -58,15 +62,25 @@ def status_command(form: str) -> int:
 
     Exit code 1 means that it is there and not in order.
     """
-    folder, switch = bootstrap.site_folder(), os.environ.get("PATCHKIT")
-    found = bootstrap.look(folder)
-    told = found.location if found.location and Path(found.location).exists() else None
-    location = bootstrap.location_found_alone() or told
+    folder = bootstrap.site_folder()
+    switch = os.environ.get("PATCHKIT")
+    installation = bootstrap.look(folder)
+    location = bootstrap.location_found_alone()
+    if not location and installation.location and Path(installation.location).exists():
+        location = installation.location
     if form == "json":
-        files = [{"file": str(file), "state": state} for file, state in found.files.items()]
-        data = {"folder": str(folder), "state": found.state, "files": files, "switch": switch}
-        click.echo(to_json({**data, "patchkit": location}))
+        files = [{"file": str(file), "state": state} for file, state in installation.files.items()]
+        data = {
+            "folder": str(folder),
+            "state": installation.state,
+            "files": files,
+            "switch": switch,
+            "patchkit": location,
+        }
+        click.echo(to_json(data))
     else:
-        print_bootstrap(folder, found, switch, location)
-    works = found.state == bootstrap.INSTALLED and location is not None
-    return 0 if works or found.state == bootstrap.ABSENT else 1
+        print_bootstrap(folder, installation, switch, location)
+    if installation.state == bootstrap.ABSENT:
+        return 0
+    is_working = installation.state == bootstrap.INSTALLED and location is not None
+    return int(not is_working)

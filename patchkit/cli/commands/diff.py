@@ -45,20 +45,22 @@ def command(
       patchkit diff my-patch --here                 to what runs here
       patchkit diff my-patch --format json | jq -r '.targets[].diff'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    if sum(map(bool, (new, here, path, wheel))) > 1:
+    ends_named = [option for option in (new, here, path, wheel) if option]
+    if len(ends_named) > 1:
         raise click.UsageError("--to, --here, --path and --wheel: expected one of them at most")
     release_options = options.ReleaseOptions(path=path, wheel=wheel, here=here)
     (row,), _ = inputs.rows_of(packs, [name])
-    reviewed, package = options.locks_of(lock).of_all([row]), released([row])[0]
+    reviewed = options.locks_of(lock).of_all([row])
+    package = released([row])[0]
     first, last = ends(row, on_index(canonical(package), library), reviewed, old, new)
     if any(release_options):
         last = inputs.open_packages(release_options, [package], library)[0]
     elif first is last and new is None:
         say(f"no release is newer than {first.name}; --from compares with an older one")
     changes = [change for change in row.patch.changes if package_of(change) == package]
-    places = dict.fromkeys(change.place for change in changes)
-    found = [compare(place, first, last) for place in places]
+    targets = dict.fromkeys(change.place for change in changes)
+    comparisons = [compare(target, first, last) for target in targets]
     if form == "json":
-        click.echo(diff_json(name, first.name, last.name, found))
+        click.echo(diff_json(name, first.name, last.name, comparisons))
     elif first.name != last.name or new:
-        print_diff(f"{name}: {first.name} to {last.name}", found)
+        print_diff(f"{name}: {first.name} to {last.name}", comparisons)

@@ -24,9 +24,11 @@ def command(code: str | None, form: str) -> None:
         hint = near(code.upper(), CODES, 3) or "; 'patchkit explain' lists them"
         raise click.UsageError(f"no finding has the code {code!r}{hint}")
     texts = explanations()
-    codes = [CODES[code.upper()]] if code else list(CODES.values())
+    codes = list(CODES.values())
+    if code:
+        codes = [CODES[code.upper()]]
     if form == "json":
-        data = [{**listed._asdict(), "text": texts[listed.code]} for listed in codes]
+        data = [{**explained._asdict(), "text": texts[explained.code]} for explained in codes]
         click.echo(to_json({"findings": data}))
     elif code:
         print_explain(codes[0], texts[codes[0].code])

@@ -1,4 +1,4 @@
-"""`patchkit export`: what patches make of a release, as a diff or in a bill of materials."""
+"""`patchkit export`: write patches as a diff of a release, or as a bill of materials."""
 
 import click
 
@@ -42,10 +42,10 @@ def command(
         click.echo(sbom_json(subjects, rows, sources))
         return 0
     if len(subjects) != 1:
-        found = ", ".join(one.name for one in subjects)
-        raise click.UsageError(f"found {found}, expected one release for a diff")
-    whole = exported(rows, Coverage(rows, subjects), sources)
-    click.echo(whole.diff(), nl=False)
-    for one in whole.unwritten:
-        say(one)
-    return int(bool(whole.unwritten))
+        names_of_releases = ", ".join(subject.name for subject in subjects)
+        raise click.UsageError(f"found {names_of_releases}, expected one release for a diff")
+    result = exported(rows, Coverage(rows, subjects), sources)
+    click.echo(result.diff(), nl=False)
+    for message in result.unwritten:
+        say(message)
+    return int(bool(result.unwritten))

