@@ -1,19 +1,17 @@
-"""`patchkit doctor`: is anything in the way?"""
+"""`patchkit doctor`: find what keeps patches from being applied."""
 
 import os
 import site
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import entry_points
-from itertools import groupby
 from pathlib import Path
 
 import click
 
 from patchkit.cli import options
-from patchkit.cli.commands.run import WAY_IN
+from patchkit.cli.commands.run import SITECUSTOMIZE_FOLDER
 from patchkit.cli.report.as_json import to_json
 from patchkit.cli.report.doctor import print_doctor
 from patchkit.cli.report.here import HealthLine
@@ -53,29 +51,29 @@ def command(packs: tuple[str, ...], form: str) -> int:
       patchkit run -- patchkit doctor       as a process that `run` starts sees it
       patchkit doctor --format json | jq '.checks[] | select(.mark == "bad")'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    lines = list(_health(options.selection_of(Settings.read()), os.environ, packs))
+    lines = list(_health_lines(options.selection_of(Settings.read()), os.environ, packs))
     findings = sum(line.mark in {"warn", "bad"} for line in lines)
     if form == "json":
         click.echo(to_json({"checks": [line._asdict() for line in lines], "findings": findings}))
     else:
         print_doctor(lines)
-    return 1 if findings else 0
+    return int(findings > 0)
 
 
-def _health(
-    selection: Selection, environ: Mapping[str, str], extra: Collection[str]
+def _health_lines(
+    selection: Selection, environ: Mapping[str, str], packs: Collection[str]
 ) -> Iterator[HealthLine]:
-    rows: list[Row] = []
-    packs = list(_packs(selection.settings, extra, rows))
+    """Check everything, topic by topic."""
+    rows, lines_of_packs = _read_packs(selection.settings, packs)
     try:
         registry = Registry(rows, installed_processes())
     except PatchkitError as error:
         registry = Registry()
-        packs.append(HealthLine("packs", "bad", "all together", str(error)))
+        lines_of_packs.append(HealthLine("packs", "bad", "all together", str(error)))
     yield HealthLine("python", "note", sys.version.split()[0], sys.executable)
     for name in dict.fromkeys(("vllm", *options.required_distributions(rows))):
         yield _version(selection.versions, name)
-    yield from packs
+    yield from lines_of_packs
     yield from _selected(registry, selection)
     yield from _reviews(registry, selection)
     yield from _settings(environ, selection.settings, {row.name for row in rows})
@@ -84,27 +82,33 @@ def _health(
 
 def _version(versions: Versions, name: str) -> HealthLine:
     try:
-        found = versions.find(name)
-        if found is None:
-            mark = "warn" if name == "vllm" else "note"
-            return HealthLine("versions", mark, name, "not installed")
-        counts_as = found.counts_as
+        version = versions.find(name)
+        if version is None:
+            severity = "warn" if name == "vllm" else "note"
+            return HealthLine("versions", severity, name, "not installed")
+        counts_as = version.counts_as
     except VersionError as error:
         return HealthLine("versions", "bad", name, str(error))
-    note = "" if counts_as == found.version else f", counts as {counts_as}"
-    return HealthLine("versions", "ok", name, f"{found.version}{note} ({found.source})")
+    text = version.version
+    if counts_as != version.version:
+        text += f", counts as {counts_as}"
+    return HealthLine("versions", "ok", name, f"{text} ({version.source})")
 
 
-def _packs(settings: Settings, extra: Collection[str], rows: list[Row]) -> Iterator[HealthLine]:
-    for name in packs_for(settings, extra):
+def _read_packs(settings: Settings, packs: Collection[str]) -> tuple[list[Row], list[HealthLine]]:
+    """Read the rows of the installed packs and of those named, with a line on each pack."""
+    rows: list[Row] = []
+    lines: list[HealthLine] = []
+    for name in packs_for(settings, packs):
         try:
-            read = read_pack(name)
+            rows_of_pack = read_pack(name)
         except PatchkitError as error:
-            yield HealthLine("packs", "bad", name, str(error))
+            lines.append(HealthLine("packs", "bad", name, str(error)))
             continue
-        rows += read
-        message = f"{count(len(read), 'patch')}, {_origin(name, settings)}"
-        yield HealthLine("packs", "ok", name, message)
+        rows += rows_of_pack
+        message = f"{count(len(rows_of_pack), 'patch')}, {_origin(name, settings)}"
+        lines.append(HealthLine("packs", "ok", name, message))
+    return rows, lines
 
 
 def _origin(name: str, settings: Settings) -> str:
@@ -114,7 +118,9 @@ def _origin(name: str, settings: Settings) -> str:
         return "installed"
     if name in settings.packs:
         return "from PATCHKIT_PATCHES"
-    return "from pyproject.toml" if name in Project.read().packs else "from --patches"
+    if name in Project.read().packs:
+        return "from pyproject.toml"
+    return "from --patches"
 
 
 def _selected(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
@@ -123,20 +129,29 @@ def _selected(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
     yield HealthLine("patches", "note", "selected", share)
     names = {row.name for row in selected}
     for row in selected:
-        for other in names & set(row.patch.conflicts):
-            message = f"conflicts with {other}, which is selected too: PATCHKIT_DISABLE one of them"
+        for conflicting in names & set(row.patch.conflicts):
+            remedy = "which is selected too: PATCHKIT_DISABLE one of them"
+            message = f"conflicts with {conflicting}, {remedy}"
             yield HealthLine("patches", "bad", row.name, message)
     for name, message in options.without_process(registry, selection):
         yield HealthLine("patches", "warn", name, message)
 
 
 def _reviews(rows: Iterable[Row], selection: Selection) -> Iterator[HealthLine]:
-    anyway = replace(selection, settings=replace(selection.settings, on_drift="warn"))
-    due = [row for row in rows if options.reason(anyway.reason_to_skip, row) is None]
+    """Compare the targets of rows with their locks, pack by pack.
+
+    The rows are those that are selected if drift does not matter.
+    """
+    settings_without_drift = replace(selection.settings, on_drift="warn")
+    selection_without_drift = replace(selection, settings=settings_without_drift)
+    selected: dict[str, list[Row]] = {}
+    for row in rows:
+        if options.reason(selection_without_drift.reason_to_skip, row) is None:
+            selected.setdefault(row.pack, []).append(row)
     locks = Locks(selection.settings.lock)
-    for pack, group in groupby(sorted(due, key=lambda row: row.pack), lambda row: row.pack):
+    for pack in sorted(selected):
         try:
-            yield from _reviews_of_pack(pack, list(group), locks, selection)
+            yield from _reviews_of_pack(pack, selected[pack], locks, selection)
         except LockError as error:
             yield HealthLine("locks", "bad", pack, str(error))
 
@@ -149,81 +164,122 @@ def _reviews_of_pack(
         yield HealthLine("locks", "note", pack, "none: changes of their targets are not noticed")
         return
     differences = {row.name: selection.unreviewed(row) for row in rows}
-    fine = sum(not words for words in differences.values())
-    mark = "ok" if fine == len(rows) else "note"
-    share = f"{fine} of {count(len(rows), 'patch')}"
-    yield HealthLine("locks", mark, pack, f"{share} unchanged since review, {files[-1]}")
-    for name, words in differences.items():
-        if words:
-            yield HealthLine("locks", "warn", name, words)
+    unchanged = [name for name, difference in differences.items() if not difference]
+    severity = "ok" if len(unchanged) == len(rows) else "note"
+    share = f"{len(unchanged)} of {count(len(rows), 'patch')}"
+    yield HealthLine("locks", severity, pack, f"{share} unchanged since review, {files[-1]}")
+    for name, difference in differences.items():
+        if difference:
+            yield HealthLine("locks", "warn", name, difference)
 
 
 def _settings(
     environ: Mapping[str, str], settings: Settings, names: Collection[str]
 ) -> Iterator[HealthLine]:
-    known = {*VARIABLES, ROLE_VARIABLE, PARENT_VARIABLE, NEXT_VARIABLE}
-    for variable in sorted(name for name in environ if name in known):
+    """List the variables that are set, and find those that name no setting or no patch."""
+    variables = {*VARIABLES, ROLE_VARIABLE, PARENT_VARIABLE, NEXT_VARIABLE}
+    for variable in sorted(variables & environ.keys()):
         yield HealthLine("settings", "note", variable, environ[variable])
-    for variable in sorted(environ):
-        if variable.startswith("PATCHKIT_") and variable not in known:
-            message = f"no setting of patchkit{near(variable, known)}"
+    for variable in sorted(environ.keys() - variables):
+        if variable.startswith("PATCHKIT_"):
+            message = f"no setting of patchkit{near(variable, variables)}"
             yield HealthLine("settings", "warn", variable, message)
-    named = {"PATCHKIT_DISABLE": settings.disabled, "PATCHKIT_ONLY": settings.only or ()}
-    for variable, words in named.items():
-        for word in (word for word in words if word not in names):
-            message = f"no patch is named {word!r}{near(word, names)}"
+    yield from _patches_not_found("PATCHKIT_DISABLE", settings.disabled, names)
+    yield from _patches_not_found("PATCHKIT_ONLY", settings.only or (), names)
+
+
+def _patches_not_found(
+    variable: str, patches: Iterable[str], names: Collection[str]
+) -> Iterator[HealthLine]:
+    for patch in patches:
+        if patch not in names:
+            message = f"no patch is named {patch!r}{near(patch, names)}"
             yield HealthLine("settings", "warn", variable, message)
 
 
-_way = partial(HealthLine, "ways in")
-_PLUGINS = ("vllm.platform_plugins", "vllm.general_plugins")
+_PLUGIN_GROUPS = ("vllm.platform_plugins", "vllm.general_plugins")
 
 
 def ways_in(
     environ: Mapping[str, str], folders: Iterable[str] | None = None
 ) -> Iterator[HealthLine]:
-    """Say which ways in are active; `.pth` files count in `folders`, else in this Python's."""
-    places = _site_folders() if folders is None else folders
-    looks = ((folder, look(Path(folder)).state) for folder in places)
-    bootstrap = next((one for one in looks if one[1] not in {ABSENT, FOREIGN}), None)
-    under_run = WAY_IN in environ.get("PYTHONPATH", "").split(os.pathsep)
+    """Check which ways in are active.
+
+    Args:
+        environ: The variables of the process to check.
+        folders: The folders whose `.pth` files Python reads, or None for those of this Python.
+
+    Yields:
+        A line on each way in, and on a switch that has no effect.
+    """
+    if folders is None:
+        folders = _site_folders()
+    bootstrap = _find_bootstrap(folders)
+    is_under_run = SITECUSTOMIZE_FOLDER in environ.get("PYTHONPATH", "").split(os.pathsep)
     switch = environ.get("PATCHKIT", "").strip()
     if switch == "0":
-        yield _way("warn", "PATCHKIT=0", "patchkit does nothing, by whichever way it comes")
-    elif switch == "1" and bootstrap is None and not under_run:
-        yield _way("warn", "PATCHKIT=1", "arms nothing by itself: there is no bootstrap here")
+        yield _way_in("warn", "PATCHKIT=0", "patchkit does nothing, by whichever way it comes")
+    elif switch == "1" and bootstrap is None and not is_under_run:
+        yield _way_in("warn", "PATCHKIT=1", "arms nothing by itself: there is no bootstrap here")
     yield _plugin(environ.get("VLLM_PLUGINS"))
-    if under_run:
-        yield _way("ok", "patchkit run", "active: this process was started by it")
+    if is_under_run:
+        yield _way_in("ok", "patchkit run", "active: this process was started by it")
     else:
-        yield _way("note", "patchkit run", "not active: this process was not started by it")
+        yield _way_in("note", "patchkit run", "not active: this process was not started by it")
     yield _bootstrap(bootstrap, switch)
 
 
-def _bootstrap(found: tuple[str, str] | None, switch: str) -> HealthLine:
-    if found is None:
-        return _way("note", "bootstrap", "not installed")
-    folder, state = found
+def _way_in(severity: str, subject: str, message: str) -> HealthLine:
+    return HealthLine("ways in", severity, subject, message)
+
+
+def _find_bootstrap(folders: Iterable[str]) -> tuple[str, str] | None:
+    """Find the first folder with a bootstrap of patchkit, and its state there."""
+    for folder in folders:
+        state = look(Path(folder)).state
+        if state not in {ABSENT, FOREIGN}:
+            return folder, state
+    return None
+
+
+def _bootstrap(folder_and_state: tuple[str, str] | None, switch: str) -> HealthLine:
+    if folder_and_state is None:
+        return _way_in("note", "bootstrap", "not installed")
+    folder, state = folder_and_state
     if state != INSTALLED:
         message = f"{state}: 'patchkit bootstrap install' puts it right, in {folder}"
-        return _way("warn", "bootstrap", message)
+        return _way_in("warn", "bootstrap", message)
     if switch == "1":
-        return _way("ok", "bootstrap", f"active, in {folder}")
-    return _way("note", "bootstrap", f"installed, waits for PATCHKIT=1, in {folder}")
+        return _way_in("ok", "bootstrap", f"active, in {folder}")
+    return _way_in("note", "bootstrap", f"installed, waits for PATCHKIT=1, in {folder}")
 
 
 def _plugin(allowed: str | None) -> HealthLine:
-    found = (entry for group in _PLUGINS for entry in entry_points(group=group))
-    names = sorted({entry.name for entry in found if entry.value.startswith("patchkit.")})
+    """Check the plugin of vLLM; `allowed` is the value of `VLLM_PLUGINS`."""
+    names = _plugin_names()
     if not names:
-        return _way("note", "vLLM plugin", "not installed here")
-    left_out = [name for name in names if allowed is not None and name not in allowed.split(",")]
-    if left_out:
-        message = f"VLLM_PLUGINS={allowed} leaves out {', '.join(left_out)}: vLLM will not load it"
-        return _way("warn", "vLLM plugin", message)
-    return _way("ok", "vLLM plugin", "installed: active in every vLLM process")
+        return _way_in("note", "vLLM plugin", "not installed here")
+    if allowed is not None:
+        excluded = [name for name in names if name not in allowed.split(",")]
+        if excluded:
+            consequence = f"leaves out {', '.join(excluded)}: vLLM will not load it"
+            return _way_in("warn", "vLLM plugin", f"VLLM_PLUGINS={allowed} {consequence}")
+    return _way_in("ok", "vLLM plugin", "installed: active in every vLLM process")
+
+
+def _plugin_names() -> list[str]:
+    """List the names under which patchkit is installed as a plugin of vLLM."""
+    names: set[str] = set()
+    for group in _PLUGIN_GROUPS:
+        for entry in entry_points(group=group):
+            if entry.value.startswith("patchkit."):
+                names.add(entry.name)
+    return sorted(names)
 
 
 def _site_folders() -> list[str]:
-    user = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
-    return [folder for folder in (*site.getsitepackages(), *user) if folder in sys.path]
+    """List the folders whose `.pth` files this Python reads."""
+    folders = site.getsitepackages()
+    if site.ENABLE_USER_SITE:
+        folders.append(site.getusersitepackages())
+    return [folder for folder in folders if folder in sys.path]

@@ -14,7 +14,9 @@ from patchkit.core.versions.requirements import canonical
 
 @click.command("fit")
 @click.argument("package", metavar="PACKAGE|DIR|WHEEL")
-@click.option("--of", "distribution", metavar="DIST", default="vllm", show_default=True, help="What it uses.")
+@click.option(
+    "--of", "distribution", metavar="DIST", default="vllm", show_default=True, help="What it uses."
+)
 @options.release_options
 @pages.output_option
 @inputs.library_option

@@ -1,4 +1,4 @@
-"""`patchkit run`: a command with patchkit in it and in all it starts; nothing is installed."""
+"""`patchkit run`: run a command with patchkit in every Python process that it starts."""
 
 import os
 import resource
@@ -30,18 +30,20 @@ from patchkit.errors import PatchkitError
 from patchkit.registry import Registry, installed_processes
 from patchkit.settings import Settings
 
-WAY_IN = str(Path(patchkit.__file__).absolute().parent / "runtime" / "bootstrap" / "run")
+SITECUSTOMIZE_FOLDER = str(
+    Path(patchkit.__file__).absolute().parent / "runtime" / "bootstrap" / "run"
+)
 """The folder whose `sitecustomize` arms a Python process."""
 
-_WORST_FIRST = ("failed", "applied", "skipped", "armed")
+_STATUSES_WORST_FIRST = ("failed", "applied", "skipped", "armed")
 
 
 @click.command(
     "run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
 )
-@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @patches_option
-def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
+def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
     """Run a command patched, and all that it starts.
 
     Works by the environment alone (PYTHONPATH); nothing is installed. Python processes that ignore
@@ -57,8 +59,25 @@ def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
     settings = Settings.read()
     if not settings.enabled:
         say("PATCHKIT=0: the command runs without patches")
-        return execute(words, os.environ)
-    # What every process of the command would stop at.
+        return execute(argv, os.environ)
+    _check(settings, packs)
+    journal = settings.journal or str(new_run())
+    say(f"journal in {journal}")
+    started = time.time()
+    code = run_and_wait(argv, environment_here((*settings.packs, *packs), journal))
+    if code not in CANNOT_RUN:
+        status_command = "'patchkit status'"
+        if settings.journal:
+            status_command = f"'patchkit status {journal}'"
+        _say_result(journal, started, status_command)
+    if settings.journal is None:
+        with suppress(OSError):  # there is a journal in it
+            Path(journal).rmdir()
+    return end_as(code)
+
+
+def _check(settings: Settings, packs: Sequence[str]) -> None:
+    """Raise the error that every process of the command would stop at; warn of idle patches."""
     Versions.of(settings).check()
     if settings.only or settings.disabled:
         settings.check_names([row.name for row in Registry.collect(settings, packs)])
@@ -66,165 +85,227 @@ def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
         registry = Registry.collect(settings, packs)
         for name, message in without_process(registry, selection_of(settings)):
             say(f"{name} {message}")
-    journal = settings.journal or str(new_run())
-    say(f"journal in {journal}")
-    started = time.time()
-    code = run_and_wait(words, environment_here((*settings.packs, *packs), journal))
-    if code not in CANNOT_RUN:
-        how = f"'patchkit status {journal}'" if settings.journal else "'patchkit status'"
-        _tell_the_end(journal, started, how)
-    if settings.journal is None:
-        with suppress(OSError):  # there is a journal in it
-            Path(journal).rmdir()
-    return end_as(code)
 
 
 def environment_here(packs: Sequence[str], journal: str) -> dict[str, str]:
-    """Make the environment of a command that runs patched, with the settings of this project."""
-    project, environ = Project.read(), dict(os.environ)
-    tops = [find_module(name.partition(".")[0]) for name in packs]
-    places = {place for top in tops if top for place in top.submodule_search_locations or ()}
-    found = {Path(place).parent for place in places}
-    ours = dict.fromkeys((Path().absolute(), *project.folders)) if found else ()
-    folders = [str(folder) for folder in ours if folder in found]
-    environ["PYTHONPATH"] = os.pathsep.join(filter(None, [environ.get("PYTHONPATH"), *folders]))
+    """Make the environment of a command that runs patched, with the settings of this project.
+
+    Args:
+        packs: The packs that its processes read besides the installed ones.
+        journal: The folder that its processes write their journals to.
+
+    Returns:
+        The environment, made from that of this process.
+    """
+    project = Project.read()
+    environ = dict(os.environ)
+    path = [environ.get("PYTHONPATH", ""), *_project_folders_with(packs, project)]
+    environ["PYTHONPATH"] = os.pathsep.join(entry for entry in path if entry)
     if project.lock:
         environ.setdefault("PATCHKIT_LOCK", str(Path(project.lock).absolute()))
     return child_environment(environ, packs, journal)
 
 
+def _project_folders_with(packs: Sequence[str], project: Project) -> list[str]:
+    """List the folders of this project that packs are imported from."""
+    folders_with_packs: set[Path] = set()
+    for name in packs:
+        spec = find_module(name.partition(".")[0])
+        if spec is not None:
+            locations = spec.submodule_search_locations or ()
+            folders_with_packs.update(Path(location).parent for location in locations)
+    if not folders_with_packs:
+        return []
+    folders = dict.fromkeys((Path().absolute(), *project.folders))
+    return [str(folder) for folder in folders if folder in folders_with_packs]
+
+
 def child_environment(
     environ: Mapping[str, str], packs: Iterable[str], journal: str
 ) -> dict[str, str]:
-    """Make the environment that arms every Python process of a command, wherever it goes."""
+    """Make the environment that arms every Python process of a command, wherever it goes.
+
+    Args:
+        environ: The environment to start from, which stays as it is.
+        packs: The packs that processes read besides the installed ones.
+        journal: The folder that processes write their journals to.
+
+    Returns:
+        The environment, with the folder of our `sitecustomize` first on PYTHONPATH.
+    """
     folders = environ.get("PYTHONPATH", "").split(os.pathsep)
-    others = [folder for folder in folders if folder != WAY_IN]
-    path = WAY_IN if others in ([], [""]) else os.pathsep.join([WAY_IN, *others])
-    ours = {
-        "PYTHONPATH": path,
+    path = [folder for folder in folders if folder != SITECUSTOMIZE_FOLDER]
+    if path == [""]:  # an empty variable; otherwise an empty entry is the current folder
+        path = []
+    environment = {
+        **environ,
+        "PYTHONPATH": os.pathsep.join([SITECUSTOMIZE_FOLDER, *path]),
         "PATCHKIT": "1",
         "PATCHKIT_JOURNAL": str(Path(journal).absolute()),
-        "PATCHKIT_PATCHES": ",".join(dict.fromkeys(packs)),
     }
-    return {**environ, **{name: value for name, value in ours.items() if value}}
+    names = ",".join(dict.fromkeys(packs))
+    if names:
+        environment["PATCHKIT_PATCHES"] = names
+    return environment
 
 
-def _tell_the_end(journal: str, started: float, how: str) -> None:
-    """Say what became of the patches; the exit code is the command's, whatever comes of that."""
+def _say_result(journal: str, started: float, status_command: str) -> None:
+    """Say what became of the patches; a journal that cannot be read does not change the exit code.
+
+    Args:
+        journal: The folder of the journals.
+        started: When the command was started, in seconds since the epoch.
+        status_command: The command that shows more.
+    """
     try:
-        for line in _last_words(draw([look(journal)]), started, how):
+        for line in _result_lines(draw([look(journal)]), started, status_command):
             say(line)
     except (OSError, PatchkitError, ValueError, KeyError) as error:
         say(f"journals in {journal} cannot be read: {error}")
 
 
-def _last_words(picture: Picture, started: float, how: str) -> tuple[str, ...]:
-    every = picture.processes
-    processes = [process for process in every if (process.started or started) >= started]
-    told = [
-        finding.message
-        for finding in picture.findings
-        if finding.process is None or finding.process in processes
+def _result_lines(picture: Picture, started: float, status_command: str) -> tuple[str, ...]:
+    """Sum up the processes that were started since a time, and the first finding about them."""
+    processes = [
+        process for process in picture.processes if (process.started or started) >= started
     ]
     if not processes:
         return ("no Python process was started that patchkit could reach",)
     tally = f"{_tally(processes)} in {count(len(processes), 'process')}"
-    if not told:
-        return tally, f"no findings; {how} has the details"
-    more = f", and {len(told) - 1} more to look at" if len(told) > 1 else ""
-    return tally, f"{one_line(told[0])}{more}; see {how}"
+    messages = [
+        finding.message
+        for finding in picture.findings
+        if finding.process is None or finding.process in processes
+    ]
+    if not messages:
+        return tally, f"no findings; {status_command} has the details"
+    summary = one_line(messages[0])
+    if len(messages) > 1:
+        summary += f", and {len(messages) - 1} more to look at"
+    return tally, f"{summary}; see {status_command}"
 
 
 def _tally(processes: Iterable[ProcessStatus]) -> str:
-    found: dict[str, str] = {}
+    """Count the patches by the worst status that each has in the processes it is for."""
+    worst_statuses: dict[str, str] = {}
     for process in processes:
         for patch in process.patches.values():
             if process.is_due(patch):
-                several = (process.stand(patch)[0], found.get(patch.name, "armed"))
-                found[patch.name] = min(several, key=_WORST_FIRST.index)
-    counted = Counter(found.values())
-    parts = [f"{counted[status]} {status}" for status in _WORST_FIRST if counted[status]]
+                status = process.stand(patch)[0]
+                worst = worst_statuses.get(patch.name, "armed")
+                worst_statuses[patch.name] = min(status, worst, key=_STATUSES_WORST_FIRST.index)
+    counts = Counter(worst_statuses.values())
+    parts = [f"{counts[status]} {status}" for status in _STATUSES_WORST_FIRST if counts[status]]
     return f"patches: {', '.join(parts) or 'none'}"
 
 
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 CANNOT_RUN = frozenset({_NOT_FOUND, _NOT_EXECUTABLE})
+"""The shell's exit codes for a command that was not run."""
 _PASSED_ON = frozenset(
     {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}
 )
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
-def run_and_wait(words: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Run a command and return its exit code, or the negative number of the signal that ended it.
+def run_and_wait(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run a command, pass signals on to it, and wait for its end.
 
     Where the system lacks what that needs (macOS), this process becomes the command.
+
+    Args:
+        argv: The program and its arguments.
+        environ: Its environment.
+
+    Returns:
+        Its exit code, or the negative number of the signal that ended it.
     """
     if not hasattr(signal, "sigwaitinfo"):
-        return execute(words, environ)
-    former = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
+        return execute(argv, environ)
+    former_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
-        _become(words, environ, former)
-    code = _attend(pid)
-    signal.pthread_sigmask(signal.SIG_SETMASK, former)
+        _become(argv, environ, former_mask)
+    code = _wait_for(pid)
+    signal.pthread_sigmask(signal.SIG_SETMASK, former_mask)
     return code
 
 
-def execute(words: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Become the command; returns, with the shell's exit code, only where that fails."""
+def execute(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Replace this process by a command.
+
+    Args:
+        argv: The program and its arguments.
+        environ: Its environment.
+
+    Returns:
+        The shell's exit code for a command that cannot be run; otherwise this does not return.
+    """
     for name in ("SIGPIPE", "SIGXFSZ"):  # which Python ignores: the command would inherit that
         with suppress(AttributeError, ValueError):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     sys.stdout.flush()
     try:
-        os.execvpe(words[0], list(words), environ)  # noqa: S606 - the user's own command
+        os.execvpe(argv[0], list(argv), environ)  # noqa: S606 - the user's own command
     except (FileNotFoundError, NotADirectoryError):
-        say(f"{words[0]}: found no such command, expected one on PATH or a file that can be run")
+        say(f"{argv[0]}: found no such command, expected one on PATH or a file that can be run")
         return _NOT_FOUND
     except OSError as error:
-        say(f"{words[0]}: cannot be run: {error.strerror}")
+        say(f"{argv[0]}: cannot be run: {error.strerror}")
         return _NOT_EXECUTABLE
 
 
 def end_as(code: int) -> int:
-    """End this process by the signal that ended the command; else return its exit code."""
+    """End this process by the signal that ended the command.
+
+    Args:
+        code: The exit code of the command, or the negative number of the signal.
+
+    Returns:
+        The exit code for this process, if no signal has ended the command.
+    """
     if code >= 0:
         return code
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))  # one core dump is enough
     with suppress(OSError):  # there is no other way to end for SIGKILL
         signal.signal(-code, signal.SIG_DFL)
     os.kill(os.getpid(), -code)
     return 128 - code  # the first process of a container outlives its own signals
 
 
-def _become(words: Sequence[str], environ: Mapping[str, str], mask: set[int]) -> NoReturn:
-    """Become the command, in a fork; what kills the parent outright kills it too."""
+def _become(argv: Sequence[str], environ: Mapping[str, str], mask: set[int]) -> NoReturn:
+    """Replace this fork by the command; a signal that kills the parent outright kills it too."""
     parent = os.getppid()
     set_process_option(_DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(-signal.SIGKILL % 256)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    os._exit(execute(words, environ))
+    os._exit(execute(argv, environ))
 
 
-def _attend(pid: int) -> int:
+def _wait_for(pid: int) -> int:
+    """Wait until the command ends, and pass on the signals that processes send to this one."""
     while True:
-        told = signal.sigwaitinfo({*_PASSED_ON, signal.SIGCHLD})
-        if told.si_signo == signal.SIGCHLD:
-            if (code := _ended(pid)) is not None:
+        info = signal.sigwaitinfo({*_PASSED_ON, signal.SIGCHLD})
+        if info.si_signo == signal.SIGCHLD:
+            code = _collect_ended(pid)
+            if code is not None:
                 return code
-        elif told.si_code <= 0:  # by a process; a terminal's go to all of its group
-            os.kill(pid, told.si_signo)
+        elif info.si_code <= 0:  # by a process; a terminal's go to all of its group
+            os.kill(pid, info.si_signo)
 
 
-def _ended(pid: int) -> int | None:
-    """Collect whatever has ended, orphans too; the exit code of the command if it has."""
+def _collect_ended(pid: int) -> int | None:
+    """Collect the processes that have ended, orphans too; return the command's code if it has."""
     code = None
     with suppress(ChildProcessError):
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            if ended[0] == pid:
-                code = os.waitstatus_to_exitcode(ended[1])
+        while True:
+            ended_pid, status = os.waitpid(-1, os.WNOHANG)
+            if ended_pid == 0:
+                break
+            if ended_pid == pid:
+                code = os.waitstatus_to_exitcode(status)
     return code

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.cli.commands.run import WAY_IN, child_environment
+from patchkit.cli.commands.run import SITECUSTOMIZE_FOLDER, child_environment
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (None, [WAY_IN]),
-        ("", [WAY_IN]),
-        ("/one:/two", [WAY_IN, "/one", "/two"]),
-        (f"/one:{WAY_IN}", [WAY_IN, "/one"]),
-        ("/one:", [WAY_IN, "/one", ""]),
+        (None, [SITECUSTOMIZE_FOLDER]),
+        ("", [SITECUSTOMIZE_FOLDER]),
+        ("/one:/two", [SITECUSTOMIZE_FOLDER, "/one", "/two"]),
+        (f"/one:{SITECUSTOMIZE_FOLDER}", [SITECUSTOMIZE_FOLDER, "/one"]),
+        ("/one:", [SITECUSTOMIZE_FOLDER, "/one", ""]),
     ],
 )
 def test_our_folder_comes_first_and_once(before: str | None, after: list[str]) -> None:
@@ -31,7 +31,7 @@ def test_the_rest_of_the_environment_is_kept() -> None:
     assert made == {
         "HOME": "/home",
         "PATCHKIT_LOG": "info",
-        "PYTHONPATH": WAY_IN,
+        "PYTHONPATH": SITECUSTOMIZE_FOLDER,
         "PATCHKIT": "1",
         "PATCHKIT_JOURNAL": "/journal",
     }
@@ -45,4 +45,4 @@ def test_packs_are_named_once() -> None:
 
 def test_the_folder_holds_the_way_in() -> None:
     """The one file there is what Python imports by itself."""
-    assert [file.name for file in Path(WAY_IN).glob("*.py")] == ["sitecustomize.py"]
+    assert [file.name for file in Path(SITECUSTOMIZE_FOLDER).glob("*.py")] == ["sitecustomize.py"]

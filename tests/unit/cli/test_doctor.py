@@ -11,7 +11,7 @@ from support.samples import pack_source, row_source
 from cli import doctored
 from patchkit.cli import main
 from patchkit.cli.commands.doctor import ways_in
-from patchkit.cli.commands.run import WAY_IN
+from patchkit.cli.commands.run import SITECUSTOMIZE_FOLDER
 from patchkit.runtime.bootstrap.install import install
 
 if TYPE_CHECKING:
@@ -226,7 +226,9 @@ def test_the_plugin_counts_unless_it_is_left_out(
 
 def test_run_is_seen_from_inside() -> None:
     """A process that `patchkit run` has started says so."""
-    assert way(ways_in({"PYTHONPATH": f"{WAY_IN}:/x"}), "patchkit run")["mark"] == "ok"
+    assert (
+        way(ways_in({"PYTHONPATH": f"{SITECUSTOMIZE_FOLDER}:/x"}), "patchkit run")["mark"] == "ok"
+    )
     assert way(ways_in({"PYTHONPATH": "/x"}), "patchkit run")["mark"] == "note"
 
 

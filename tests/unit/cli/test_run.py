@@ -14,7 +14,7 @@ from support.packages import REPOSITORY
 from support.programs import program
 from support.samples import pack_source, row_source
 
-from patchkit.cli.commands.run import WAY_IN
+from patchkit.cli.commands.run import SITECUSTOMIZE_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,21 +100,21 @@ def test_the_path_is_as_it_was(patchkit_run: Python, tmp_path: Path) -> None:
     data = said(patchkit_run("--", sys.executable, "say.py"))
     path = data["path"]
     assert isinstance(path, list)
-    assert WAY_IN not in path
+    assert SITECUSTOMIZE_FOLDER not in path
     environ = data["environ"]
     assert isinstance(environ, dict)
-    assert environ["PYTHONPATH"].split(os.pathsep)[:2] == [WAY_IN, str(tmp_path)]
+    assert environ["PYTHONPATH"].split(os.pathsep)[:2] == [SITECUSTOMIZE_FOLDER, str(tmp_path)]
 
 
 def test_patchkit_beside_the_command_comes_last_on_the_path(python: Python) -> None:
     """A Python that has no patchkit gets ours, behind everything that it has."""
     plain = said(python("-c", SAY, PYTHONPATH=""))["path"]
-    run = said(python("-c", SAY, PYTHONPATH=WAY_IN))
+    run = said(python("-c", SAY, PYTHONPATH=SITECUSTOMIZE_FOLDER))
     assert isinstance(plain, list)
     assert isinstance(run["path"], list)
     assert run["armed"] is True
     assert run["path"][: len(plain)] == plain
-    assert run["path"][len(plain) :] in ([], [str(Path(WAY_IN).parents[1])])
+    assert run["path"][len(plain) :] in ([], [str(Path(SITECUSTOMIZE_FOLDER).parents[1])])
 
 
 def test_packs_named_by_hand_travel(patchkit_run: Python, write_pack: Callable[..., Path]) -> None:
