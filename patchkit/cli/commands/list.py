@@ -1,4 +1,4 @@
-"""`patchkit list`: the patches, and which of them apply here."""
+"""`patchkit list`: list the patches that apply here, or what keeps each patch."""
 
 import click
 
@@ -42,7 +42,7 @@ def command(
       patchkit list --format json | jq -r '.patches[] | select(.selected) | .name'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if debt:
-        _owe(packs, releases, form, offline=offline)
+        _list_debt(packs, releases, form, offline=offline)
         return
     if releases or form in ("markdown", "badge"):
         raise click.UsageError("--releases, Markdown and a badge: expected --debt with them")
@@ -61,11 +61,15 @@ def command(
         from patchkit.cli.report.rows import print_list  # noqa: PLC0415 - JSON needs no rich
 
         print_list(versions, listed, everything=everything)
-        if not everything and (hidden := sum(reason is not None for _, reason in listed)):
-            say(f"{count(hidden, 'patch')} left out: --all says why")
+        hidden = [row for row, reason in listed if reason is not None]
+        if hidden and not everything:
+            say(f"{count(len(hidden), 'patch')} left out: --all says why")
 
 
-def _owe(packs: tuple[str, ...], releases: tuple[str, ...], form: str, *, offline: bool) -> None:
+def _list_debt(
+    packs: tuple[str, ...], releases: tuple[str, ...], form: str, *, offline: bool
+) -> None:
+    """List what keeps each patch of this project, by a check against the supported releases."""
     from patchkit.analysis.check.coverage import released  # noqa: PLC0415 - late: the help needs none
     from patchkit.analysis.check.debt import debt_of  # noqa: PLC0415
     from patchkit.analysis.upstream.reading.releases import Library  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`patchkit matrix`: the releases that a CI matrix should cover."""
+"""`patchkit matrix`: choose the releases that a CI matrix should cover."""
 
 import json
 from collections.abc import Sequence
@@ -58,47 +58,65 @@ def command(
         raise click.UsageError("--releases and --lanes: expected one of them at most")
     rows = inputs.own_rows_of(packs, names)
     if file:
-        return _tell_boundaries(rows, Path(file), form, library)
-    return _choose(rows, releases or (*Project.read().releases, "vllm")[0], form, library)
+        return _list_boundaries(rows, Path(file), form, library)
+    if not releases:
+        releases_of_project = Project.read().releases
+        releases = releases_of_project[0] if releases_of_project else "vllm"
+    return _choose(rows, releases, form, library)
 
 
 def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> int:
+    """Print the releases to cover, each with the cases that it exercises."""
     with progress_bar() as progress:
         subjects = on_index(releases, library)
-        found, faults = cases(rows, subjects, progress)
-    for text in told_causes(faults):
-        say(f"left out: {text}")
+        subjects_by_case, faults = cases(rows, subjects, progress)
+    for cause in told_causes(faults):
+        say(f"left out: {cause}")
     project = subjects[0].project
-    chosen = {
-        subjects[at].version: [case for case, places in found.items() if at in places]
-        for at in few(found)
-    }
+    chosen: dict[str, list[str]] = {}
+    for index in few(subjects_by_case):
+        version = subjects[index].version
+        chosen[version] = [case for case, indexes in subjects_by_case.items() if index in indexes]
     if not chosen and not faults:
         raise UpstreamError(f"none of the patches is for any release of {releases!r}")
     if form == "json":
-        parts = [{"release": at, "cases": exercised} for at, exercised in chosen.items()]
-        click.echo(to_json({"project": project, "releases": parts, "unreadable": [*faults]}))
+        chosen_releases = [
+            {"release": version, "cases": exercised} for version, exercised in chosen.items()
+        ]
+        click.echo(
+            to_json({"project": project, "releases": chosen_releases, "unreadable": list(faults)})
+        )
     elif form == "github":
         click.echo(json.dumps({project: list(chosen)}))
     else:
         print_matrix(project, chosen)
-    return 1 if faults else 0
+    return int(bool(faults))
 
 
-def _tell_boundaries(rows: Sequence[Row], file: Path, form: str, library: Library) -> int:
+def _list_boundaries(rows: Sequence[Row], file: Path, form: str, library: Library) -> int:
+    """Print both ends of every range with the lanes that cover them; return 1 if one has none."""
+
+    @cache
+    def versions_on_index(name: str) -> list[str]:
+        return [release.version for release in find_releases(name, library)]
+
     lanes = read_lanes(file)
-    able = [{"lane": one.name, **one.releases} for one in lanes.lanes if not one.reason]
-    released = cache(lambda name: [one.version for one in find_releases(name, library)])
-    found = boundaries(rows, lanes, released)
-    uncovered = [one for one in found if one.covered == "no"]
+    runnable = [{"lane": lane.name, **lane.releases} for lane in lanes.lanes if not lane.reason]
+    listed = boundaries(rows, lanes, versions_on_index)
+    uncovered = [boundary for boundary in listed if boundary.covered == "no"]
     if form == "json":
-        parts = [dict(vars(one)) for one in found]
-        click.echo(to_json({"lanes": able, "boundaries": parts, "uncovered": len(uncovered)}))
+        data = {
+            "lanes": runnable,
+            "boundaries": [dict(vars(boundary)) for boundary in listed],
+            "uncovered": len(uncovered),
+        }
+        click.echo(to_json(data))
     elif form == "github":
-        click.echo(json.dumps({"include": able}))
+        click.echo(json.dumps({"include": runnable}))
     else:
-        print_boundaries(found)
-    if uncovered:
-        named = ", ".join(dict.fromkeys(f"{one.requirement} of {one.patch}" for one in uncovered))
-        say(f"found no lane for {named}; expected one for each, or a reason in {file}")
-    return 1 if uncovered else 0
+        print_boundaries(listed)
+    if not uncovered:
+        return 0
+    ends = dict.fromkeys(f"{boundary.requirement} of {boundary.patch}" for boundary in uncovered)
+    say(f"found no lane for {', '.join(ends)}; expected one for each, or a reason in {file}")
+    return 1

@@ -1,7 +1,7 @@
-"""`patchkit show`: one row in full, with what is found here; nothing upstream is imported."""
+"""`patchkit show`: one patch in full, and its targets as they are installed here."""
 
 import dataclasses
-from functools import partial
+from collections.abc import Iterable
 
 import click
 
@@ -15,6 +15,7 @@ from patchkit.core.lock.format import Lock
 from patchkit.core.rows.declaration import Change, Row
 from patchkit.core.rows.selection import Selection
 from patchkit.core.rows.target import Target
+from patchkit.core.versions.installed import Versions
 from patchkit.core.versions.requirements import requirement_of
 from patchkit.errors import UpstreamError
 from patchkit.runtime.drift import Here, Look
@@ -38,41 +39,60 @@ def command(
       patchkit show my-patch --patches mine.patches --format json
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows, selection = options.rows_and_selection(packs, vllm)
-    found = _row_here(options.choose(rows, [name])[0], selection, options.locks_of(lock))
+    row = options.choose(rows, [name])[0]
+    row_here = _row_here(row, selection, options.locks_of(lock))
     if form == "json":
-        click.echo(show_json(found))
+        click.echo(show_json(row_here))
         return
     from patchkit.cli.report.rows import print_show  # noqa: PLC0415 - JSON needs no rich
 
-    print_show(found)
+    print_show(row_here)
 
 
 def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
-    versions, here, lock = selection.versions, Here(), locks.of(row)
-    unmet = partial(options.reason, versions.unmet)
-    requirements = [
-        (text, versions.find(requirement_of(text).name), unmet(text)) for text in row.patch.requires
-    ]
+    """Gather what there is to show of a row; nothing upstream is imported."""
+    versions = selection.versions
+    requirements = []
+    for text in row.patch.requires:
+        version = versions.find(requirement_of(text).name)
+        requirements.append((text, version, options.reason(versions.unmet, text)))
+    here = Here()
+    lock = locks.of(row)
     changes = []
     for change in row.patch.changes:
-        reason = next(filter(None, map(unmet, change.requires)), None)
-        found = state_of(change.place, here), _review(row, change, lock, here)
-        changes.append(ChangeHere(change, _own_fields(change), reason, *found))
+        reason = _first_unmet(change.requires, versions)
+        target = state_of(change.place, here)
+        review = _review(row, change, lock, here)
+        changes.append(ChangeHere(change, _own_fields(change), reason, target, review))
     reason = options.reason(selection.reason_to_skip, row)
     return RowHere(row, reason, requirements, changes, locks.file(row))
 
 
+def _first_unmet(requirements: Iterable[str], versions: Versions) -> str | None:
+    """Say why the first of the requirements that is not met is not; None where all are."""
+    for text in requirements:
+        reason = options.reason(versions.unmet, text)
+        if reason:
+            return reason
+    return None
+
+
 def _own_fields(change: Change) -> dict[str, str | int | float | bool | None]:
-    """Return what only this kind declares, as JSON knows it or as Python would write it."""
+    """Return the fields that only this kind of change has.
+
+    Values that JSON does not have are texts, as Python would write them.
+    """
     common = {"requires", "rebind", "when", change.target_field, change.body_field}
-    names = [one.name for one in dataclasses.fields(change) if one.name not in common]
-    return {name: _plain(getattr(change, name)) for name in names}
+    names = [field.name for field in dataclasses.fields(change) if field.name not in common]
+    return {name: _as_json(getattr(change, name)) for name in names}
 
 
-def _plain(value: object) -> str | int | float | bool | None:
+def _as_json(value: object) -> str | int | float | bool | None:
     if value is None or isinstance(value, (str, int, float)):
         return value
-    return value.__qualname__ if isinstance(value, type) else repr(value)
+    if isinstance(value, type):
+        return value.__qualname__
+    return repr(value)
 
 
 def _review(row: Row, change: Change, lock: Lock | None, here: Here) -> ReviewHere | None:
@@ -85,7 +105,15 @@ def _review(row: Row, change: Change, lock: Lock | None, here: Here) -> ReviewHe
 
 
 def state_of(target: Target, here: Here) -> TargetHere:
-    """Say whether a target is here, what it is, and where it is defined, as its source tells."""
+    """Find a target among what is installed, by reading sources.
+
+    Args:
+        target: The target.
+        here: The packages that are installed here.
+
+    Returns:
+        Whether the target is there, what it is, and where it is defined.
+    """
     spec = find_module(target.module)
     if spec is None:
         return TargetHere("no-module", None, None, f"module {target.module} is not found here")
@@ -113,15 +141,24 @@ def _present(target: Target, facts: Facts, file: str) -> TargetHere:
     if module != target.module:
         file = file_of(find_module(module)) or file
     line = facts.lines[0] if facts.lines else None
-    defined = f"{module}:{facts.qualname}" if facts.qualname else module
-    what = facts.kind or "present"
+    defined = module
+    if facts.qualname:
+        defined += f":{facts.qualname}"
+    return TargetHere("present", file, line, _detail(target, facts), defined)
+
+
+def _detail(target: Target, facts: Facts) -> str:
+    """Say what a target is, and which other object it is where it is an alias or inherited."""
+    detail = facts.kind or "present"
     if facts.owner:
-        what += f", inherited from {facts.owner}"
+        detail += f", inherited from {facts.owner}"
     elif facts.qualname:
-        what += f", defined in {facts.module}"
-        what += f" as {facts.qualname}" if facts.qualname != target.qualname else ""
-    words = f"{what}; {facts.reason}" if facts.reason else what
-    return TargetHere("present", file, line, words, defined)
+        detail += f", defined in {facts.module}"
+        if facts.qualname != target.qualname:
+            detail += f" as {facts.qualname}"
+    if facts.reason:
+        detail += f"; {facts.reason}"
+    return detail
 
 
 def _undecided(why: str, file: str | None) -> TargetHere:

@@ -1,4 +1,4 @@
-"""`patchkit status`: what is applied in every process, and whether ranks agree."""
+"""`patchkit status`: show what is applied in every process, and whether ranks agree."""
 
 import os
 import time
@@ -20,7 +20,9 @@ from patchkit.core.rows.processes import ProcessTable
 from patchkit.registry import installed_processes
 from patchkit.settings import Settings
 
-Look = Callable[[], Sequence[dict[str, Any]]]
+NodeReader = Callable[[], Sequence[dict[str, Any]]]
+"""Reads the processes and their journals, of each node a dict."""
+
 _EVERY_SECONDS = 1.0
 _EVERY_SECONDS_ON_RAY = 5.0
 
@@ -61,42 +63,59 @@ def command(
       patchkit status --ray 10.0.0.1:6379
       patchkit status --format json | jq '.agreement'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    lists = [option for option, given in (("--unused", unused), ("--verify", verified)) if given]
-    _check_words(lists, name, form, watch=watch)
-    with _eyes(directory or Settings.read().journal, ray, must_be=not watch) as see:
-        picture = _watch(see, bool(ray), html) if watch else _draw(see)
-    _write(picture, html)
+    _check_options(name, form, unused=unused, verified=verified, watch=watch)
+    journal = directory or Settings.read().journal
+    with _open_nodes(journal, ray, must_exist=not watch) as read_nodes:
+        picture = _draw(read_nodes)
+        if watch:
+            picture = _watch(picture, read_nodes, bool(ray), html)
+    _write_html(picture, html)
     if form == "json":
         click.echo(status_json(picture))
     elif not watch:
-        _print(picture, name, lists)
-    return 1 if picture.findings else 0
+        _print(picture, name, unused=unused, verified=verified)
+    return int(bool(picture.findings))
 
 
-def _check_words(lists: Sequence[str], name: str | None, form: str, *, watch: bool) -> None:
-    given = [*lists, *(["--patch"] if name is not None else ()), *(["--watch"] if watch else ())]
-    if len(given) > 1 or (form == "json" and (lists or watch)):
-        found = f"found --format {form} with {' and '.join(given)}"
-        raise click.UsageError(f"{found}: expected one of them, for a person")
+def _check_options(
+    name: str | None, form: str, *, unused: bool, verified: bool, watch: bool
+) -> None:
+    """Raise UsageError where options exclude each other."""
+    is_set = {
+        "--unused": unused,
+        "--verify": verified,
+        "--patch": name is not None,
+        "--watch": watch,
+    }
+    names = [option for option, value in is_set.items() if value]
+    is_for_person = unused or verified or watch
+    if len(names) > 1 or (form == "json" and is_for_person):
+        options = f"--format {form} with {' and '.join(names)}"
+        raise click.UsageError(f"found {options}: expected one of them, for a person")
 
 
-def _print(picture: Picture, name: str | None, lists: Sequence[str]) -> None:
+def _print(picture: Picture, name: str | None, *, unused: bool, verified: bool) -> None:
     from patchkit.cli.report import status as page  # noqa: PLC0415 - JSON needs no rich
 
-    known = sorted({patch for process in picture.processes for patch in process.patches})
-    if name is not None and name not in known:
-        there = ", ".join(known) or "none"
-        raise click.UsageError(f"--patch: found {name!r}, expected a patch's name: {there}")
-    if "--unused" in lists:
+    names: set[str] = set()
+    for process in picture.processes:
+        names.update(process.patches)
+    if name is not None and name not in names:
+        expected = ", ".join(sorted(names)) or "none"
+        raise click.UsageError(f"--patch: found {name!r}, expected a patch's name: {expected}")
+    if unused:
         page.print_unused(picture)
-    elif "--verify" in lists:
+    elif verified:
         page.print_verified(picture)
     else:
         page.print_status(picture, name)
 
 
 @contextmanager
-def _eyes(directory: str | None, ray: str | None, *, must_be: bool) -> Iterator[Look]:
+def _open_nodes(
+    directory: str | None, ray: str | None, *, must_exist: bool
+) -> Iterator[NodeReader]:
+    """Yield what reads every node of a Ray cluster, or this node where `ray` is None."""
     if ray is not None:
         from patchkit.analysis.status.ray_nodes import RayNodes  # noqa: PLC0415 - most have no cluster
 
@@ -105,46 +124,56 @@ def _eyes(directory: str | None, ray: str | None, *, must_be: bool) -> Iterator[
         return
     folder = directory or newest_run()
     if folder is None:
-        here = "no 'patchkit run' has left a journal here, and PATCHKIT_JOURNAL is not set"
-        raise click.UsageError(f"{here}: expected DIR, the directory of the journals")
-    if must_be and not Path(folder).is_dir():
+        reason = "no 'patchkit run' has left a journal here, and PATCHKIT_JOURNAL is not set"
+        raise click.UsageError(f"{reason}: expected DIR, the directory of the journals")
+    if must_exist and not Path(folder).is_dir():
         raise click.UsageError(f"{folder}: found no such directory, expected one with journals")
     yield lambda: [look(str(folder))]
 
 
-def _draw(see: Look) -> Picture:
-    return draw(see(), ProcessTable(installed_processes()))
+def _draw(read_nodes: NodeReader) -> Picture:
+    return draw(read_nodes(), ProcessTable(installed_processes()))
 
 
-def _write(picture: Picture, html: str | None, *, is_watched: bool = False) -> None:
-    """Write the page at once, so that no browser loads half of it."""
-    if html:
-        from patchkit.cli.report.status_html import as_html  # noqa: PLC0415 - only who asks needs it
+def _write_html(picture: Picture, html: str | None, *, is_watched: bool = False) -> None:
+    """Write the page, if there is a file for it, by a rename: no browser loads half of it."""
+    if not html:
+        return
+    from patchkit.cli.report.status_html import as_html  # noqa: PLC0415 - only who asks needs it
 
-        place = Path(html).resolve()
-        draft = place.with_name(f".{place.name}-{os.getpid()}")
-        try:
-            draft.write_text(as_html(picture, is_watched=is_watched), encoding="utf-8")
-            draft.replace(place)
-        except OSError as error:
-            with suppress(OSError):
-                draft.unlink()
-            raise click.UsageError(f"{html}: cannot be written ({error.strerror})") from error
+    file = Path(html).resolve()
+    draft = file.with_name(f".{file.name}-{os.getpid()}")
+    try:
+        draft.write_text(as_html(picture, is_watched=is_watched), encoding="utf-8")
+        draft.replace(file)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise click.UsageError(f"{html}: cannot be written ({error.strerror})") from error
 
 
-def _watch(see: Look, is_ray: bool, html: str | None) -> Picture:
-    """Show what is seen until the main process has ended, or the user has seen enough."""
+def _watch(picture: Picture, read_nodes: NodeReader, is_ray: bool, html: str | None) -> Picture:
+    """Show a picture, and newer ones until the main process has ended or the user interrupts."""
     from patchkit.cli.report.status import live  # noqa: PLC0415 - only who watches needs it
 
-    picture, is_running = _draw(see), True
+    seconds = _EVERY_SECONDS
+    if is_ray:
+        seconds = _EVERY_SECONDS_ON_RAY
+    has_ended = False
     with live() as show, suppress(KeyboardInterrupt):
-        while is_running:
+        while not has_ended:
             show(picture)
-            _write(picture, html, is_watched=True)
-            roots = {one.alive for one in picture.processes if one.parent is None}
-            if is_running := roots != {False}:
-                time.sleep(_EVERY_SECONDS_ON_RAY if is_ray else _EVERY_SECONDS)
-                picture = _draw(see)
-    if not is_running:
+            _write_html(picture, html, is_watched=True)
+            has_ended = _has_ended(picture)
+            if not has_ended:
+                time.sleep(seconds)
+                picture = _draw(read_nodes)
+    if has_ended:
         say("the main process has ended")
     return picture
+
+
+def _has_ended(picture: Picture) -> bool:
+    """Whether there is a process that no other of them has started, and every such has ended."""
+    roots = [process for process in picture.processes if process.parent is None]
+    return bool(roots) and all(process.alive is False for process in roots)
