@@ -1,4 +1,4 @@
-"""`patchkit new`: a row, a body and a test to start from."""
+"""`patchkit new`: write a row, a body and a test to start from."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -9,7 +9,8 @@ import click
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.scaffold.first_change import UpstreamTarget, look_up
-from patchkit.authoring.scaffold.plan import Place, Plan, Wish, place_of, plan, write
+from patchkit.authoring.scaffold.plan import Place, Plan, Wish, place_of, write
+from patchkit.authoring.scaffold.plan import plan as make_plan
 from patchkit.cli import inputs, options
 from patchkit.cli.module_source import file_of, find_module
 from patchkit.cli.output import progress_bar
@@ -80,49 +81,60 @@ def command(
           --releases 'vllm>=0.30,<0.34' --dry-run
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     release_options = options.ReleaseOptions(releases, path, wheel)
-    wish = Wish(name, kind, [Role(word) for word in roles], body, releases)
+    wish = Wish(name, kind, [Role(role) for role in roles], body, releases)
     release_options.check()
-    place = _place(pack)
-    _refuse_taken(name, packs)
-    made = _planned(wish, _look_up(targets, release_options, library), place, Path(tests))
+    place_of_pack = _find_pack(pack)
+    _refuse_name_in_use(name, packs)
+    upstream_targets = _look_up(targets, release_options, library)
+    plan = _plan(wish, upstream_targets, place_of_pack, Path(tests))
     if not dry_run:
-        write(made.files)
-    _tell(made, form, written=not dry_run)
-
-
-def _tell(made: Plan, form: str, *, written: bool) -> None:
-    steps = list(_next_steps(made))
+        write(plan.files)
+    steps = list(_next_steps(plan))
     if form == "json":
-        click.echo(new_json(made, steps, written=written))
+        click.echo(new_json(plan, steps, written=not dry_run))
     else:
-        print_new(made, steps, written=written)
+        print_new(plan, steps, written=not dry_run)
 
 
-def _planned(wish: Wish, targets: Sequence[UpstreamTarget], place: Place, tests: Path) -> Plan:
+def _plan(wish: Wish, targets: Sequence[UpstreamTarget], place_of_pack: Place, tests: Path) -> Plan:
+    """Plan the files; UsageError if the role, which no folder of the pack tells, is not named."""
     try:
-        return plan(wish, targets, place, tests)
+        return make_plan(wish, targets, place_of_pack, tests)
     except DeclarationError as error:
         if error.field != "roles":
             raise
-        fault = f"pack {place.module} is in no folder named 'platform' or 'worker'"
+        fault = f"pack {place_of_pack.module} is in no folder named 'platform' or 'worker'"
         raise click.UsageError(f"{fault}: expected --role, which processes it is for") from error
 
 
-def _place(pack: str | None) -> Place:
-    named = [pack] if pack else Project.read().packs or Settings.read().packs
-    if len(named) != 1:
-        found = f"{len(named)} in pyproject.toml or PATCHKIT_PATCHES" if named else "none"
-        raise click.UsageError(f"--pack: found {found}, expected the pack that the row goes into")
-    return place_of(named[0], Path(), find_file)
+def _find_pack(pack: str | None) -> Place:
+    """Find the pack that is named, else the only one of the project or of `PATCHKIT_PATCHES`."""
+    if not pack:
+        packs = Project.read().packs or Settings.read().packs
+        if len(packs) != 1:
+            number = f"{len(packs)} in pyproject.toml or PATCHKIT_PATCHES" if packs else "none"
+            expected = "expected the pack that the row goes into"
+            raise click.UsageError(f"--pack: found {number}, {expected}")
+        pack = packs[0]
+    return place_of(pack, Path(), find_file)
 
 
 def find_file(module: str) -> Path | None:
-    """Find the file of a module that can be imported."""
+    """Find the file of a module that can be imported.
+
+    Args:
+        module: The dotted name of the module.
+
+    Returns:
+        Its file, or None if there is no such module or it has no file.
+    """
     file = file_of(find_module(module))
-    return Path(file) if file else None
+    if not file:
+        return None
+    return Path(file)
 
 
-def _refuse_taken(name: str, packs: tuple[str, ...]) -> None:
+def _refuse_name_in_use(name: str, packs: tuple[str, ...]) -> None:
     for pack in packs_for(Settings.read(), packs):
         with suppress(DeclarationError):  # a pack that is named first and made next has no rows
             if name in [row.name for row in read_pack(pack)]:
@@ -130,9 +142,10 @@ def _refuse_taken(name: str, packs: tuple[str, ...]) -> None:
 
 
 def _look_up(
-    words: tuple[str, ...], release_options: options.ReleaseOptions, library: Library
+    texts: tuple[str, ...], release_options: options.ReleaseOptions, library: Library
 ) -> list[UpstreamTarget]:
-    targets = list(dict.fromkeys(map(options.parse_target, words)))
+    """Look targets up in releases; UpstreamError if a release cannot be read."""
+    targets = list(dict.fromkeys(options.parse_target(text) for text in texts))
     packages = list(dict.fromkeys(target.module.partition(".")[0] for target in targets))
     with progress_bar() as progress:
         subjects = inputs.open_packages(release_options, packages, library)
@@ -142,30 +155,36 @@ def _look_up(
 
 
 def _next_steps(plan: Plan) -> Iterator[NextStep]:
+    """List what the author does next."""
     files = {file.what: shown(file.path) for file in plan.files}
-    rows, name = shown(plan.place.file), plan.patch.name
+    rows = shown(plan.place.file)
+    name = plan.patch.name
     if plan.refusal:
         yield NextStep(f"paste the row into {rows}: {plan.refusal}")
-    yield from _to_find_the_pack(plan.place)
+    yield from _steps_to_import_pack(plan.place)
     yield NextStep(f"fill in why, upstream and sunset in {rows}")
-    if names := [change.body_name for change in plan.patch.changes if change.body_field]:
-        yield NextStep(f"write {', '.join(names)} in {files['body']}")
+    bodies = [change.body_name for change in plan.patch.changes if change.body_field]
+    if bodies:
+        yield NextStep(f"write {', '.join(bodies)} in {files['body']}")
     kinds = {change.kind for change in plan.patch.changes}
-    for kind, fields in (("Edit", "old and new"), ("AddField", "type and default")):
-        if kind in kinds:
-            yield NextStep(f"choose {fields} of the {kind} in {rows}")
+    if "Edit" in kinds:
+        yield NextStep(f"choose old and new of the Edit in {rows}")
+    if "AddField" in kinds:
+        yield NextStep(f"choose type and default of the AddField in {rows}")
     test = f"python -m pytest {files['test']}"
     yield NextStep("write in the test what the patch is for; it fails until then", test)
     yield NextStep("check that it holds", f"patchkit check {name}")
     yield NextStep("record the target as reviewed", f"patchkit lock {name}")
 
 
-def _to_find_the_pack(place: Place) -> Iterator[NextStep]:
-    project, top = Project.read(), place.module.partition(".")[0]
-    if place.module not in (*project.packs, *packs_for(Settings.read())):
-        packs = ", ".join(f'"{pack}"' for pack in (*project.packs, place.module))
-        words = "let commands and tests find the pack, in pyproject.toml"
-        yield NextStep(words, f"[tool.patchkit]\npacks = [{packs}]")
-    root = place.root.resolve()
-    if find_module(top) is None and root not in [folder.resolve() for folder in project.folders]:
+def _steps_to_import_pack(pack: Place) -> Iterator[NextStep]:
+    """List what is to be done for commands and tests to find a pack; nothing if they do."""
+    project = Project.read()
+    if pack.module not in (*project.packs, *packs_for(Settings.read())):
+        names = ", ".join(f'"{name}"' for name in (*project.packs, pack.module))
+        purpose = "let commands and tests find the pack, in pyproject.toml"
+        yield NextStep(purpose, f"[tool.patchkit]\npacks = [{names}]")
+    root = pack.root.resolve()
+    folders = [folder.resolve() for folder in project.folders]
+    if root not in folders and find_module(pack.module.partition(".")[0]) is None:
         yield NextStep(f"install the pack, or put {shown(root)} on PYTHONPATH")
