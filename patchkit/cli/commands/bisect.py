@@ -1,4 +1,4 @@
-"""`patchkit bisect`: which patch, or which smallest set of them, makes a command fail."""
+"""`patchkit bisect`: find the patch, or the smallest set of them, that makes a command fail."""
 
 import hashlib
 import json
@@ -25,17 +25,18 @@ from patchkit.settings import Settings
 
 HOME = ".patchkit-bisect"
 
-_KEPT = ("patches", "exit", "seconds", "failed")
-_LAST_BAD = 127
-_ENDED_BY_SOMEBODY = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGQUIT)
+_FIELDS_OF_RUN = ("patches", "exit", "seconds", "failed")
+_LAST_BAD_EXIT_CODE = 127
+_ENDED_ON_PURPOSE = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGQUIT)
 
 
 @click.command(
     "bisect", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
 )
-@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @click.option(
-    *("--patch", "names"),
+    "--patch",
+    "names",
     metavar="NAME",
     multiple=True,
     help="Suspect this patch; the others stay applied. Repeatable.",
@@ -49,7 +50,7 @@ _ENDED_BY_SOMEBODY = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.S
 @options.patches_option
 @options.format_option
 def command(
-    words: tuple[str, ...],
+    argv: tuple[str, ...],
     names: tuple[str, ...],
     runs: int,
     timeout: float | None,
@@ -71,29 +72,31 @@ def command(
       patchkit bisect --patch one --patch other -- pytest -x test_it.py
       patchkit bisect --resume -- python compare_tokens.py
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    every, selection = options.rows_and_selection(packs, None)
-    rows = [row for row in every if selection.reason_to_skip(row) is None]
-    order = _suspects(rows, names)
-    facts = {"command": list(words), "timeout": timeout, "suspects": order, **_identity(rows)}
+    registry, selection = options.rows_and_selection(packs, None)
+    rows = [row for row in registry if selection.reason_to_skip(row) is None]
+    suspects = _suspects(rows, names)
+    facts = {"command": list(argv), "timeout": timeout, "suspects": suspects, **_identity(rows)}
     trials = _Trials(facts, runs, (*Settings.read().packs, *packs))
     trials.begin(resume=resume)
-    search = Search(order, {row.name: row.patch.after for row in rows}, trials.fails)
+    search = Search(suspects, {row.name: row.patch.after for row in rows}, trials.fails)
     trials.expect("passes", (), "none")
     failing = search.minimal()
     if not failing:
-        trials.expect("fails", order, "all")
+        trials.expect("fails", suspects, "all")
     culprits = search.last(failing)
-    beside = [name for name in order if name in failing and name not in culprits]
+    accompanying = [name for name in suspects if name in failing and name not in culprits]
     if form == "json":
-        click.echo(bisect_json(culprits, beside, trials.runs))
+        click.echo(bisect_json(culprits, accompanying, trials.runs))
     else:
-        print_bisection(culprits, beside, trials.judged_runs(), str(trials.folder))
+        print_bisection(culprits, accompanying, trials.judged_runs(), str(trials.folder))
     return 1
 
 
 def _identity(rows: Sequence[Row]) -> dict[str, Any]:
-    packs = {name: modules_digest(name) for name in sorted({row.pack for row in rows})}
-    return {"patches": {row.name: fingerprint(row) for row in rows}, "packs": packs}
+    """Return fingerprints of patches and packs: a search cannot be resumed once they differ."""
+    patches = {row.name: fingerprint(row) for row in rows}
+    packs = sorted({row.pack for row in rows})
+    return {"patches": patches, "packs": {pack: modules_digest(pack) for pack in packs}}
 
 
 def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
@@ -102,7 +105,8 @@ def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     for row in rows:
         if not names or row.name in names or suspects.keys() & set(row.patch.after):
             suspects[row.name] = None
-    if missing := [name for name in names if name not in suspects]:
+    missing = [name for name in names if name not in suspects]
+    if missing:
         expected = "expected a patch that applies here; 'patchkit list --all' says why one does not"
         raise click.UsageError(f"--patch: found {missing[0]!r}, {expected}")
     if not suspects:
@@ -111,19 +115,37 @@ def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
 
 
 class _Trials:
-    """Runs the command with sets of patches; each run is on disk before the next begins."""
+    """Runs the command with sets of patches; each run is on disk before the next begins.
+
+    Args:
+        facts: What has to be the same for a search to be resumed: the command, the timeout, the
+            suspects, and fingerprints of patches and packs.
+        times: How often the command has to pass with a set for the set to be good.
+        packs: The packs that the command reads besides the installed ones.
+    """
 
     def __init__(self, facts: dict[str, Any], times: int, packs: Sequence[str]) -> None:
         name = hashlib.sha256(json.dumps(facts["command"]).encode()).hexdigest()[:12]
-        self.folder, self._facts, self._times, self._packs = Path(HOME, name), facts, times, packs
-        self._file = self.folder / "state.json"
+        self.folder = Path(HOME, name)
         self.runs: list[dict[str, Any]] = []
+        self._file = self.folder / "state.json"
+        self._facts = facts
+        self._suspects: list[str] = facts["suspects"]
+        self._times = times
+        self._packs = packs
 
     def begin(self, *, resume: bool) -> None:
-        """Start a state, or go on from the one that is there; BisectionError if it does not fit."""
+        """Begin a search, or go on with the one on disk.
+
+        Args:
+            resume: Whether to go on.
+
+        Raises:
+            BisectionError: There is no search to go on with, or it was about something else.
+        """
         try:
             if resume:
-                self.runs = self._known(json.loads(self._file.read_text("utf-8")))
+                self.runs = self._runs_in(json.loads(self._file.read_text("utf-8")))
             self.folder.mkdir(parents=True, exist_ok=True)
             self._write()
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -134,56 +156,85 @@ class _Trials:
             signal.signal(number, signal.default_int_handler)
 
     def fails(self, patches: frozenset[str]) -> bool:
-        """Say whether the command fails with a set."""
-        return "bad" in self._told(patches)
+        """Return whether the command fails with a set of patches.
+
+        Args:
+            patches: The names of the patches.
+
+        Raises:
+            BisectionError: The command cannot be run, or its end ends the search.
+        """
+        return "bad" in self._verdicts(patches)
 
     def expect(self, expected: str, patches: Iterable[str], which: str) -> None:
-        """Raise BisectionError unless the command ends as it must for a search."""
-        told = self._told(frozenset(patches))
-        found = "fails" if "bad" in told else "cannot be judged" if "skipped" in told else "passes"
-        if found != expected:
-            patches = f"{which} of the {count(len(self._facts['suspects']), 'suspected patch')}"
+        """Check that the command ends with a set of patches as it must for a search.
+
+        Args:
+            expected: `passes` or `fails`.
+            patches: The names of the patches.
+            which: Which of the suspects they are, for the message: `none` or `all`.
+
+        Raises:
+            BisectionError: It ends in another way.
+        """
+        verdicts = self._verdicts(frozenset(patches))
+        result = "passes"
+        if "bad" in verdicts:
+            result = "fails"
+        elif "skipped" in verdicts:
+            result = "cannot be judged"
+        if result != expected:
+            suspects = count(len(self._suspects), "suspected patch")
             raise BisectionError(
-                f"with {patches} the command {found}, expected that it {expected}; "
-                f"its output is in {self.folder}"
+                f"with {which} of the {suspects} the command {result}, expected that it "
+                f"{expected}; its output is in {self.folder}"
             )
 
     def judged_runs(self) -> list[tuple[dict[str, Any], str]]:
-        """List the runs in order, each with what it says of its set."""
+        """Return the runs in order, each with its verdict: `good`, `bad` or `skipped`."""
         return [(run, self._judge(run)) for run in self.runs]
 
-    def _told(self, patches: frozenset[str]) -> list[str]:
-        """Run the command until a set is judged; runs that are known count."""
-        chosen = [name for name in self._facts["suspects"] if name in patches]
-        told = [self._judge(run) for run in self.runs if run["patches"] == chosen]
-        while told.count("good") == len(told) < self._times:
-            told.append(self._judge(self._run(chosen)))
-        return told
+    def _verdicts(self, patches: frozenset[str]) -> list[str]:
+        """Run the command until a set is judged; runs that are on disk count."""
+        chosen = [name for name in self._suspects if name in patches]
+        verdicts = [self._judge(run) for run in self.runs if run["patches"] == chosen]
+        while len(verdicts) < self._times and all(verdict == "good" for verdict in verdicts):
+            verdicts.append(self._judge(self._run(chosen)))
+        return verdicts
 
     def _judge(self, run: dict[str, Any]) -> str:
-        """Judge a run; where patches failed in it, beside the first run with all of them."""
+        """Judge a run; if patches failed in it, by comparison with the first run with all."""
         if not run["failed"]:
             return judged(run)
-        suspects = self._facts["suspects"]
-        with_all = next((earlier for earlier in self.runs if earlier["patches"] == suspects), None)
-        if with_all is None:
-            with_all = self._run(suspects)
-        return judged(run, with_all["failed"])
+        return judged(run, self._run_with_all()["failed"])
+
+    def _run_with_all(self) -> dict[str, Any]:
+        """Return the first run with all suspects; if there is none, run the command."""
+        for run in self.runs:
+            if run["patches"] == self._suspects:
+                return run
+        return self._run(self._suspects)
 
     def _run(self, chosen: list[str]) -> dict[str, Any]:
-        log = self.folder / f"{len(self.runs) + 1}.log"
-        environ = environment_here(self._packs, str(journal := log.with_suffix(".journal")))
-        out = [name for name in self._facts["suspects"] if name not in chosen]
-        environ["PATCHKIT_DISABLE"] = ",".join((*Settings.read().disabled, *out))
+        """Run the command with some of the suspects, and write the run to disk."""
+        number = len(self.runs) + 1
+        log = self.folder / f"{number}.log"
+        journal = log.with_suffix(".journal")
+        environ = environment_here(self._packs, str(journal))
+        excluded = [name for name in self._suspects if name not in chosen]
+        environ["PATCHKIT_DISABLE"] = ",".join((*Settings.read().disabled, *excluded))
         code, seconds = run_alone(self._facts["command"], environ, log, self._facts["timeout"])
-        told = f"run {len(self.runs) + 1}: {count(len(chosen), 'patch')}, exit {code}"
-        if code > _LAST_BAD or code in _ENDED_BY_SOMEBODY:
-            kept = "--resume goes on from the runs before"
-            raise BisectionError(f"{told} ends the search, see {log}; {kept}")
-        say(f"{told} after {seconds:.1f} s")
-        every = (one for process in read_directory(journal) for one in process.patches.values())
-        failed = sorted({patch.name for patch in every if patch.status == "failed"})
-        run = {"patches": chosen, "exit": code, "seconds": round(seconds, 3), "failed": failed}
+        summary = f"run {number}: {count(len(chosen), 'patch')}, exit {code}"
+        if code > _LAST_BAD_EXIT_CODE or code in _ENDED_ON_PURPOSE:
+            hint = "--resume goes on from the runs before"
+            raise BisectionError(f"{summary} ends the search, see {log}; {hint}")
+        say(f"{summary} after {seconds:.1f} s")
+        run = {
+            "patches": chosen,
+            "exit": code,
+            "seconds": round(seconds, 3),
+            "failed": _failed_patches(journal),
+        }
         self.runs.append(run)
         self._write()
         return run
@@ -193,9 +244,25 @@ class _Trials:
         draft.write_text(json.dumps({**self._facts, "runs": self.runs}), "utf-8")
         draft.replace(self._file)
 
-    def _known(self, state: dict[str, Any]) -> list[dict[str, Any]]:
+    def _runs_in(self, state: dict[str, Any]) -> list[dict[str, Any]]:
+        """Read the runs of a state; BisectionError if it was about something else."""
         for key, value in self._facts.items():
             if state[key] != value:
-                there = f"{key}: found others than those of the runs in {self._file}"
-                raise BisectionError(f"{there}; start anew, without --resume")
-        return [{key: run[key] for key in _KEPT} for run in state["runs"]]
+                difference = f"{key}: found others than those of the runs in {self._file}"
+                raise BisectionError(f"{difference}; start anew, without --resume")
+        return [_run_of(entry) for entry in state["runs"]]
+
+
+def _run_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """Read a run from a state; KeyError if it lacks a field."""
+    return {field: entry[field] for field in _FIELDS_OF_RUN}
+
+
+def _failed_patches(journal: Path) -> list[str]:
+    """List the patches that failed in a process of a run."""
+    names: set[str] = set()
+    for process in read_directory(journal):
+        for patch in process.patches.values():
+            if patch.status == "failed":
+                names.add(patch.name)
+    return sorted(names)
