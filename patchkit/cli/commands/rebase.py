@@ -1,13 +1,15 @@
-"""`patchkit rebase`: patches carried from the release that they were written for to a later one."""
+"""`patchkit rebase`: carry patches from the release they were written for to a later one."""
 
 import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import copyfile, copytree
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
@@ -15,7 +17,6 @@ from patchkit.analysis.check.comparison import base_of
 from patchkit.analysis.check.coverage import packages_of, released
 from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.check.packs import PackSource
-from patchkit.analysis.check.subjects import Subject
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.adopt.rebasing import Rebase
 from patchkit.authoring.scaffold.plan import write as write_files
@@ -65,9 +66,10 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if bool(names) == every:
         raise click.UsageError("expected names of patches, or --all")
-    rows, done = inputs.own_rows_of(packs, names), []
-    locks, each = options.locks_of(lock), [one for row in rows for one in packages_of([row])]
-    package = max(released(rows), key=each.count)
+    rows = inputs.own_rows_of(packs, names)
+    locks = options.locks_of(lock)
+    package = _most_changed_package(rows)
+    rebases: list[Rebase] = []
     try:
         with Library(offline=offline, notice=say) as library, progress_bar():
             subjects = on_index(canonical(package), library)
@@ -75,63 +77,104 @@ def command(
                 if package not in packages_of([row]):
                     say(f"{row.name}: left as it is, it changes nothing of {package}")
                     continue
-                sides = base_of(row, subjects, locks.of_all([row]), old, new)
-                done.append(_rebased(row, *sides, keep=keep, write=not dry_run, offline=offline))
-    finally:  # what has been written is told, whatever came then
-        _tell(done, form, written=not dry_run)
-    return int(any(one.conflicts for one in done))
+                old_release, new_release = base_of(row, subjects, locks.of_all([row]), old, new)
+                rebase = Rebase(row, old_release, new_release, PackSource(row.pack), keep)
+                _run(rebase, write=not dry_run, offline=offline)
+                rebases.append(rebase)
+    finally:  # also after an error, report what has been written
+        _print(rebases, form, written=not dry_run)
+    return int(any(rebase.conflicts for rebase in rebases))
 
 
-def _tell(done: Sequence[Rebase], form: str, *, written: bool) -> None:
-    if done and form == "json":
-        click.echo(rebase_json(done))
-    elif done:
-        print_rebase(done, written=written)
+def _most_changed_package(rows: Sequence[Row]) -> str:
+    """Return the package with releases that most of the rows change."""
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts.update(packages_of([row]))
+    return max(released(rows), key=counts.__getitem__)
 
 
-def _rebased(
-    row: Row, old: Subject, new: Subject, *, keep: bool, write: bool, offline: bool
-) -> Rebase:
-    done = Rebase(row, old, new, PackSource(row.pack), keep)
+def _print(rebases: Sequence[Rebase], form: str, *, written: bool) -> None:
+    if not rebases:
+        return
+    if form == "json":
+        click.echo(rebase_json(rebases))
+    else:
+        print_rebase(rebases, written=written)
+
+
+def _run(rebase: Rebase, *, write: bool, offline: bool) -> None:
+    """Carry a patch, check it, and write its files; an error refuses this patch only."""
     try:
-        done.run()
-        if not done.conflicts:
-            done.plan()
-            if done.result != "retired":
-                done.refuse(_faults(done, ["--offline"] * offline))
+        rebase.run()
+        if not rebase.conflicts:
+            rebase.plan()
+            if rebase.result != "retired":
+                rebase.refuse(_faults(rebase, offline=offline))
         if write:
-            write_files(done.files)
-    except (ScaffoldError, OSError, ValueError) as error:  # other rows may be fine
-        done.refuse([str(error)])
-    return done
+            write_files(rebase.files)
+    except (ScaffoldError, OSError, ValueError) as error:
+        rebase.refuse([str(error)])
 
 
-def _faults(done: Rebase, more: Sequence[str]) -> Iterator[str]:
-    """Check a copy of the pack, all of it writable, with the row as it would be, in a process."""
+def _faults(rebase: Rebase, *, offline: bool) -> Iterator[str]:
+    """Check a row as it would be, and say why it is refused; ScaffoldError if no check is made."""
+    report = _check_copy(rebase, offline=offline)
+    name = rebase.new.name
+    if report["grid"].get(rebase.row.name, {}).get(name) == "out-of-range":
+        yield f"{name} stays out of its range, or of that of its changes"
+    project = Project.read()
+    expected = {*project.ignore, *project.accept}
+    for finding in report["findings"]:
+        code = finding["code"]
+        keys = {code, f"{code} {finding['target']}", f"{code} {finding['patch']}"}
+        # `check` only warns of a use that is gone; in the new release it refuses the row.
+        is_use_gone = code == "PK602" and finding["release"] == name
+        is_fault = finding["severity"] == "error" or is_use_gone
+        if is_fault and keys.isdisjoint(expected):
+            yield f"{code} {finding['release']}: {finding['message']}"
+
+
+def _check_copy(rebase: Rebase, *, offline: bool) -> dict[str, Any]:
+    """Run `patchkit check` on a copy of the pack with the new row; return its report."""
+    command = [sys.executable, "-m", "patchkit", *_check_arguments(rebase, offline=offline)]
     with TemporaryDirectory() as folder:
-        top = done.pack.root / done.row.pack.partition(".")[0]
-        if top.is_dir():
-            copytree(top, f"{folder}/{top.name}", False, lambda *_: ["__pycache__"], copyfile, True)
-        for file in done.files:
-            Path(folder, file.path.relative_to(done.pack.root)).write_bytes(file.new)
-        words = ["check", done.row.name, "--patches", done.row.pack, "--format", "json", *more]
-        for one in [done.old, done.new] if done.keep else [done.new]:
-            words += ["--releases", f"{one.project}=={one.version}"]
-        command = [sys.executable, "-m", "patchkit", *words]
-        environ = {**os.environ, "PYTHONPATH": os.pathsep.join((folder, *filter(None, sys.path)))}
-        ran = subprocess.run(  # noqa: S603
+        _copy_pack(rebase, folder)
+        path = [folder, *(entry for entry in sys.path if entry)]
+        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+        process = subprocess.run(  # noqa: S603
             command, cwd=folder, env=environ, capture_output=True, text=True, check=False
         )
     try:
-        told = json.loads(ran.stdout)
+        report: dict[str, Any] = json.loads(process.stdout)
     except ValueError:
-        raise ScaffoldError(f"the rebased row is refused: {ran.stderr.strip()}") from None
-    if told["grid"].get(done.row.name, {}).get(done.new.name) == "out-of-range":
-        yield f"{done.new.name} stays out of its range, or of that of its changes"
-    project = Project.read()
-    for one in told["findings"]:
-        code, is_new = one["code"], one["release"] == done.new.name
-        names = {code, f"{code} {one['target']}", f"{code} {one['patch']}"}
-        is_wrong = one["severity"] == "error" or (code == "PK602" and is_new)
-        if is_wrong and names.isdisjoint((*project.ignore, *project.accept)):
-            yield f"{code} {one['release']}: {one['message']}"
+        raise ScaffoldError(f"the rebased row is refused: {process.stderr.strip()}") from None
+    return report
+
+
+def _check_arguments(rebase: Rebase, *, offline: bool) -> list[str]:
+    """Return the arguments that check a patch against the releases that it is for."""
+    arguments = ["check", rebase.row.name, "--patches", rebase.row.pack, "--format", "json"]
+    if offline:
+        arguments.append("--offline")
+    releases = [rebase.new]
+    if rebase.keep:
+        releases = [rebase.old, rebase.new]
+    for release in releases:
+        arguments += ["--releases", f"{release.project}=={release.version}"]
+    return arguments
+
+
+def _copy_pack(rebase: Rebase, folder: str) -> None:
+    """Copy the package of a pack, all of it writable, with changed files as they will be."""
+    top = rebase.pack.root / rebase.row.pack.partition(".")[0]
+    if top.is_dir():
+        copytree(
+            top,
+            f"{folder}/{top.name}",
+            ignore=lambda *_: ["__pycache__"],
+            copy_function=copyfile,
+            ignore_dangling_symlinks=True,
+        )
+    for file in rebase.files:
+        Path(folder, file.path.relative_to(rebase.pack.root)).write_bytes(file.new)
