@@ -1,4 +1,4 @@
-"""`patchkit adopt`: rows and bodies of what somebody has changed in another way."""
+"""`patchkit adopt`: write rows and bodies for changes that were made in another way."""
 
 import re
 import sys
@@ -26,16 +26,19 @@ from patchkit.cli.report.adopt import adopted_json, print_adopted
 from patchkit.core.versions.requirements import FoundVersion, canonical
 from patchkit.errors import ScaffoldError, UpstreamError
 
-_Done = tuple[AdoptedRows, Callable[[], None]]
+AdoptedAndRestore = tuple[AdoptedRows, Callable[[], None]]
+"""The rows, and what gives the files of an installation back."""
 
-_KEPT = "--restore: no file was given back, as what is in no row would be lost"
-_DIFFS = (".diff", ".patch", "-")
+_NOT_RESTORED = "--restore: no file was given back, as what is in no row would be lost"
+_ENDS_OF_DIFFS = (".diff", ".patch", "-")
 
 
 @click.command("adopt")
 @click.argument("changed", metavar="PACKAGE|DIR|WHEEL|FILE.diff")
 @click.option("--into", metavar="DIR|MODULE", required=True, help="The new pack.")
-@click.option("--of", metavar="PACKAGE", default="vllm", show_default=True, help="What it changes.")
+@click.option(
+    "--of", "package", metavar="PACKAGE", default="vllm", show_default=True, help="What it changes."
+)
 @click.option("--only", metavar="MODULE", multiple=True, help="Of a pile, this alone; repeatable.")
 @click.option("--observe", is_flag=True, help="Import the pile in a child, too, and compare.")
 @click.option("--stub", metavar="MODULE", multiple=True, help="To --observe: fake this module.")
@@ -48,7 +51,7 @@ _DIFFS = (".diff", ".patch", "-")
 def command(
     changed: str,
     into: str,
-    of: str,
+    package: str,
     only: tuple[str, ...],
     observe: bool,
     stub: tuple[str, ...],
@@ -69,111 +72,131 @@ def command(
       patchkit adopt my_plugin --only my_plugin.patches --into my_pack --observe
       patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    _refuse_alone("--restore", restore and not installed, "--installed")
-    _refuse_alone("--stub", stub and not observe, "--observe")
-    place = _new_place(into)
+    _check_options(restore=restore, installed=installed, stub=stub, observe=observe)
+    pack = _new_pack(into)
+    adopted: AdoptedRows
     with progress_bar():
-        if installed or _is_difference(changed, of):
-            what = _of_installation if installed else _of_files
-            done, undo = what(changed, of, release_options, library)
+        if installed:
+            adopted, restore_files = _adopt_installation(changed, package, library)
+        elif _is_difference(changed, package):
+            adopted, restore_files = _adopt_difference(changed, package, release_options, library)
         else:
-            done, undo = (
-                _of_pile(changed, of, release_options, library, only, place.module),
-                lambda: None,
-            )
-            if observe and done.patches:
-                done.observe(changed, stub)
-    if is_written := not dry_run and bool(done.patches):
-        write(done.files(place))
+            pile = _adopt_pile(changed, package, release_options, library, only, pack.module)
+            if observe and pile.patches:
+                pile.observe(changed, stub)
+            adopted, restore_files = pile, _restore_nothing
+    is_written = not dry_run and bool(adopted.patches)
+    if is_written:
+        write(adopted.files(pack))
     if restore and is_written:
-        undo()
-    return _told(done, place, form, written=is_written)
-
-
-def _refuse_alone(option: str, is_alone: object, other: str) -> None:
-    if is_alone:
-        raise click.UsageError(f"{option}: found no {other}, expected both")
-
-
-def _is_difference(changed: str, of: str) -> bool:
-    named = canonical(re.split(r"[^\w.-]", changed)[0])
-    return changed.endswith(_DIFFS) or ("=" in changed and named == canonical(of))
-
-
-def _told(done: AdoptedRows, place: Place, form: str, *, written: bool) -> int:
+        restore_files()
     if form == "json":
-        click.echo(adopted_json(done, written=written))
+        click.echo(adopted_json(adopted, written=is_written))
     else:
-        print_adopted(done, place, written=written)
-    return int(bool(done.left))
+        print_adopted(adopted, pack, written=is_written)
+    return int(bool(adopted.left))
 
 
-def _of_pile(
+def _check_options(*, restore: bool, installed: bool, stub: Sequence[str], observe: bool) -> None:
+    """Raise UsageError where an option is set without the one that it belongs to."""
+    if restore and not installed:
+        raise click.UsageError("--restore: found no --installed, expected both")
+    if stub and not observe:
+        raise click.UsageError("--stub: found no --observe, expected both")
+
+
+def _is_difference(changed: str, package: str) -> bool:
+    """Whether what is to be adopted is a diff, or a release of the package such as `vllm==1.0`."""
+    if changed.endswith(_ENDS_OF_DIFFS):
+        return True
+    name = re.split(r"[^\w.-]", changed)[0]
+    return "=" in changed and canonical(name) == canonical(package)
+
+
+def _new_pack(into: str) -> Place:
+    """Find the place of a pack; ScaffoldError if there is one already."""
+    pack = place_of(into, Path(), find_file)
+    if pack.file.exists() and pack.file.read_bytes().strip():
+        raise ScaffoldError(f"{pack.file} is there already, expected a new pack")
+    return pack
+
+
+def _adopt_pile(
     changed: str,
-    of: str,
+    package: str,
     release_options: options.ReleaseOptions,
     library: Library,
     only: Sequence[str],
     pack: str,
 ) -> PileRows:
-    base = inputs.open_packages(release_options, [of], library)[-1]
+    """Adopt the patches of a package that patches another one by assignments."""
+    base = inputs.open_packages(release_options, [package], library)[-1]
     if Path(changed, "..", INIT).is_file():
         say(f"{changed} is a part of a package: adopt all of that, with --only for this part")
     name, source = open_package(changed, library)
     readers = read_pile(source, only, dialects())
     if only and not readers:
         raise ScaffoldError(f"--only: {changed} has no module {only[0]}, expected its whole name")
-    done = PileRows(
-        _exactly(of, base.version),
-        "-".join(Path(changed).name.split("-")[:2]) if changed.endswith(".whl") else name,
-        subject=base,
-        pack=pack,
-        readers=readers,
+    if changed.endswith(".whl"):
+        name = "-".join(Path(changed).name.split("-")[:2])
+    pile = PileRows(
+        _requirement(package, base.version), name, subject=base, pack=pack, readers=readers
     )
-    done.run()
-    return done
+    pile.run()
+    return pile
 
 
-def _new_place(into: str) -> Place:
-    place = place_of(into, Path(), find_file)
-    if place.file.exists() and place.file.read_bytes().strip():
-        raise ScaffoldError(f"{place.file} is there already, expected a new pack")
-    return place
-
-
-def _of_files(
-    changed: str, of: str, release_options: options.ReleaseOptions, library: Library
-) -> _Done:
-    base = inputs.open_packages(release_options, [of], library)[-1]
-    done = DifferenceRows(_exactly(of, base.version), Path(changed).name)
-    if changed.endswith(_DIFFS):
-        text = sys.stdin.read() if changed == "-" else _text_of(changed)
-        files, done.left = of_diff(changed, text, base.source)
+def _adopt_difference(
+    changed: str, package: str, release_options: options.ReleaseOptions, library: Library
+) -> AdoptedAndRestore:
+    """Adopt a diff, or what a later release has changed."""
+    base = inputs.open_packages(release_options, [package], library)[-1]
+    adopted = DifferenceRows(_requirement(package, base.version), Path(changed).name)
+    if changed.endswith(_ENDS_OF_DIFFS):
+        files, adopted.left = of_diff(changed, _text_of(changed), base.source)
     else:
-        if not (later := find_releases(changed, library)):
+        later = find_releases(changed, library)
+        if not later:
             raise UpstreamError(f"found no release that {changed!r} allows, expected one")
-        files = list(of_releases(base.source, later[-1].source, of))
-    done.add(files)
-    return done, lambda: None
+        files = list(of_releases(base.source, later[-1].source, package))
+    adopted.add(files)
+    return adopted, _restore_nothing
 
 
-def _of_installation(changed: str, of: str, _: options.ReleaseOptions, library: Library) -> _Done:
-    ours = EditedInstallation(changed)
-    found = find_releases(f"{changed}=={ours.version}", library)
-    if not found:
-        raise UpstreamError(f"found no {changed} {ours.version} on the index, expected it there")
-    files = ours.differing(found[-1].source)
-    origin = f"{changed} {ours.version} as it was edited here"
-    done = DifferenceRows(_exactly(of, ours.version), origin)
-    done.add(files)
-    return done, lambda: say(_KEPT) if done.left else ours.restore(files)
+def _adopt_installation(changed: str, package: str, library: Library) -> AdoptedAndRestore:
+    """Adopt what was edited in the files of an installed distribution."""
+    installation = EditedInstallation(changed)
+    version = installation.version
+    releases = find_releases(f"{changed}=={version}", library)
+    if not releases:
+        raise UpstreamError(f"found no {changed} {version} on the index, expected it there")
+    files = installation.differing(releases[-1].source)
+    origin = f"{changed} {version} as it was edited here"
+    adopted = DifferenceRows(_requirement(package, version), origin)
+    adopted.add(files)
+
+    def restore() -> None:
+        if adopted.left:
+            say(_NOT_RESTORED)
+        else:
+            installation.restore(files)
+
+    return adopted, restore
 
 
-def _exactly(of: str, version: str) -> str:
-    return f"{canonical(of)}=={FoundVersion(of, version, of).counts_as}"
+def _restore_nothing() -> None:
+    """Do nothing: only an edited installation has files to give back."""
+
+
+def _requirement(package: str, version: str) -> str:
+    """Write the requirement that only the release meets which a version counts as."""
+    return f"{canonical(package)}=={FoundVersion(package, version, package).counts_as}"
 
 
 def _text_of(file: str) -> str:
+    """Read a diff, from stdin if it is `-`; ScaffoldError if it cannot be read."""
+    if file == "-":
+        return sys.stdin.read()
     try:
         return Path(file).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
