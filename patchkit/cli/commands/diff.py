@@ -17,7 +17,9 @@ from patchkit.core.versions.requirements import canonical
 @click.argument("name", shell_complete=options.complete_names)
 @click.option("--from", "old", metavar="V", help="Default: the last reviewed, or the oldest.")
 @click.option("--to", "new", metavar="V", help="Default: the newest in range, else of all.")
-@click.option("--here", is_flag=True, help="To what is installed here, not to a release.")
+@click.option(
+    "--here", "is_here", is_flag=True, help="To what is installed here, not to a release."
+)
 @click.option("--path", metavar="DIR", help="To a source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="To a wheel, or a source distribution.")
 @click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
@@ -28,7 +30,7 @@ def command(
     name: str,
     old: str | None,
     new: str | None,
-    here: bool,
+    is_here: bool,
     path: str | None,
     wheel: str | None,
     lock: str | None,
@@ -45,10 +47,10 @@ def command(
       patchkit diff my-patch --here                 to what runs here
       patchkit diff my-patch --format json | jq -r '.targets[].diff'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    ends_named = [option for option in (new, here, path, wheel) if option]
+    ends_named = [option for option in (new, is_here, path, wheel) if option]
     if len(ends_named) > 1:
         raise click.UsageError("--to, --here, --path and --wheel: expected one of them at most")
-    release_options = options.ReleaseOptions(path=path, wheel=wheel, here=here)
+    release_options = options.ReleaseOptions(path=path, wheel=wheel, here=is_here)
     (row,), _ = inputs.rows_of(packs, [name])
     reviewed = options.locks_of(lock).of_all([row])
     package = released([row])[0]

@@ -56,13 +56,13 @@ def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
     for text in row.patch.requires:
         version = versions.find(requirement_of(text).name)
         requirements.append((text, version, options.reason(versions.unmet, text)))
-    here = Here()
+    installed = Here()
     lock = locks.of(row)
     changes = []
     for change in row.patch.changes:
         reason = _first_unmet(change.requires, versions)
-        target = state_of(change.place, here)
-        review = _review(row, change, lock, here)
+        target = state_of(change.place, installed)
+        review = _review(row, change, lock, installed)
         changes.append(ChangeHere(change, _own_fields(change), reason, target, review))
     reason = options.reason(selection.reason_to_skip, row)
     return RowHere(row, reason, requirements, changes, locks.file(row))
@@ -95,21 +95,21 @@ def _as_json(value: object) -> str | int | float | bool | None:
     return repr(value)
 
 
-def _review(row: Row, change: Change, lock: Lock | None, here: Here) -> ReviewHere | None:
+def _review(row: Row, change: Change, lock: Lock | None, installed: Here) -> ReviewHere | None:
     if not change.is_reviewed:
         return None
     if lock is None:
         return ReviewHere("no-lock", "no lock file covers this patch")
-    verdict = Look(row.name, lock, here).verdict(change.place)
+    verdict = Look(row.name, lock, installed).verdict(change.place)
     return ReviewHere(*verdict, lock.spans(row.name, str(change.place)))
 
 
-def state_of(target: Target, here: Here) -> TargetHere:
+def state_of(target: Target, installed: Here) -> TargetHere:
     """Find a target among what is installed, by reading sources.
 
     Args:
         target: The target.
-        here: The packages that are installed here.
+        installed: The packages that are installed here.
 
     Returns:
         Whether the target is there, what it is, and where it is defined.
@@ -126,7 +126,7 @@ def state_of(target: Target, here: Here) -> TargetHere:
     if file_of(find_module(top)) is None:
         return _undecided(f"{top} is a namespace package, which is not looked into", file)
     try:
-        facts = here.facts(target)
+        facts = installed.facts(target)
     except UpstreamError as error:
         return _undecided(str(error), file)
     if facts.is_present:
