@@ -1,3 +1,5 @@
+"""The environment that `patchkit run` gives a command."""
+
 from __future__ import annotations
 
 import os
@@ -18,17 +20,21 @@ from patchkit.cli.commands.run import SITECUSTOMIZE_FOLDER, child_environment
         ("/one:", [SITECUSTOMIZE_FOLDER, "/one", ""]),
     ],
 )
-def test_our_folder_comes_first_and_once(before: str | None, after: list[str]) -> None:
+def test_the_folder_of_sitecustomize_comes_first_and_once(
+    before: str | None, after: list[str]
+) -> None:
     """PYTHONPATH keeps what it held, an empty entry (the current folder) included, and no more."""
-    environ = {} if before is None else {"PYTHONPATH": before}
-    made = child_environment(environ, (), "/journal")
-    assert made["PYTHONPATH"].split(os.pathsep) == after
+    environ: dict[str, str] = {}
+    if before is not None:
+        environ["PYTHONPATH"] = before
+    environ_of_child = child_environment(environ, (), "/journal")
+    assert environ_of_child["PYTHONPATH"].split(os.pathsep) == after
 
 
-def test_the_rest_of_the_environment_is_kept() -> None:
+def test_other_variables_stay_as_they_are() -> None:
     """Only patchkit's own variables are set, and those that would be empty are not."""
-    made = child_environment({"HOME": "/home", "PATCHKIT_LOG": "info"}, (), "/journal")
-    assert made == {
+    environ_of_child = child_environment({"HOME": "/home", "PATCHKIT_LOG": "info"}, (), "/journal")
+    assert environ_of_child == {
         "HOME": "/home",
         "PATCHKIT_LOG": "info",
         "PYTHONPATH": SITECUSTOMIZE_FOLDER,
@@ -38,11 +44,11 @@ def test_the_rest_of_the_environment_is_kept() -> None:
 
 
 def test_packs_are_named_once() -> None:
-    """A pack that is set and given is read once."""
-    made = child_environment({}, ("a", "b", "a"), "/journal")
-    assert made["PATCHKIT_PATCHES"] == "a,b"
+    """A pack that is named twice, by a setting and an option, is in PATCHKIT_PATCHES once."""
+    environ_of_child = child_environment({}, ("a", "b", "a"), "/journal")
+    assert environ_of_child["PATCHKIT_PATCHES"] == "a,b"
 
 
-def test_the_folder_holds_the_way_in() -> None:
-    """The one file there is what Python imports by itself."""
+def test_the_folder_holds_sitecustomize_alone() -> None:
+    """The only module there is the one that Python imports at its start."""
     assert [file.name for file in Path(SITECUSTOMIZE_FOLDER).glob("*.py")] == ["sitecustomize.py"]
