@@ -1,11 +1,10 @@
-"""A row carried to a later release: what upstream changed, and what the row changes, merged."""
+"""Carries a row to a later release: merges what the row changes with what upstream changed."""
 
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from functools import reduce
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -16,11 +15,12 @@ from patchkit.analysis.check.judge import edited
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.subjects import Subject
 from patchkit.analysis.check.using import RowUses
+from patchkit.analysis.upstream.facts import Facts
 from patchkit.authoring.adopt.definitions import Definitions, names_in
 from patchkit.authoring.adopt.edits import edits, mark
 from patchkit.authoring.adopt.guards import CODE
 from patchkit.authoring.adopt.merging import merged
-from patchkit.authoring.adopt.ranges import carried
+from patchkit.authoring.adopt.ranges import carried_requirements
 from patchkit.authoring.adopt.transplant import ModuleText, with_moved
 from patchkit.authoring.scaffold.plan import PlannedFile
 from patchkit.authoring.scaffold.rows import with_changes
@@ -30,12 +30,19 @@ from patchkit.core.versions.requirements import FoundVersion
 from patchkit.errors import ScaffoldError, TargetError, shown
 
 _LIKE = 0.4
-"""What shares less with upstream's text, from 0 to 1, is no copy of it."""
-_USED = "other rows of the body use {}, too"
+"""A text that is less like upstream's, from 0 to 1 by its lines, is no copy of it."""
+_SHARED = "other rows of the body use {}, too"
 
 
 class Conflict(NamedTuple):
-    """A change that a person has to carry: why, the merge with markers, what upstream changed."""
+    """A change that a person has to carry.
+
+    Args:
+        target: what the change names, as the row names it.
+        reason: why the change could not be carried.
+        text: the merge, with git's markers; '' where nothing was merged.
+        upstream: what upstream changed in the target, as a unified diff.
+    """
 
     target: Target
     reason: str
@@ -43,7 +50,16 @@ class Conflict(NamedTuple):
     upstream: str = ""
 
 
-_Carried = tuple[str, Sequence[Change]]  # what became of changes, and what they are then
+class CarriedChanges(NamedTuple):
+    """What became of the changes of one target.
+
+    Args:
+        result: `unchanged`, `merged`, or `retired` where upstream has them.
+        changes: the changes for the later release; none where they are retired.
+    """
+
+    result: str
+    changes: Sequence[Change]
 
 
 @dataclass
@@ -51,7 +67,14 @@ class Rebase:
     """One row from a release to a later one; `run` works it out and writes nothing.
 
     Args:
+        row: the row that is carried.
+        old: the release that the row holds for.
+        new: the later release.
+        pack: the sources of the row's pack.
         keep: whether the changes that it has stay, for the releases before.
+        conflicts: what a person has to carry; filled in by `run`.
+        files: the files that are to be written; filled in by `plan`.
+        body: the text of the row's body, with what was merged in it; None without a body.
     """
 
     row: Row
@@ -62,17 +85,24 @@ class Rebase:
     conflicts: list[Conflict] = field(default_factory=list)
     files: list[PlannedFile] = field(default_factory=list)
     body: ModuleText | None = None
-    _old: bytes = b""
+    _old_body: bytes = b""
     _results: list[str] = field(default_factory=list)
-    _changes: dict[int, Sequence[Change]] = field(default_factory=dict)
+    _carried_by_index: dict[int, Sequence[Change]] = field(default_factory=dict)
 
     @property
     def result(self) -> str:
-        """What became of it; it is retired where upstream has all of its changes."""
+        """What became of the row: `conflict`, `unchanged`, `merged` or `retired`.
+
+        A row is retired where upstream has all of its changes.
+        """
         if self.conflicts:
             return "conflict"
-        kinds = {*self._results} or {"unchanged"}
-        return kinds.pop() if len(kinds) == 1 else "merged"
+        results = set(self._results)
+        if not results:
+            return "unchanged"
+        if len(results) == 1:
+            return results.pop()
+        return "merged"
 
     @property
     def file(self) -> str:
@@ -81,177 +111,334 @@ class Rebase:
 
     @property
     def changes(self) -> list[Sequence[Change]]:
-        """What each of its changes is then: nothing, one or several."""
-        found = list[Sequence[Change]]()
-        for at, old in enumerate(self.row.patch.changes):
-            new = self._changes.get(at, [old]) if self.result != "retired" else [old]
-            if self.keep and list(new) != [old]:
-                of, version = package_of(old), _release(self.new)
-                ended = old.__replace__(requires=(*old.requires, f"{of}<{version}"))
-                later = f"{of}>={version}"
-                new = [ended, *(one.__replace__(requires=(*one.requires, later)) for one in new)]
-            found.append(new)
-        return found
+        """For each change of the row, in order, the changes that replace it; none if it goes."""
+        is_retired = self.result == "retired"
+        carried_changes: list[Sequence[Change]] = []
+        for index, change in enumerate(self.row.patch.changes):
+            carried: Sequence[Change] = [change]
+            if not is_retired:
+                carried = self._carried_by_index.get(index, carried)
+            if self.keep and list(carried) != [change]:
+                carried = self._beside(change, carried)
+            carried_changes.append(carried)
+        return carried_changes
+
+    def _beside(self, change: Change, carried: Sequence[Change]) -> list[Change]:
+        """Bound a change to the releases before the later one, and what it becomes to that on."""
+        package = package_of(change)
+        version = _release(self.new)
+        before = f"{package}<{version}"
+        since = f"{package}>={version}"
+        ended = change.__replace__(requires=(*change.requires, before))
+        begun = [later.__replace__(requires=(*later.requires, since)) for later in carried]
+        return [ended, *begun]
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """What it requires then."""
-        packages = {self.new.project, *self.new.covers(map(package_of, self.row.patch.changes))}
-        is_new, is_over = self.result == "merged" and not self.keep, self.result == "retired"
-        given, new = self.row.patch.requires, _release(self.new)
-        return tuple(carried(given, packages, new, is_new=is_new, is_over=is_over))
+        """The requirements of the row, as they are to be written."""
+        patch = self.row.patch
+        packages = {self.new.project, *self.new.covers(map(package_of, patch.changes))}
+        result = self.result
+        carried = carried_requirements(
+            patch.requires,
+            packages,
+            _release(self.new),
+            is_new=result == "merged" and not self.keep,
+            is_over=result == "retired",
+        )
+        return tuple(carried)
 
     @property
     def _body_file(self) -> Path | None:
-        body = self.pack.bodies.get(self.row.patch.body or "")
-        is_apart = body and any(one.body_name.startswith(CODE) for one in self.row.patch.changes)
-        return body.with_name(body.name.replace("patch", "code", 1)) if body and is_apart else body
+        """The file with the row's code: the body, or the one beside it that `adopt` has written."""
+        patch = self.row.patch
+        body = self.pack.bodies.get(patch.body or "")
+        if body and any(change.body_name.startswith(CODE) for change in patch.changes):
+            return body.with_name(body.name.replace("patch", "code", 1))
+        return body
 
     @property
     def _shared(self) -> set[str]:
-        """What other rows use of its body."""
-        patch, rows = self.row.patch, sys.modules[self.pack.name].PATCHES
-        others = (one for one in rows if one.name != patch.name and one.body == patch.body)
-        return {change.body_name for one in others for change in one.changes}
+        """The names in its body that changes of other rows use."""
+        patch = self.row.patch
+        names: set[str] = set()
+        for sibling in sys.modules[self.pack.name].PATCHES:
+            if sibling.name != patch.name and sibling.body == patch.body:
+                names.update(change.body_name for change in sibling.changes)
+        return names
 
     def run(self) -> None:
         """Carry each change; those of one function that are Edits are carried together."""
-        if body := self._body_file:
-            self._old = body.read_bytes()
-            self.body = ModuleText(str(body), self._old.decode("utf-8-sig").replace("\r\n", "\n"))
-        views = (Coverage([self.row], [one], inverse=True) for one in (self.old, self.new))
-        due, then = (one.tried(self.row, one.subjects[0]) for one in views)
-        due = [one for one in due if one in then]  # others stand in for what ended
-        numbered = [(at, one) for at, one in enumerate(self.row.patch.changes) if one in due]
-        numbered.sort(key=lambda one: (isinstance(one[1], Edit), str(one[1].place)))
-        for _, group in groupby(numbered, key=lambda one: _together(*one)):
-            places, several = zip(*group, strict=True)
-            try:
-                result, new = self._carried(several)
-            except (ScaffoldError, TargetError) as error:
-                self._refuse(several[0].place, error)
-                continue
-            self._results.append(result)
-            if list(new) != list(several):
-                self._changes.update({places[0]: new, **dict.fromkeys(places[1:], ())})
+        body_file = self._body_file
+        if body_file:
+            self._old_body = body_file.read_bytes()
+            text = self._old_body.decode("utf-8-sig").replace("\r\n", "\n")
+            self.body = ModuleText(str(body_file), text)
+        for _, group in groupby(self._due_changes(), key=lambda pair: _group_key(*pair)):
+            self._carry_group(list(group))
         if self.body and not self.keep and self.result != "retired":
             self._follow_imports(self.body)
 
-    def _refuse(self, place: Target, error: ScaffoldError | TargetError) -> None:
+    def _due_changes(self) -> list[tuple[int, Change]]:
+        """List the changes that are due in both releases, with their indexes; Edits come last.
+
+        Where a change is due in the old release alone, others stand in for it in the new one.
+        """
+        due_in_old = self._tried(self.old)
+        due_in_new = self._tried(self.new)
+        numbered: list[tuple[int, Change]] = []
+        for index, change in enumerate(self.row.patch.changes):
+            if change in due_in_old and change in due_in_new:
+                numbered.append((index, change))
+        numbered.sort(key=lambda pair: (isinstance(pair[1], Edit), str(pair[1].place)))
+        return numbered
+
+    def _tried(self, release: Subject) -> Sequence[Change]:
+        """List the changes that the row makes in a release."""
+        coverage = Coverage([self.row], [release], inverse=True)
+        return coverage.tried(self.row, coverage.subjects[0])
+
+    def _carry_group(self, group: Sequence[tuple[int, Change]]) -> None:
+        """Carry changes together; the first of them becomes what all of them become."""
+        indexes = [index for index, _ in group]
+        changes = [change for _, change in group]
+        try:
+            carried = self._carried(changes)
+        except (ScaffoldError, TargetError) as error:
+            self._refuse(changes[0].place, error)
+            return
+        self._results.append(carried.result)
+        if list(carried.changes) != changes:
+            self._carried_by_index.update(dict.fromkeys(indexes, ()))
+            self._carried_by_index[indexes[0]] = carried.changes
+
+    def _refuse(self, target: Target, error: ScaffoldError | TargetError) -> None:
+        """Record a conflict; the arguments of the error are a reason and, if any, the merge."""
         reason, *texts = error.args
-        reason = f"its Edit: {reason}" if isinstance(error, TargetError) else reason
-        text, upstream = "".join(texts), compare(place, self.old, self.new).diff
-        self.conflicts.append(Conflict(place, reason, text, upstream))
+        if isinstance(error, TargetError):
+            reason = f"its Edit: {reason}"
+        upstream = compare(target, self.old, self.new).diff
+        self.conflicts.append(Conflict(target, reason, "".join(texts), upstream))
 
     def plan(self) -> None:
-        """Work out the files that are other then; ScaffoldError where the row's is not plain."""
-        row, body = self.pack.path, self._body_file
-        content = row.read_bytes()
-        new = with_changes(row, content, self.row.patch, self.changes, self.requires)
-        texts = [PlannedFile("row", row, new, content)]
-        if body and self.body and self.result == "merged":
-            ends = b"\r\n" if b"\r\n" in self._old else b"\n"
-            new = self.body.text.encode().replace(b"\n", ends)
-            texts.append(PlannedFile("body", body, new, self._old))
-        self.files = [one for one in texts if one.new != one.old]
+        """Work out the files that are other then.
+
+        Raises:
+            ScaffoldError: the row is not written plainly enough to be changed.
+        """
+        row_file = self.pack.path
+        content = row_file.read_bytes()
+        new = with_changes(row_file, content, self.row.patch, self.changes, self.requires)
+        planned = [PlannedFile("row", row_file, new, content)]
+        body_file = self._body_file
+        if body_file and self.body and self.result == "merged":
+            newline = b"\r\n" if b"\r\n" in self._old_body else b"\n"
+            new_body = self.body.text.encode().replace(b"\n", newline)
+            planned.append(PlannedFile("body", body_file, new_body, self._old_body))
+        self.files = [file for file in planned if file.new != file.old]
 
     def refuse(self, reasons: Iterable[str]) -> None:
-        """Take note of why the row does not hold as it would be; nothing is written of it then."""
-        first, *_ = self.row.patch.changes
-        self.conflicts += [Conflict(first.place, one) for one in reasons]
-        self.files = [] if self.conflicts else self.files
+        """Record why the row would not hold as it is carried; nothing is written of it then."""
+        first = next(iter(self.row.patch.changes))
+        self.conflicts += [Conflict(first.place, reason) for reason in reasons]
+        if self.conflicts:
+            self.files = []
 
-    def _carried(self, several: Sequence[Change]) -> _Carried:
-        change, place = several[0], several[0].place
-        if isinstance(change, (Add, Provide)):
-            return ("retired", ()) if self.new.has(place) else ("unchanged", several)
-        found = compare(place, self.old, self.new)
-        for side in (found.old, found.new):
+    def _carried(self, changes: Sequence[Change]) -> CarriedChanges:
+        """Carry changes that are carried together.
+
+        Raises:
+            ScaffoldError: a release lacks their target, or the sides cannot be merged.
+            TargetError: an Edit does not fit the text of its function.
+        """
+        first = changes[0]
+        target = first.place
+        if isinstance(first, (Add, Provide)):
+            if self.new.has(target):
+                return CarriedChanges("retired", ())
+            return CarriedChanges("unchanged", changes)
+        comparison = compare(target, self.old, self.new)
+        for side in (comparison.old, comparison.new):
             if not side.facts.is_present:
                 raise ScaffoldError(f"{side.release}: {side.facts.reason or 'it is not there'}")
-        is_moved = found.new.place != place
-        moved = {change.target_field: str(found.new.place)}
-        several = [one.__replace__(**moved) for one in several] if is_moved else several
-        result, new = "unchanged", several
-        if found.changed and isinstance(change, Edit):
-            result, new = self._edits(several, found)  # type: ignore[arg-type]
-        elif found.changed and isinstance(change, Replace) and self.body:
-            result, new = self._replace(several[0], found, self.body)  # type: ignore[arg-type]
-        return "merged" if is_moved and result == "unchanged" else result, new
+        new_target = comparison.new.place
+        if new_target != target:
+            retargeted = {first.target_field: str(new_target)}
+            changes = [change.__replace__(**retargeted) for change in changes]
+        carried = CarriedChanges("unchanged", changes)
+        if comparison.changed:
+            carried = self._merged_changes(changes, comparison)
+        if new_target != target and carried.result == "unchanged":
+            return carried._replace(result="merged")
+        return carried
 
-    def _edits(self, several: Sequence[Edit], found: Comparison) -> _Carried:
-        base, theirs = self.old.text(found.old.facts), self.new.text(found.new.facts)
-        text = _merged(base, _all_edited(several, base), theirs)
+    def _merged_changes(self, changes: Sequence[Change], comparison: Comparison) -> CarriedChanges:
+        """Merge changes with what upstream changed; those of other kinds stay as they are."""
+        first = changes[0]
+        if isinstance(first, Edit):
+            # Changes that are carried together are of one kind.
+            edits_of_target = [change for change in changes if isinstance(change, Edit)]
+            return self._merged_edits(edits_of_target, comparison)
+        if isinstance(first, Replace) and self.body:
+            return self._merged_replacement(first, comparison, self.body)
+        return CarriedChanges("unchanged", changes)
+
+    def _merged_edits(self, changes: Sequence[Edit], comparison: Comparison) -> CarriedChanges:
+        """Merge the Edits of one function with what upstream changed in it."""
+        base = self.old.text(comparison.old.facts)
+        theirs = self.new.text(comparison.new.facts)
+        text = _merged_text(base, _all_edited(changes, base), theirs)
         if mark(text) == mark(theirs):
-            return "retired", ()
+            return CarriedChanges("retired", ())
         with suppress(TargetError, SyntaxError):
-            if mark(_all_edited(several, theirs)) == mark(text):
-                return "unchanged", several
-        made = edits(theirs.rstrip("\n"), text)
-        if made is None:
+            if mark(_all_edited(changes, theirs)) == mark(text):
+                return CarriedChanges("unchanged", changes)
+        text_edits = edits(theirs.rstrip("\n"), text)
+        if text_edits is None:
             raise ScaffoldError("no Edits make the merged text of upstream's")
-        return "merged", [several[0].__replace__(old=a, new=b, count=1) for a, b, _ in made]
+        first = changes[0]
+        merged_edits = [
+            first.__replace__(old=edit.old, new=edit.new, count=1) for edit in text_edits
+        ]
+        return CarriedChanges("merged", merged_edits)
 
-    def _replace(self, change: Replace, found: Comparison, body: ModuleText) -> _Carried:
-        by, known, texts = change.by.removeprefix(CODE), body.read(), list[str]()
+    def _merged_replacement(
+        self, change: Replace, comparison: Comparison, body: ModuleText
+    ) -> CarriedChanges:
+        """Merge a definition in the body with what upstream changed in what it replaces."""
+        by = change.by.removeprefix(CODE)
         last = by.rpartition(".")[2]  # of a method in a class of the body
-        for subject, (_, _, facts, _) in ((self.old, found.old), (self.new, found.new)):
-            module = Definitions.of(facts.path, subject.source.read(facts.path) or b"")
-            try:
-                texts.append(module.moved_out(facts.qualname, last))
-            except ScaffoldError:  # no body could have it so: it is merged as it stands
-                texts.append(module.renamed(facts.qualname, last))
-        (base, theirs), ours = texts, known.renamed(by, last)
-        text = _merged(base, ours, theirs)
-        if mark(text) in (mark(theirs), mark(ours)):
-            return ("retired", ()) if mark(text) == mark(theirs) else ("unchanged", [change])
-        name = f"{by}_{_release(self.new).replace('.', '_')}" if self.keep else by
-        if name in (known.named if self.keep else self._shared):
-            raise ScaffoldError(f"{name} is there already" if self.keep else _USED.format(name))
-        whole = Definitions.of("merged.py", text.encode())
-        own = {one: f"from {module.tree.name} import {one}" for one in module.named}
-        names = {*known.named, *known.imports, *names_in(known.named[by])}
-        imports = {**own, **module.imports}.items()
-        whole.imports.update((one, line) for one, line in imports if one not in names)
-        body.make((Add if self.keep else Replace)(f"{self.row.body}:{name}", by=last), name, whole)
-        return "merged", [change.__replace__(by=change.by.replace(by, name))]
+        old_module = _definitions(self.old, comparison.old.facts)
+        base = _as_in_body(old_module, comparison.old.facts.qualname, last)
+        new_module = _definitions(self.new, comparison.new.facts)
+        theirs = _as_in_body(new_module, comparison.new.facts.qualname, last)
+        ours = body.read().renamed(by, last)
+        text = _merged_text(base, ours, theirs)
+        if mark(text) == mark(theirs):
+            return CarriedChanges("retired", ())
+        if mark(text) == mark(ours):
+            return CarriedChanges("unchanged", [change])
+        name = self._put_in_body(text, by, new_module, body)
+        return CarriedChanges("merged", [change.__replace__(by=change.by.replace(by, name))])
+
+    def _put_in_body(self, text: str, by: str, upstream: Definitions, body: ModuleText) -> str:
+        """Put a merged definition into the body, with the imports that it needs.
+
+        Args:
+            text: the definition.
+            by: the qualified name of the definition in the body that it was merged with.
+            upstream: the module of the later release that it was merged with.
+            body: the text of the body, which is changed.
+
+        Returns:
+            The name that it has there: a new one where the changes that the row has stay.
+
+        Raises:
+            ScaffoldError: the body has the new name already, or other rows use the old one.
+        """
+        definitions = body.read()
+        name = by
+        if self.keep:
+            name = f"{by}_{_release(self.new).replace('.', '_')}"
+            if name in definitions.named:
+                raise ScaffoldError(f"{name} is there already")
+        elif name in self._shared:
+            raise ScaffoldError(_SHARED.format(name))
+        merged_module = Definitions.of("merged.py", text.encode())
+        in_reach = {*definitions.named, *definitions.imports, *names_in(definitions.named[by])}
+        imports = {
+            defined: f"from {upstream.tree.name} import {defined}" for defined in upstream.named
+        }
+        imports.update(upstream.imports)
+        for bound, statement in imports.items():
+            if bound not in in_reach:
+                merged_module.imports[bound] = statement
+        target = f"{self.row.body}:{name}"
+        last = by.rpartition(".")[2]
+        if self.keep:
+            body.make(Add(target, by=last), name, merged_module)
+        else:
+            body.make(Replace(target, by=last), name, merged_module)
+        return name
 
     def _follow_imports(self, body: ModuleText) -> None:
         """Let the body import what moved from where it is now."""
         uses = RowUses(Coverage([self.row], [self.new]), {self.pack.name: self.pack})
-        some = uses.misfits(self.row, [self.new])[self.new.name]
-        gone = [one.target for one in some if not self.new.has(one.target)]
-        places = self.new.moves([(one, self.old) for one in gone])
-        moved = {one: to.place for one, to in zip(gone, places, strict=True) if to.place}
+        misfits = uses.misfits(self.row, [self.new])[self.new.name]
+        gone = [misfit.target for misfit in misfits if not self.new.has(misfit.target)]
+        moves = self.new.moves([(target, self.old) for target in gone])
+        moved: dict[Target, Target] = {}
+        for target, move in zip(gone, moves, strict=True):
+            if move.place:
+                moved[target] = move.place
         text = with_moved(body.text, moved)
-        if text != body.text and self._shared:
-            reason = f"it moved, and {_USED.format('it')}"
-            self.conflicts += [Conflict(one, reason) for one in moved]
-        self._results += ["merged"] * (text != body.text)
+        if text == body.text:
+            return
+        if self._shared:
+            reason = f"it moved, and {_SHARED.format('it')}"
+            self.conflicts += [Conflict(target, reason) for target in moved]
+        self._results.append("merged")
         body.text = text
 
 
-def _together(at: int, change: Change) -> object:
-    return change.__replace__(old="", new="", count=1) if isinstance(change, Edit) else at
+def _group_key(index: int, change: Change) -> object:
+    """Say what changes are carried together: Edits that differ only in their texts."""
+    if isinstance(change, Edit):
+        return change.__replace__(old="", new="", count=1)
+    return index
 
 
-def _merged(base: str, ours: str, theirs: str) -> str:
-    done = merged(base, ours, theirs)
-    if SequenceMatcher(None, base.split("\n"), ours.split("\n"), autojunk=False).ratio() < _LIKE:
-        raise ScaffoldError("its code is its own, and upstream's has changed")
-    if several := done.conflicts:
-        count = f"{len(several)} conflict{'s' * (len(several) > 1)}"
-        raise ScaffoldError(count, "".join(several))
+def _definitions(release: Subject, facts: Facts) -> Definitions:
+    """Read the module of a release that defines something."""
+    return Definitions.of(facts.path, release.source.read(facts.path) or b"")
+
+
+def _as_in_body(module: Definitions, qualname: str, name: str) -> str:
+    """Write a definition of upstream as a body has it, under a name of the body."""
     try:
-        mark(done.text)
+        return module.moved_out(qualname, name)
+    except ScaffoldError:
+        # No body could have it so: it is merged as it stands.
+        return module.renamed(qualname, name)
+
+
+def _merged_text(base: str, ours: str, theirs: str) -> str:
+    """Merge what a row and upstream made of a text.
+
+    Args:
+        base: the text in the old release.
+        ours: what the row makes of it.
+        theirs: the text in the later release.
+
+    Returns:
+        The merged text, which can be parsed.
+
+    Raises:
+        ScaffoldError: the row's text is no copy of upstream's, the sides conflict, or what was
+            merged cannot be parsed; the second argument is the merge.
+    """
+    merge = merged(base, ours, theirs)
+    lines = SequenceMatcher(None, base.split("\n"), ours.split("\n"), autojunk=False)
+    if lines.ratio() < _LIKE:
+        raise ScaffoldError("its code is its own, and upstream's has changed")
+    conflicts = merge.conflicts
+    if conflicts:
+        noun = "conflict" if len(conflicts) == 1 else "conflicts"
+        raise ScaffoldError(f"{len(conflicts)} {noun}", "".join(conflicts))
+    try:
+        mark(merge.text)
     except SyntaxError as error:
-        raise ScaffoldError(f"merged: {error.msg}", done.text) from error
-    return done.text
+        raise ScaffoldError(f"merged: {error.msg}", merge.text) from error
+    return merge.text
 
 
-def _all_edited(several: Sequence[Edit], text: str) -> str:
-    return reduce(lambda new, one: edited(one, new), several, text)
+def _all_edited(changes: Sequence[Edit], text: str) -> str:
+    """Make Edits of a text, one after another; TargetError where one does not fit."""
+    for change in changes:
+        text = edited(change, text)
+    return text
 
 
 def _release(subject: Subject) -> str:
+    """Name the version of a release, as requirements have to name it."""
     return FoundVersion(subject.project, subject.version, subject.name).counts_as

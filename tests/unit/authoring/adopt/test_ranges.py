@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.authoring.adopt import ranges
+from patchkit.authoring.adopt.ranges import carried_requirements
 from patchkit.core.versions.requirements import satisfies
 
 
-def carried(given: list[str], packages: list[str], **kinds: bool) -> list[str]:
-    """To 2.0."""
-    return ranges.carried(given, packages, "2.0", **{"is_new": False, "is_over": False, **kinds})
+def carried(requires: list[str], packages: list[str], **kinds: bool) -> list[str]:
+    """Carry requirements to the release 2.0."""
+    options = {"is_new": False, "is_over": False, **kinds}
+    return carried_requirements(requires, packages, "2.0", **options)
 
 
 RELEASES = ["0.9", "1.0", "1.1", "1.1.1", "1.2", "1.9", "2.0", "2.0.1", "2.1", "3.0"]
@@ -51,8 +52,8 @@ def test_one_requirement(text: str, wider: str, new: str, over: str) -> None:
 
 def test_a_name_counts_however_it_is_written() -> None:
     """Those of other distributions stay as they are."""
-    given = ["UP_Cpu<2", "up>=1", "other<2"]
-    assert carried(given, ["up-cpu", "up"]) == ["UP_Cpu<2.1", "up>=1", "other<2"]
+    requires = ["UP_Cpu<2", "up>=1", "other<2"]
+    assert carried(requires, ["up-cpu", "up"]) == ["UP_Cpu<2.1", "up>=1", "other<2"]
 
 
 def test_a_release_counts_as_it_does_everywhere() -> None:
