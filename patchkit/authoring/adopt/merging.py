@@ -1,7 +1,8 @@
-"""What two sides made of one text, merged by git; changes that only touch are both made."""
+"""Merges what two sides made of a text, by git; changes that only touch are both made."""
 
 import re
 import subprocess
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,40 +18,86 @@ _CONFLICT = re.compile(
 
 
 class Merged(NamedTuple):
-    """A merged text; where the sides disagree, conflicts with git's markers stand in it."""
+    """A merged text.
+
+    Args:
+        text: the text; where the sides disagree, conflicts with git's markers stand in it.
+    """
 
     text: str
 
     @property
     def conflicts(self) -> list[str]:
         """The parts that are a person's to decide, markers included."""
-        return [found[0] for found in _CONFLICT.finditer(f"{self.text}\n")]
+        return [match[0] for match in _CONFLICT.finditer(f"{self.text}\n")]
 
 
 def merged(base: str, ours: str, theirs: str) -> Merged:
-    """Merge what two sides made of a text; ScaffoldError where there is no git to do it."""
+    """Merge what two sides made of a text.
+
+    Args:
+        base: the text that both started from.
+        ours: what one side made of it.
+        theirs: what the other did.
+
+    Raises:
+        ScaffoldError: there is no git to do it, or it fails.
+    """
     with TemporaryDirectory() as folder:
         for side, text in zip(_SIDES, (ours, base, theirs), strict=True):
             Path(folder, side).write_text(f"{text.rstrip()}\n", "utf-8")
-        labels = [word for side in ("yours", "before", "upstream") for word in ("-L", side)]
-        command = ["git", "merge-file", "-p", "--diff3", *labels, *_SIDES]
+        command = ["git", "merge-file", "-p", "--diff3"]
+        for label in ("yours", "before", "upstream"):
+            command += ["-L", label]
+        command += _SIDES
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, check=False)  # noqa: S603
         except OSError as error:
             raise ScaffoldError(f"git: {error.strerror}, expected it on PATH: it merges") from error
     if not 0 <= done.returncode <= 127:  # the number of conflicts
         raise ScaffoldError(f"git merge-file: {done.stderr.decode(errors='replace').strip()}")
-    return Merged(_CONFLICT.sub(_apart, done.stdout.decode("utf-8")).rstrip("\n"))
+    text = _CONFLICT.sub(_resolved, done.stdout.decode("utf-8"))
+    return Merged(text.rstrip("\n"))
 
 
-def _apart(conflict: re.Match[str]) -> str:
-    """Make both changes of a conflict, where git minds only that they touch."""
-    ours, base, theirs = (text.splitlines(keepends=True) for text in conflict.groups())
-    sides = [(side, one) for side in (ours, theirs) for one in hunks(base, side)]
-    changes = sorted({(start, end, tuple(side[a:b])) for side, (start, end, a, b) in sides})
-    for (first, end, _), (start, last, _) in pairwise(changes):
-        if end > start or first == end == start == last:  # they overlap, or both insert there
+def _resolved(conflict: re.Match[str]) -> str:
+    """Make both changes of a conflict, where git minds only that they touch.
+
+    Args:
+        conflict: a match of `_CONFLICT`.
+
+    Returns:
+        The lines with both changes; the conflict as it is where the changes overlap.
+    """
+    ours = conflict[1].splitlines(keepends=True)
+    base = conflict[2].splitlines(keepends=True)
+    theirs = conflict[3].splitlines(keepends=True)
+    # What both sides have changed in the same way is one change.
+    changes = sorted(_changes(base, ours) | _changes(base, theirs))
+    for change, following in pairwise(changes):
+        if change.overlaps(following):
             return conflict[0]
-    for start, end, lines in reversed(changes):
-        base[start:end] = lines
+    for change in reversed(changes):  # so that the numbers of lines stay right
+        base[change.start : change.end] = change.lines
     return "".join(base)
+
+
+class _Change(NamedTuple):
+    """Lines that a side has put in the place of lines of the base, from `start` up to `end`."""
+
+    start: int
+    end: int
+    lines: Sequence[str]
+
+    def overlaps(self, following: "_Change") -> bool:
+        """Whether a change that starts no earlier changes the same lines, or inserts there, too."""
+        both_insert = self.start == self.end == following.start == following.end
+        return self.end > following.start or both_insert
+
+
+def _changes(base: Sequence[str], side: Sequence[str]) -> set[_Change]:
+    """List what a side has changed."""
+    return {
+        _Change(hunk.old_start, hunk.old_end, tuple(side[hunk.new_start : hunk.new_end]))
+        for hunk in hunks(base, side)
+    }
