@@ -1,4 +1,4 @@
-"""What a module's text defines, by qualname, each with its own text."""
+"""Reads what a module's text defines, by qualified name, each with its own text."""
 
 import ast
 import re
@@ -13,7 +13,9 @@ from patchkit.authoring.adopt.unpacking import names_set_together
 from patchkit.errors import ScaffoldError, UpstreamError
 
 _OF_MODULE = {"__file__", "__package__", "__spec__", "globals"}
-_PARTS = {"setter": ".fset", "deleter": ".fdel"}
+"""Names that mean something else in another module."""
+_PARTS_OF_PROPERTY = {"setter": ".fset", "deleter": ".fdel"}
+"""What the qualified name of a part of a property ends with, by the end of its decorator."""
 
 
 @dataclass
@@ -22,36 +24,47 @@ class Definitions:
 
     Args:
         tree: the module.
-        named: what one statement alone defines.
-        imports: a statement for each import.
-        others: the statements that define nothing, or several things.
-        set_together: of those, the assignments that set several names, by each of the names.
+        named: for each qualified name, the one statement that defines it and nothing else.
+        imports: for each name that is imported, a statement that imports it alone.
+        unnamed: the statements that define nothing, or more than one thing, in their order.
+        set_together: of those, the assignments that set more than one name, by each of the names.
     """
 
     tree: ModuleTree
     named: dict[str, ast.stmt] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
-    others: list[ast.stmt] = field(default_factory=list)
+    unnamed: list[ast.stmt] = field(default_factory=list)
     set_together: dict[str, list[ast.Assign]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, path: str, text: bytes) -> "Definitions":
-        """Read a file; raises UpstreamError where it cannot be parsed."""
+        """Read a file.
+
+        Args:
+            path: the path of the file in its release, which says the name of the module.
+            text: what the file has in it.
+
+        Raises:
+            UpstreamError: the text cannot be parsed.
+        """
         text = text.replace(b"\r\n", b"\n")
         tree, fault = parse(text)
         if fault:
             raise UpstreamError(f"{path}: {fault}")
-        found = cls(ModuleTree(module_name(path), path, path.endswith("__init__.py"), tree, text))
-        found._read(tree.body, "")
-        return found
+        is_package = path.endswith("__init__.py")
+        definitions = cls(ModuleTree(module_name(path), path, is_package, tree, text))
+        definitions._read(tree.body, "")
+        return definitions
 
     def _read(self, body: Iterable[ast.stmt], prefix: str) -> None:
+        """Sort statements; those in classes, too, of which `prefix` is the name and a dot."""
         for node in body:
-            name = f"{prefix}{_name_of(node)}"
+            defined = _name_of(node)
+            name = f"{prefix}{defined}"
             if isinstance(node, (ast.Import, ast.ImportFrom)) and not prefix:
                 self.imports.update(_imports_of(node, self.tree))
-            elif name == prefix or name in self.named:
-                self.others.append(node)
+            elif not defined or name in self.named:
+                self.unnamed.append(node)
                 if isinstance(node, ast.Assign):
                     for shared in names_set_together(node):
                         self.set_together.setdefault(f"{prefix}{shared}", []).append(node)
@@ -61,7 +74,11 @@ class Definitions:
                     self._read(node.body, f"{name}.")
 
     def defined(self, name: str) -> ast.stmt:
-        """Return the statement that defines a name; ScaffoldError where none alone does."""
+        """Return the statement that defines a name.
+
+        Raises:
+            ScaffoldError: no statement alone defines it.
+        """
         if name not in self.named:
             raise ScaffoldError(f"no statement of {self.tree.path} alone defines {name}")
         return self.named[name]
@@ -72,79 +89,120 @@ class Definitions:
         Raises:
             ScaffoldError: no statement does.
         """
-        shared: list[ast.stmt] = [*self.set_together.get(name, [])]
-        if name in self.named or not shared:
-            shared.append(self.defined(name))
-        return shared
+        statements: list[ast.stmt] = [*self.set_together.get(name, [])]
+        if name in self.named or not statements:
+            statements.append(self.defined(name))
+        return statements
 
     def text(self, node: ast.stmt) -> str:
         """Quote a statement, with its decorators."""
         first, last = lines_of([node]) or (0, 0)
-        return "\n".join(self.tree.source.decode(errors="replace").split("\n")[first - 1 : last])
+        lines = self.tree.source.decode(errors="replace").split("\n")
+        return "\n".join(lines[first - 1 : last])
 
     def moved_out(self, name: str, by: str) -> str:
         """Write a definition as a body has it, under another name, outside of its class.
 
-        Raises ScaffoldError, with the reason, where it cannot stand there.
+        Args:
+            name: the qualified name of the definition.
+            by: its name in the body.
+
+        Raises:
+            ScaffoldError: it cannot stand there, for the reason that the error gives.
         """
-        node, owner = self.defined(name), name.rpartition(".")[0]
-        inside = list(ast.walk(node))
-        used = (getattr(one, "attr", getattr(one, "id", "")) for one in inside)
-        private = [one for one in used if is_private(one)]
-        if owner and private:
-            raise ScaffoldError(f"it uses {private[0]}, which is private to its class")
-        if shared := [one.names for one in inside if isinstance(one, ast.Global)]:
-            raise ScaffoldError(f"it sets {shared[0][0]}, a global of its module")
-        if bound := names_in(node) & _OF_MODULE:
-            raise ScaffoldError(f"it uses {min(bound)}, which is of its module")
+        node = self.defined(name)
+        owner = name.rpartition(".")[0]
+        _refuse_immovable(node, is_in_class=bool(owner))
         text = self.renamed(name, by)
         text = re.sub(r"(?<![.\w])__name__\b", f'"{self.tree.name}"', text)
         if owner and isinstance(node, DEFS):
-            first = [one.arg for one in (*node.args.posonlyargs, *node.args.args)][:1]
-            text = re.sub(r"\bsuper\(\)", f"super({', '.join([owner, *first])})", text)
+            # Outside of its class, `super()` has to be told the class and the instance.
+            parameters = [*node.args.posonlyargs, *node.args.args]
+            arguments = [owner, *(parameter.arg for parameter in parameters[:1])]
+            text = re.sub(r"\bsuper\(\)", f"super({', '.join(arguments)})", text)
         return text
 
     def renamed(self, name: str, by: str) -> str:
         """Write a definition under another name, not indented.
 
-        Raises ScaffoldError where it shares its lines with other code.
+        Args:
+            name: the qualified name of the definition.
+            by: the name that it gets.
+
+        Raises:
+            ScaffoldError: it shares its lines with other code.
         """
         last = name.rpartition(".")[2]
         text = dedent(self.text(self.defined(name)))
         text = re.sub(rf"(?m)^((?:async )?def |class |){last}\b", rf"\g<1>{by}", text, count=1)
-        if len(parse(text.encode())[0].body) != 1:
+        tree, _ = parse(text.encode())
+        if len(tree.body) != 1:
             raise ScaffoldError("it cannot be taken out of its lines")
         return text
 
 
+def _refuse_immovable(node: ast.stmt, *, is_in_class: bool) -> None:
+    """Raise ScaffoldError for a definition that would do something else in another module."""
+    parts = list(ast.walk(node))
+    if is_in_class:
+        for part in parts:
+            used = getattr(part, "attr", getattr(part, "id", ""))
+            if is_private(used):
+                raise ScaffoldError(f"it uses {used}, which is private to its class")
+    for part in parts:
+        if isinstance(part, ast.Global):
+            raise ScaffoldError(f"it sets {part.names[0]}, a global of its module")
+    names_of_module = names_in(node) & _OF_MODULE
+    if names_of_module:
+        raise ScaffoldError(f"it uses {min(names_of_module)}, which is of its module")
+
+
 def _imports_of(node: ast.Import | ast.ImportFrom, tree: ModuleTree) -> Mapping[str, str]:
-    """Write a statement as one for each name that it binds, whole names of modules in them."""
-    found = {}
-    for one in node.names:
-        new: ast.stmt = ast.Import([one])
+    """Write an import as one for each name that it binds, with absolute names of modules."""
+    statements: dict[str, str] = {}
+    for alias in node.names:
+        statement: ast.stmt = ast.Import([alias])
         if isinstance(node, ast.ImportFrom):
-            new = ast.ImportFrom(tree.absolute(node.module, node.level), [one], 0)
-        found[one.asname or one.name.partition(".")[0]] = ast.unparse(new)
-    return found
+            module = tree.absolute(node.module, node.level)
+            statement = ast.ImportFrom(module, [alias], 0)
+        bound = alias.asname or alias.name.partition(".")[0]
+        statements[bound] = ast.unparse(statement)
+    return statements
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """List the names that code reads."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    """List the names that code reads or sets."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def _name_of(node: ast.stmt) -> str:
-    """Name what a statement defines; '' for what defines nothing, or several things."""
+    """Name what a statement defines; '' where it defines nothing, or more than one thing."""
     if isinstance(node, SCOPES):
-        ends = [dotted(one).rpartition(".")[2] for one in node.decorator_list]
-        part = "".join(_PARTS.get(one, "") for one in ends)
-        return "" if "overload" in ends else f"{node.name}{part}"
-    targets = getattr(node, "targets", [getattr(node, "target", None)])
-    is_plain = isinstance(node, (ast.Assign, ast.AnnAssign)) and len(targets) == 1
-    return dotted(targets[0]) if is_plain and isinstance(targets[0], ast.Name) else ""
+        return _name_of_scope(node)
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+    if len(targets) == 1 and isinstance(targets[0], ast.Name):
+        return targets[0].id
+    return ""
+
+
+def _name_of_scope(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
+    """Name a function or a class; an overload has no name, a setter is a part of its property."""
+    name = node.name
+    for decorator in node.decorator_list:
+        last = dotted(decorator).rpartition(".")[2]
+        if last == "overload":
+            return ""
+        name += _PARTS_OF_PROPERTY.get(last, "")
+    return name
 
 
 def is_check(node: ast.AST) -> bool:
-    """Whether it asserts that something is something."""
-    test = node.test if isinstance(node, ast.Assert) else None
+    """Whether a statement asserts that something is something."""
+    if not isinstance(node, ast.Assert):
+        return False
+    test = node.test
     return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is)

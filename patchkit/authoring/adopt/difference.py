@@ -1,4 +1,4 @@
-"""What one text of a module has other than another: as changes, and the body that they need."""
+"""Diffs two versions of a module, as changes and the body that they need."""
 
 import ast
 from collections.abc import Collection, Iterable, Sequence
@@ -18,26 +18,53 @@ _FIELD = "it is a field, of which its class is made"
 
 
 class Left(NamedTuple):
-    """Code that no row says, and why; the line is of the old text where that has it alone."""
+    """Code that no row can express.
+
+    Args:
+        file: the path of its file in the release.
+        line: its line there; that of the old text where the new one lacks the code.
+        code: its first line.
+        reason: why no row can express it.
+        place: the target that it would be, or its module.
+        used_by: the names of the rows whose new code uses it.
+    """
 
     file: str
     line: int
     code: str
     reason: str
     place: str = ""
-    used_by: Sequence[str] = ()  # the rows whose new code names it
+    used_by: Sequence[str] = ()
 
 
 def difference(path: str, old: bytes, new: bytes) -> "ModuleDifference":
-    """Compare two texts of a module; raises UpstreamError where one of them cannot be parsed."""
-    found = ModuleDifference(Definitions.of(path, old), Definitions.of(path, new))
-    found.run()
-    return found
+    """Compare two texts of a module.
+
+    Args:
+        path: the path of the file in its release.
+        old: the text that the release has.
+        new: the text that the changes shall make of it.
+
+    Raises:
+        UpstreamError: one of the texts cannot be parsed.
+    """
+    module = ModuleDifference(Definitions.of(path, old), Definitions.of(path, new))
+    module.run()
+    return module
 
 
 @dataclass
 class ModuleDifference:
-    """The changes that make a module of another, and what they take from a body."""
+    """The changes that make a module of another, and the body that they need.
+
+    Args:
+        before: what the old text defines.
+        after: what the new text defines.
+        changes: the changes; filled in by `run`, as all that follow.
+        left: what differs and no change can express.
+        imports: the imports of the body, by the name that is bound.
+        parts: the definitions of the body, by name.
+    """
 
     before: Definitions
     after: Definitions
@@ -45,24 +72,27 @@ class ModuleDifference:
     left: list[Left] = field(default_factory=list)
     imports: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
-    _used: set[str] = field(default_factory=set)  # names in edited code
+    _names_in_edits: set[str] = field(default_factory=set)
 
     @property
     def module(self) -> str:
-        """The name of both."""
+        """The name of both modules."""
         return self.before.tree.name
 
     @property
     def body(self) -> str:
         """The text of the body; '' where no change takes anything from it."""
+        if not self.imports and not self.parts:
+            return ""
         imports = "\n".join(sorted(set(self.imports.values())))
-        parts = [f"from __future__ import annotations\n\n{imports}".strip(), *self.parts.values()]
-        return "\n\n\n".join(parts) + "\n" if self.imports or self.parts else ""
+        head = f"from __future__ import annotations\n\n{imports}".strip()
+        return "\n\n\n".join([head, *self.parts.values()]) + "\n"
 
     def run(self) -> None:
         """Go through what differs: what is new first, as what is changed may use it."""
-        old, new = self.before.named, self.after.named
-        changed = [one for one in new if one in old and _mark(old[one]) != _mark(new[one])]
+        old = self.before.named
+        new = self.after.named
+        changed = [name for name in new if name in old and _hash(old[name]) != _hash(new[name])]
         for name in [*_outermost(new, old), *changed]:
             try:
                 self.changes += self._changes_of(name, new[name])
@@ -70,20 +100,35 @@ class ModuleDifference:
                 self._leave(name, new[name], str(error))
         for name in _outermost(old, new):
             self._leave(name, old[name], "it is gone there, and stays here: no row takes it away")
-        known = {of_nodes([one]) for one in self.before.others}
-        for one in self.after.others:
-            is_for_types = dotted(getattr(one, "test", None)).endswith("TYPE_CHECKING")
-            if of_nodes([one]) not in known and not is_for_types:
-                self._leave("", one, _AT_IMPORT)
+        self._leave_unnamed()
         self._bind_imports()
 
+    def _leave_unnamed(self) -> None:
+        """List what is new and defines nothing, but not what type checkers alone run."""
+        old_hashes = {of_nodes([node]) for node in self.before.unnamed}
+        for node in self.after.unnamed:
+            is_for_types = dotted(getattr(node, "test", None)).endswith("TYPE_CHECKING")
+            if of_nodes([node]) not in old_hashes and not is_for_types:
+                self._leave("", node, _AT_IMPORT)
+
     def _leave(self, name: str, node: ast.stmt, reason: str) -> None:
-        place = f"{self.module}:{name}" if name else self.module
-        code = ast.unparse(node).partition("\n")[0]
-        self.left.append(Left(self.after.tree.path, node.lineno, code, reason, place))
+        """List a statement that no change can express; its name is '' if it defines nothing."""
+        target = f"{self.module}:{name}" if name else self.module
+        first_line = ast.unparse(node).partition("\n")[0]
+        self.left.append(Left(self.after.tree.path, node.lineno, first_line, reason, target))
 
     def _changes_of(self, name: str, node: ast.stmt) -> list[Change]:
-        target, old = f"{self.module}:{name}", self.before.named.get(name)
+        """Write the changes that make one definition what it is in the new text.
+
+        Args:
+            name: its qualified name.
+            node: its statement in the new text.
+
+        Raises:
+            ScaffoldError: no change can do it.
+        """
+        target = f"{self.module}:{name}"
+        old = self.before.named.get(name)
         owner, _, last = name.rpartition(".")
         if owner and isinstance(node, ast.AnnAssign):
             if old:
@@ -93,65 +138,103 @@ class ModuleDifference:
             return [Add(target, by=self._write(name))]
         if isinstance(node, ast.ClassDef):
             raise ScaffoldError(_CLASS)
-        made = None
+        text_edits = None
         if isinstance(node, DEFS) and isinstance(old, DEFS):
-            made = edits(self.before.text(old), self.after.text(node))
-        if made is None:
+            text_edits = edits(self.before.text(old), self.after.text(node))
+        if text_edits is None:
             return [Replace(target, by=self._write(name))]
-        self._used |= names_in(node)
-        return [Edit(target, old=one.old, new=one.new) for one in made]
+        self._names_in_edits |= names_in(node)
+        return [Edit(target, old=edit.old, new=edit.new) for edit in text_edits]
 
     def _new_field(self, owner: str, name: str, node: ast.AnnAssign) -> AddField:
-        decorators = getattr(self.after.named[owner], "decorator_list", ())
-        marks = {dotted(getattr(one, "func", one)).rpartition(".")[2] for one in decorators}
+        """Write the change that adds a field to a dataclass.
+
+        Args:
+            owner: the qualified name of the class.
+            name: the name of the field.
+            node: the statement that annotates it.
+
+        Raises:
+            ScaffoldError: its class is no dataclass, or its default is no literal.
+        """
+        default_node = node.value or node.target  # a name is no literal, as no default is none
         try:
-            default = ast.literal_eval(node.value or node.target)
+            default = ast.literal_eval(default_node)
         except ValueError:
             raise ScaffoldError(f"{_FIELD}, with a default that is no literal") from None
-        if not marks & {"dataclass", "config"}:
+        if not _is_dataclass(self.after.named[owner]):
             raise ScaffoldError(_FIELD)
         self._import(names_in(node.annotation))
-        type_ = ast.unparse(node.annotation)
-        return AddField(f"{self.module}:{owner}", name=name, type=type_, default=default)
+        annotation = ast.unparse(node.annotation)
+        return AddField(f"{self.module}:{owner}", name=name, type=annotation, default=default)
 
     def _write(self, name: str) -> str:
-        """Write a definition into the body, with the imports that it needs; name it there."""
-        node, last = self.after.named[name], name.rpartition(".")[2]
+        """Write a definition into the body, with the imports that it needs.
+
+        Args:
+            name: its qualified name in the new text.
+
+        Returns:
+            Its name in the body.
+
+        Raises:
+            ScaffoldError: it cannot stand in a body.
+        """
+        node = self.after.named[name]
+        owner = name.partition(".")[0]
+        last = name.rpartition(".")[2]
         if last in ("fset", "fdel"):
             raise ScaffoldError("part of a property can be edited, not replaced")
-        is_taken = last in {*self.parts, *self.after.named, *self.after.imports}
-        by = name.replace(".", "_") if "." in name and is_taken else last
+        by = last
+        if "." in name and last in {*self.parts, *self.after.named, *self.after.imports}:
+            by = name.replace(".", "_")
         text = self.after.moved_out(name, by)
-        names = names_in(node) | ({name.partition(".")[0]} if "super(" in text else set())
+        names = names_in(node)
+        if "super(" in text:
+            names.add(owner)
         self._import(names - {by})
         self.parts[by] = text
         return by
 
     def _import(self, names: Iterable[str]) -> None:
         """Let the body have names: from where the new text has them, else from the module."""
-        for one in sorted(names):
-            if one in self.after.imports:
-                self.imports[one] = self.after.imports[one]
-            elif one in self.before.named:
-                self.imports[one] = f"from {self.module} import {one}"
+        for name in sorted(names):
+            if name in self.after.imports:
+                self.imports[name] = self.after.imports[name]
+            elif name in self.before.named:
+                self.imports[name] = f"from {self.module} import {name}"
 
     def _bind_imports(self) -> None:
         """Bind in the module what edited code uses, and only the new text imports."""
-        old, new = self.before, self.after
-        for name in sorted(self._used & new.imports.keys()):
-            if old.imports.get(name) != new.imports[name] and name not in old.named:
-                kind = Replace if name in old.imports else Add
-                self.imports[name] = new.imports[name]
-                self.changes.insert(0, kind(f"{self.module}:{name}", by=name))
+        old = self.before
+        new = self.after
+        for name in sorted(self._names_in_edits & new.imports.keys()):
+            if old.imports.get(name) == new.imports[name] or name in old.named:
+                continue
+            target = f"{self.module}:{name}"
+            change: Change = Add(target, by=name)
+            if name in old.imports:
+                change = Replace(target, by=name)
+            self.imports[name] = new.imports[name]
+            self.changes.insert(0, change)
 
 
-def _outermost(names: Collection[str], others: Collection[str]) -> list[str]:
-    """List what others lack, but not what lies in what they lack."""
-    missing = [one for one in names if one not in others]
-    return [one for one in missing if one.rpartition(".")[0] not in missing]
+def _is_dataclass(node: ast.stmt) -> bool:
+    """Whether a decorator makes a dataclass of a class; vLLM's own is `config`."""
+    for decorator in getattr(node, "decorator_list", ()):
+        function = getattr(decorator, "func", decorator)
+        if dotted(function).rpartition(".")[2] in ("dataclass", "config"):
+            return True
+    return False
 
 
-def _mark(node: ast.stmt) -> str:
+def _outermost(names: Collection[str], baseline: Collection[str]) -> list[str]:
+    """List the names that a baseline lacks, but not those in a class that it lacks."""
+    missing = [name for name in names if name not in baseline]
+    return [name for name in missing if name.rpartition(".")[0] not in missing]
+
+
+def _hash(node: ast.stmt) -> str:
     """Hash a definition; of a class what it is made with, as its parts are compared themselves."""
     if not isinstance(node, ast.ClassDef):
         return of_nodes([node])

@@ -1,8 +1,8 @@
-"""A module's text with changes made in it, as its author would write them."""
+"""Makes changes in the text of a module, as its author would write them."""
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import dedent, indent
 
@@ -20,23 +20,40 @@ from patchkit.core.rows.target import Target
 from patchkit.errors import ScaffoldError
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
-_SETS = (ast.Assign, ast.If, ast.Try)
+_STATEMENTS_THAT_SET = (ast.Assign, ast.If, ast.Try)
 
 
 @dataclass
 class ModuleText:
-    """A module of a release, changed step by step; ScaffoldError for what text cannot say."""
+    """A module of a release, changed step by step.
+
+    Args:
+        path: the path of the file in its release.
+        text: the text of the module, as it is by now; its lines end with a newline alone.
+        changed: the names that changes of the same row define.
+    """
 
     path: str
     text: str
-    changed: frozenset[str] = frozenset()  # names that changes of the same row define
+    changed: frozenset[str] = frozenset()
 
     def make(self, change: Change, qualname: str, body: Definitions) -> None:
-        """Make one change of what a statement defines under a qualified name."""
+        """Make one change of what a statement defines.
+
+        Args:
+            change: the change.
+            qualname: the qualified name of what is changed, or added.
+            body: the module that has the objects that changes name.
+
+        Raises:
+            ScaffoldError: the text cannot say what the change does.
+            TargetError: an Edit does not fit the text of its function.
+        """
         if isinstance(change, Edit):
-            found = self.read()
-            node = found.defined(qualname)
-            self._put(*_span(node), edited(change, found.text(node)))
+            module = self.read()
+            node = module.defined(qualname)
+            first, last = _span(node)
+            self._put(first, last, edited(change, module.text(node)))
         elif isinstance(change, AddField):
             self._add_field(change, qualname, body)
         elif isinstance(change, (Add, Replace)):
@@ -45,27 +62,48 @@ class ModuleText:
             raise ScaffoldError(f"{change.kind} has no text of its own")
 
     def read(self) -> Definitions:
-        """Say what the text defines by now."""
+        """Read what the text defines by now."""
         return Definitions.of(self.path, self.text.encode())
 
     def _put(self, first: int, last: int, text: str) -> None:
+        """Put a text in the place of lines, from `first` to `last`; before `first` if it is later.
+
+        Lines are counted from 1.
+        """
         lines = self.text.split("\n")
         lines[first - 1 : last] = text.rstrip("\n").split("\n")
         self.text = "\n".join(lines)
 
+    def _put_before(self, line: int, text: str) -> None:
+        """Put a text before a line."""
+        self._put(line, line - 1, text)
+
     def _transplant(self, change: Add | Replace, qualname: str, body: Definitions) -> None:
-        found, (owner, _, last) = self.read(), qualname.rpartition(".")
-        if change.by == qualname and change.by in body.imports.keys() - body.named.keys():
-            self._import(found, body.imports[change.by])
+        """Write a definition of a body into the module, with what it uses."""
+        module = self.read()
+        owner, _, last = qualname.rpartition(".")
+        is_only_imported = change.by in body.imports and change.by not in body.named
+        if change.by == qualname and is_only_imported:
+            self._import(module, body.imports[change.by])
             return
-        new, text = body.defined(change.by), body.renamed(change.by, last)
+        new = body.defined(change.by)
+        text = body.renamed(change.by, last)
         if isinstance(change, Replace):
-            self._replace(found, qualname, new, text, body)
+            self._replace(module, qualname, new, text, body)
         else:
-            members = getattr(found.defined(owner), "body", []) if owner else found.tree.tree.body
-            margin = " " * members[-1].col_offset
-            self._put(*_after(members[-1]), ("\n" if owner else "\n\n") + indent(text, margin))
+            self._add(module, owner, text)
         self._bring(names_in(new) - {change.by}, body, qualname)
+
+    def _add(self, module: Definitions, owner: str, text: str) -> None:
+        """Put a definition at the end of a class, or of the module where `owner` is ''."""
+        members: Sequence[ast.stmt] = module.tree.tree.body
+        separation = "\n\n"
+        if owner:
+            members = getattr(module.defined(owner), "body", [])
+            separation = "\n"
+        last_member = members[-1]
+        margin = " " * last_member.col_offset
+        self._put_before(_line_after(last_member), separation + indent(text, margin))
 
     def _replace(
         self, module: Definitions, qualname: str, new: ast.stmt, text: str, body: Definitions
@@ -86,111 +124,214 @@ class ModuleText:
         old, *further = module.setters(qualname)
         if further:
             raise ScaffoldError(f"more than one statement of {module.tree.path} sets {qualname}")
+        margin = " " * old.col_offset
         if qualname not in module.set_together:
-            first, end = _span(old)
+            first, last = _span(old)
             if getattr(old, "decorator_list", ()) and not getattr(new, "decorator_list", ()):
                 first = old.lineno  # a plain function stands for a method of any kind
-            self._put(first, end, indent(text, " " * old.col_offset))
+            self._put(first, last, indent(text, margin))
             return
         values = values_by_name(old)
-        value = values.get(qualname.rpartition(".")[2])
+        old_value = values.get(qualname.rpartition(".")[2])
         new_value = getattr(new, "value", None)
-        if value and isinstance(new_value, ast.expr) and names_in(new_value).isdisjoint(values):
+        if old_value and isinstance(new_value, ast.expr) and names_in(new_value).isdisjoint(values):
+            start, end = span(module.tree.source, old_value)
             element = element_text(body.tree.source, new_value)
-            change = (*span(module.tree.source, value), element)
-            self.text = rewritten(module.tree.source, lambda _: [change]).decode()
-        elif len(parse(dedent(module.text(old)).encode())[0].body) != 1:
+            content = rewritten(module.tree.source, lambda _: [(start, end, element)])
+            self.text = content.decode()
+        elif not _has_lines_of_its_own(module, old):
             raise ScaffoldError(f"it shares its lines with other code than {qualname}")
         else:
-            self._put(*_after(old), indent(text, " " * old.col_offset))
+            self._put_before(_line_after(old), indent(text, margin))
 
     def _bring(self, names: Iterable[str], body: Definitions, user: str) -> None:
-        """Give a moved definition what it uses of its body: imports, and definitions beside it."""
-        others = {name for one in body.others if isinstance(one, _SETS) for name in stored(one)}
-        if unsaid := others.intersection(names) - self.changed - {*body.named, *body.imports}:
-            raise ScaffoldError(f"it uses {min(unsaid)}, which no plain assignment alone sets")
-        for name in sorted({*body.named, *body.imports}.intersection(names) - self.changed):
-            found = self.read()
-            if name in found.named or name in found.set_together or name in found.imports:
-                if not _is_same(name, found, body):
-                    raise ScaffoldError(f"it uses another {name} than the module has")
-            elif name in body.named:
-                setters = found.setters(user.partition(".")[0])
-                first = min(_span(setter)[0] for setter in setters)
-                self._put(first, first - 1, f"{body.renamed(name, name)}\n\n")
-                self._bring(names_in(body.named[name]) - {name}, body, name)
-            else:
-                self._import(found, body.imports[name], name, user)
+        """Give a definition what it uses of its body: imports, and definitions before it.
 
-    def _import(self, found: Definitions, statement: str, name: str = "", user: str = "") -> None:
-        """Import inside of a function, which makes no circle, unless its header needs the name."""
-        node = found.named.get(user)
-        parts = ast.iter_child_nodes(node) if node else ()
-        header = [one for one in parts if not isinstance(one, ast.stmt)]
-        if isinstance(node, DEFS) and not any(name in names_in(one) for one in header):
-            at = node.body[int(len(node.body) > 1 and ast.get_docstring(node) is not None)]
-            first, text = at.lineno, indent(statement, " " * at.col_offset)
+        Args:
+            names: the names that the definition uses.
+            body: the module that the definition is from.
+            user: the qualified name of the definition in the module.
+
+        Raises:
+            ScaffoldError: the module has another thing of such a name, or the body sets one in a
+                way that cannot be moved.
+        """
+        used = set(names) - self.changed
+        defined_in_body = {*body.named, *body.imports}
+        set_in_body: set[str] = set()
+        for node in body.unnamed:
+            if isinstance(node, _STATEMENTS_THAT_SET):
+                set_in_body.update(stored(node))
+        immovable = (set_in_body & used) - defined_in_body
+        if immovable:
+            raise ScaffoldError(f"it uses {min(immovable)}, which no plain assignment alone sets")
+        for name in sorted(defined_in_body & used):
+            self._bring_name(name, body, user)
+
+    def _bring_name(self, name: str, body: Definitions, user: str) -> None:
+        """Give a definition one name of its body; see `_bring`."""
+        module = self.read()
+        if name in module.named or name in module.set_together or name in module.imports:
+            if not _is_same(name, module, body):
+                raise ScaffoldError(f"it uses another {name} than the module has")
+        elif name in body.named:
+            setters = module.setters(user.partition(".")[0])
+            first = min(_span(setter)[0] for setter in setters)
+            self._put_before(first, f"{body.renamed(name, name)}\n\n")
+            self._bring(names_in(body.named[name]) - {name}, body, name)
         else:
-            imports = (one for one in found.tree.tree.body if isinstance(one, _IMPORTS))
-            first, text = max((_after(one)[0] for one in imports), default=1), statement
-        self._put(first, first - 1, text)
+            self._import(module, body.imports[name], name, user)
+
+    def _import(self, module: Definitions, statement: str, name: str = "", user: str = "") -> None:
+        """Write an import where it is needed.
+
+        It is inside of a function, which makes no circle, unless the function's header needs it.
+
+        Args:
+            module: what the text defines by now.
+            statement: the import.
+            name: the name that it binds.
+            user: the qualified name of what uses it; '' for the module.
+        """
+        node = module.named.get(user)
+        if isinstance(node, DEFS) and not _is_in_header(name, node):
+            first_statement = _first_statement(node)
+            margin = " " * first_statement.col_offset
+            self._put_before(first_statement.lineno, indent(statement, margin))
+            return
+        lines_after_imports = [
+            _line_after(member) for member in module.tree.tree.body if isinstance(member, _IMPORTS)
+        ]
+        self._put_before(max(lines_after_imports, default=1), statement)
 
     def _add_field(self, change: AddField, qualname: str, body: Definitions) -> None:
-        of = self.read().defined(qualname)
-        members: list[ast.stmt] = getattr(of, "body", [of])
-        fields = [one for one in members if isinstance(one, ast.AnnAssign)]
-        is_shared = isinstance(change.default, (list, dict, set))
-        default = f"default{'_factory=lambda: ' if is_shared else '='}{change.default!r}"
-        type_ = change.type if isinstance(change.type, str) else change.type.__name__
-        text = f"{change.name}: {type_} = dataclasses.field({default}, kw_only=True)"
+        """Write a field of a dataclass after the last that it has; else after its first statement.
+
+        Args:
+            change: the change.
+            qualname: the qualified name of the class.
+            body: the module that has what the type of the field names.
+        """
+        node = self.read().defined(qualname)
+        members: list[ast.stmt] = getattr(node, "body", [node])
+        fields = [member for member in members if isinstance(member, ast.AnnAssign)]
+        last_field = fields[-1] if fields else members[0]
+        default = f"default={change.default!r}"
+        if isinstance(change.default, (list, dict, set)):
+            # Each instance gets its own.
+            default = f"default_factory=lambda: {change.default!r}"
+        annotation = change.type if isinstance(change.type, str) else change.type.__name__
+        text = f"{change.name}: {annotation} = dataclasses.field({default}, kw_only=True)"
         margin = " " * members[0].col_offset
-        self._put(*_after((fields or members[:1])[-1]), indent(text, margin))
-        if "dataclasses" not in (found := self.read()).imports:
-            self._import(found, "import dataclasses")
-        self._bring(names_in(ast.parse(type_)), body, qualname)
+        self._put_before(_line_after(last_field), indent(text, margin))
+        module = self.read()
+        if "dataclasses" not in module.imports:
+            self._import(module, "import dataclasses")
+        self._bring(names_in(ast.parse(annotation)), body, qualname)
 
 
 def _span(node: ast.stmt) -> tuple[int, int]:
+    """Return the first and the last line of a statement, decorators included."""
     return lines_of([node]) or (0, 0)
 
 
-def _after(node: ast.stmt) -> tuple[int, int]:
-    return _span(node)[1] + 1, _span(node)[1]
+def _line_after(node: ast.stmt) -> int:
+    """Return the line that follows a statement."""
+    _, last = _span(node)
+    return last + 1
+
+
+def _has_lines_of_its_own(module: Definitions, node: ast.stmt) -> bool:
+    """Whether no other statement is on the lines of one."""
+    tree, _ = parse(dedent(module.text(node)).encode())
+    return len(tree.body) == 1
+
+
+def _is_in_header(name: str, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function uses a name as it is defined: in its parameters or its decorators."""
+    for part in ast.iter_child_nodes(function):
+        if not isinstance(part, ast.stmt) and name in names_in(part):
+            return True
+    return False
+
+
+def _first_statement(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
+    """Return the statement that comes first in a function, after its docstring if it has both."""
+    has_docstring = ast.get_docstring(function) is not None
+    if has_docstring and len(function.body) > 1:
+        return function.body[1]
+    return function.body[0]
 
 
 def _is_same(name: str, module: Definitions, body: Definitions) -> bool:
     """Whether a name of a body is the module's: `import a` is that of `import a.b`."""
     if name in body.named:
-        nodes = module.named.get(name), body.named[name]
-        return nodes[0] is not None and of_nodes([nodes[0]]) == of_nodes([nodes[1]])
-    ours, theirs = body.imports[name], module.imports.get(name, "")
-    plain = all(re.fullmatch(r"import [\w.]+", one) for one in (ours, theirs))
-    return plain or ours in (theirs, f"from {module.tree.name} import {name}")
+        node = module.named.get(name)
+        return node is not None and of_nodes([node]) == of_nodes([body.named[name]])
+    body_import = body.imports[name]
+    module_import = module.imports.get(name, "")
+    if _is_module_import(body_import) and _is_module_import(module_import):
+        return True
+    return body_import in (module_import, f"from {module.tree.name} import {name}")
+
+
+def _is_module_import(statement: str) -> bool:
+    """Whether a statement imports a module, under no other name."""
+    return re.fullmatch(r"import [\w.]+", statement) is not None
 
 
 def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
-    """Rewrite `from … import …` of names that are elsewhere now; the names stay as they are."""
+    """Rewrite `from … import …` of names that have moved; they are bound as before.
 
-    def edits(content: bytes) -> Iterator[TextChange]:
-        for node in ast.walk(parse(content)[0]):
-            if isinstance(node, ast.ImportFrom) and (lines := _statements(node, moved)):
-                start, end = span(content, node)
-                before = content[content.rfind(b"\n", 0, start) + 1 : start].decode()
-                yield start, end, ("; " if before.strip() else f"\n{before}").join(lines)
+    Args:
+        text: the text of a module.
+        moved: where names are now, by where they were.
+    """
 
-    return rewritten(text.encode(), edits).decode()
+    def changes(content: bytes) -> Iterator[TextChange]:
+        tree, _ = parse(content)
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ImportFrom):
+                continue
+            statements = _statements(node, moved)
+            if not statements:
+                continue
+            start, end = span(content, node)
+            start_of_line = content.rfind(b"\n", 0, start) + 1
+            before = content[start_of_line:start].decode()
+            # After other code on its line, the statements stay on that line.
+            separator = "; " if before.strip() else f"\n{before}"
+            yield start, end, separator.join(statements)
+
+    return rewritten(text.encode(), changes).decode()
 
 
 def _statements(node: ast.ImportFrom, moved: Mapping[Target, Target]) -> list[str]:
-    """Write an import as several, one for each name that has moved; as none where none has."""
-    new = [ast.ImportFrom(node.module, list[ast.alias](), 0)]
-    for alias in node.names if node.module and not node.level else ():
-        whole = Target(f"{node.module}.{alias.name}")
-        place = moved.get(Target(node.module or "", alias.name)) or moved.get(whole)
-        if place is None:
-            new[0].names.append(alias)
+    """Write an import as one of what has stayed, and one for each name that has moved.
+
+    Args:
+        node: the import.
+        moved: where names are now, by where they were.
+
+    Returns:
+        The statements; none where no name has moved, or the import is relative.
+    """
+    if not node.module or node.level:
+        return []
+    stayed: list[ast.alias] = []
+    imports: list[ast.ImportFrom] = []
+    for alias in node.names:
+        submodule = Target(f"{node.module}.{alias.name}")
+        target = moved.get(Target(node.module, alias.name)) or moved.get(submodule)
+        if target is None:
+            stayed.append(alias)
             continue
-        module, _, name = str(place).replace(":", ".").rpartition(".")
+        module, _, name = str(target).replace(":", ".").rpartition(".")
         bound = alias.asname or alias.name
-        new.append(ast.ImportFrom(module, [ast.alias(name, bound if bound != name else None)], 0))
-    return [ast.unparse(one) for one in new if one.names] if len(new) > 1 else []
+        asname = None if bound == name else bound
+        imports.append(ast.ImportFrom(module, [ast.alias(name, asname)], 0))
+    if not imports:
+        return []
+    if stayed:
+        imports.insert(0, ast.ImportFrom(node.module, stayed, 0))
+    return [ast.unparse(statement) for statement in imports]
