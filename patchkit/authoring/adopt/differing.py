@@ -1,10 +1,10 @@
-"""Rows of files that differ: as a diff says, in a later release, or in an edited installation."""
+"""Makes rows of files that differ: by a diff, in a later release, or in an installation."""
 
 import ast
 import base64
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import FileHash, PackageNotFoundError, distribution
 from pathlib import Path
@@ -25,7 +25,13 @@ _GONE = "the file is gone there; no row takes a module away"
 
 
 class Differing(NamedTuple):
-    """A file of a release, as it is and as it shall be; None where there is no such file."""
+    """A file of a release, as it is and as it shall be.
+
+    Args:
+        path: its path in the release.
+        old: what it has in it; None where the release has no such file.
+        new: what it shall have in it; None where there shall be no such file.
+    """
 
     path: str
     old: bytes | None
@@ -34,7 +40,15 @@ class Differing(NamedTuple):
 
 @dataclass
 class AdoptedRows:
-    """Rows, the texts of their bodies by name, and what no row says."""
+    """Rows, the texts of their bodies by name, and what no row says.
+
+    Args:
+        requires: the requirement that each row gets.
+        origin: what the rows are adopted from, as they say it themselves.
+        patches: the rows.
+        bodies: the texts of their bodies, by name.
+        left: what no row can express.
+    """
 
     requires: str
     origin: str
@@ -45,7 +59,8 @@ class AdoptedRows:
     @property
     def expressed(self) -> int:
         """How many changes the rows make; what holds a pile off is none of them."""
-        return sum(one.kind != "BeforeImport" for patch in self.patches for one in patch.changes)
+        kinds = [change.kind for patch in self.patches for change in patch.changes]
+        return len(kinds) - kinds.count("BeforeImport")
 
     def files(self, place: Place) -> list[PlannedFile]:
         """Plan the pack; `patchkit.authoring.scaffold.plan.write` writes all of it, or nothing."""
@@ -64,42 +79,54 @@ class DifferenceRows(AdoptedRows):
     """A row for each module that differs."""
 
     def add(self, files: Iterable[Differing]) -> None:
-        """Make a row of each file, and name those that use what no row says: they may do harm."""
+        """Make a row of each file, and name those that use what no row says: they may do harm.
+
+        Raises:
+            ScaffoldError: no row and nothing that a row lacks came of them.
+            UpstreamError: a file cannot be parsed.
+        """
         for file in files:
             self._add(file)
-        texts = dict[str, str]()
-        for row in self.patches:
-            edits = (one.new for one in row.changes if isinstance(one, Edit))
-            texts[row.name] = "\n".join([self.bodies.get(row.body or "", ""), *edits])
-        for at, one in enumerate(self.left):
-            last = re.compile(rf"\b{re.escape(re.split('[.:]', one.place)[-1])}\b")
-            users = [name for name, text in texts.items() if ":" in one.place and last.search(text)]
-            self.left[at] = one._replace(used_by=users)
+        texts = {patch.name: self._new_code(patch) for patch in self.patches}
+        self.left = [code._replace(used_by=_users(code, texts)) for code in self.left]
         if not self.sites:
             raise ScaffoldError(f"{self.origin}: found nothing that a row says, expected changes")
 
+    def _new_code(self, patch: Patch) -> str:
+        """Write all code that a row brings: its body, and what its Edits write."""
+        body = self.bodies.get(patch.body or "", "")
+        edited_code = [change.new for change in patch.changes if isinstance(change, Edit)]
+        return "\n".join([body, *edited_code])
+
     def _add(self, file: Differing) -> None:
+        """Make a row of one file, or list what no row can express."""
         module = module_name(file.path)
         if file.new is None:
             self.left.append(Left(file.path, 1, "", _GONE, module))
         elif file.old is None:
             self._add_row(module, [Provide(module)], _provided(file.path, file.new))
         else:
-            found = difference(file.path, file.old, file.new)
-            self.left += found.left
-            if found.changes:
-                self._add_row(module, found.changes, found.body)
+            module_difference = difference(file.path, file.old, file.new)
+            self.left += module_difference.left
+            if module_difference.changes:
+                self._add_row(module, module_difference.changes, module_difference.body)
 
     def _add_row(self, module: str, changes: Sequence[Change], body: str) -> None:
-        words = [part.strip("_").lower() for part in module.split(".")[1:]] or [module]
-        name = "-".join(words).replace("_", "-")
-        if name in [one.name for one in self.patches]:  # `mod` and `_mod`
-            name = f"{name}-{len(self.patches)}"
-        named = f"patch_{name.replace('-', '_')}" if body else None
-        self.bodies.update({named: body} if named else {})
-        row = Patch(
+        """Write a row that is named after its module.
+
+        Args:
+            module: the module that the row changes.
+            changes: what it changes there.
+            body: the text of its body; '' where it needs none.
+        """
+        name = self._name_for(module)
+        body_name = None
+        if body:
+            body_name = f"patch_{name.replace('-', '_')}"
+            self.bodies[body_name] = body
+        patch = Patch(
             name=name,
-            body=named,
+            body=body_name,
             requires=(self.requires,),
             roles=frozenset(Role),
             changes=tuple(changes),
@@ -107,66 +134,153 @@ class DifferenceRows(AdoptedRows):
             upstream=self.origin,
             sunset="upstream has these changes",
         )
-        self.patches.append(row)
+        self.patches.append(patch)
+
+    def _name_for(self, module: str) -> str:
+        """Name a row after the module, without its package; a number makes the name its own."""
+        parts = [part.strip("_").lower() for part in module.split(".")[1:]] or [module]
+        name = "-".join(parts).replace("_", "-")
+        if any(patch.name == name for patch in self.patches):  # `mod` and `_mod`
+            return f"{name}-{len(self.patches)}"
+        return name
+
+
+def _users(code: Left, texts: Mapping[str, str]) -> list[str]:
+    """Name the rows whose new code uses a definition that no row can express.
+
+    Args:
+        code: what no row can express.
+        texts: the new code of rows, by their names.
+    """
+    if ":" not in code.place:
+        return []
+    last = re.split("[.:]", code.place)[-1]
+    pattern = re.compile(rf"\b{re.escape(last)}\b")
+    return [name for name, text in texts.items() if pattern.search(text)]
 
 
 def _provided(path: str, text: bytes) -> str:
-    """Write a new module as a body that exports its names, with whole names of modules."""
+    """Write a new module as a body that exports its names; its imports are absolute.
+
+    Args:
+        path: the path of the module in its release.
+        text: what it has in it.
+    """
     module = Definitions.of(path, text)
 
-    def edits(source: bytes) -> Iterator[TextChange]:
+    def absolute_imports(source: bytes) -> Iterator[TextChange]:
         for node in ast.walk(module.tree.tree):
             if isinstance(node, ast.ImportFrom) and node.level:
-                whole = module.tree.absolute(node.module, node.level)
-                yield *span(source, node), ast.unparse(ast.ImportFrom(whole, node.names, 0))
+                origin = module.tree.absolute(node.module, node.level)
+                statement = ast.unparse(ast.ImportFrom(origin, node.names, 0))
+                start, end = span(source, node)
+                yield start, end, statement
 
-    code = rewritten(module.tree.source, edits).decode(errors="replace").rstrip()
-    names = sorted(one for one in {*module.named, *module.imports} if one.isidentifier())
-    exported = "".join(f'    "{one}",\n' for one in names)
+    code = rewritten(module.tree.source, absolute_imports).decode(errors="replace").rstrip()
+    names = sorted(name for name in {*module.named, *module.imports} if name.isidentifier())
+    exported = "".join(f'    "{name}",\n' for name in names)
     return f"{code}\n\n__all__ = [\n{exported}]\n"
 
 
 def of_diff(name: str, text: str, source: ReleaseSource) -> tuple[list[Differing], list[Left]]:
-    """Apply a diff to a release; ScaffoldError where the lines of a hunk are not there."""
-    files, left = list[Differing](), list[Left]()
+    """Apply a diff to a release.
+
+    Args:
+        name: the name of the diff, for errors.
+        text: the diff.
+        source: the files of the release.
+
+    Returns:
+        The files that differ, and what the release has no file for.
+
+    Raises:
+        ScaffoldError: it is no unified diff, or the lines of a hunk are nowhere.
+    """
+    files: list[Differing] = []
+    left: list[Left] = []
     paths = source.paths()
-    for one in read_diff(name, text):
-        named = one.old or one.new or ""
-        path = _inside(named, paths, is_new=not one.old)
+    for file in read_diff(name, text):
+        named = file.old or file.new or ""
+        path = _path_in_release(named, paths, is_new=not file.old)
         if path is None:
             left.append(Left(named, 1, "", "the release has no such file", named))
             continue
-        old = source.read(path) if one.old else None
-        new = applied(one.hunks, old or b"", f"{name}: {named}") if one.new else None
+        old = source.read(path) if file.old else None
+        new = applied(file.hunks, old or b"", f"{name}: {named}") if file.new else None
         files.append(Differing(path, old, new))
     return files, left
 
 
-def _inside(path: str, paths: Collection[str], *, is_new: bool) -> str | None:
-    tops = {one.partition("/")[0] for one in paths}
+def _path_in_release(path: str, paths: Collection[str], *, is_new: bool) -> str | None:
+    """Find the path that a file of a repository has in a release.
+
+    Args:
+        path: the path in the repository, where packages may be in a folder such as `src`.
+        paths: the paths of the release.
+        is_new: whether the diff makes the file, so that its package is enough.
+
+    Returns:
+        The path; None where the release has no such module.
+    """
+    packages = {path_in_release.partition("/")[0] for path_in_release in paths}
     for root in reversed(ROOTS):
-        inside = path.removeprefix(root)
-        is_there = inside in paths or (is_new and inside.partition("/")[0] in tops)
-        if is_there and _MODULE.fullmatch(inside):
-            return inside
+        candidate = path.removeprefix(root)
+        exists = candidate in paths
+        if is_new:
+            exists = exists or candidate.partition("/")[0] in packages
+        if exists and _MODULE.fullmatch(candidate):
+            return candidate
     return None
 
 
 def of_releases(old: ReleaseSource, new: ReleaseSource, package: str) -> Iterator[Differing]:
-    """Compare the Python files of a package in two releases."""
-    both = sorted(old.paths() | new.paths())
-    ours = (one for one in both if one.startswith(f"{package}/") and one.endswith(".py"))
-    marks = {one: (old.mark(one), new.mark(one)) for one in ours}
-    marks.pop(f"{package}/_version.py", None)  # by what builds the package
-    paths = [one for one, (first, last) in marks.items() if first is None or first != last]
+    """Compare the Python files of a package in two releases.
+
+    Args:
+        old: the files of the release that rows are for.
+        new: the files of the release that rows shall make of it.
+        package: the name of the package, which may be one of more in the releases.
+    """
+    paths: list[str] = []
+    for path in sorted(old.paths() | new.paths()):
+        if not path.startswith(f"{package}/") or not path.endswith(".py"):
+            continue
+        if path == f"{package}/_version.py":  # by what builds the package
+            continue
+        old_mark = old.mark(path)
+        new_mark = new.mark(path)
+        if old_mark is None or old_mark != new_mark:
+            paths.append(path)
     old.prefetch(paths)
     new.prefetch(paths)
-    files = (Differing(one, old.read(one), new.read(one)) for one in paths)
-    return (one for one in files if one.old != one.new)
+    files = (Differing(path, old.read(path), new.read(path)) for path in paths)
+    return (file for file in files if file.old != file.new)
+
+
+class _InstalledFile(NamedTuple):
+    """A file of an installed distribution, with the hash that its installer has recorded."""
+
+    path: Path
+    recorded: FileHash
+
+    def read(self) -> bytes | None:
+        """Read the file; None where there is none."""
+        return self.path.read_bytes() if self.path.is_file() else None
+
+    def was(self, content: bytes | None) -> bool:
+        """Whether the file had this content when it was installed; None is no file."""
+        if content is None:
+            return False
+        digest = hashlib.new(self.recorded.mode, content).digest()
+        text = base64.urlsafe_b64encode(digest).decode()
+        return text.rstrip("=") == self.recorded.value
 
 
 class EditedInstallation:
     """What somebody has edited of an installed distribution, by the hashes of its RECORD.
+
+    Args:
+        name: the name of the distribution.
 
     Raises:
         UpstreamError: it is not installed, or its installer has recorded no hashes.
@@ -174,39 +288,49 @@ class EditedInstallation:
 
     def __init__(self, name: str) -> None:
         try:
-            found = distribution(name)
+            installed = distribution(name)
         except PackageNotFoundError:
             raise UpstreamError(f"found no distribution {name!r}, expected one that is") from None
-        files = ((one, one.hash) for one in found.files or () if is_python(str(one)))
-        self._files = {str(one): (Path(str(one.locate())), mark) for one, mark in files if mark}
+        self._files: dict[str, _InstalledFile] = {}
+        for file in installed.files or ():
+            path = str(file)
+            if file.hash and is_python(path):
+                self._files[path] = _InstalledFile(Path(str(file.locate())), file.hash)
         if not self._files:
             raise UpstreamError(f"{name}: found no hashes in its RECORD, expected some")
-        self.version = found.version
+        self.version = installed.version
 
     def differing(self, source: ReleaseSource) -> list[Differing]:
-        """Compare what was edited with the release; UpstreamError if that is another build."""
-        edited = [path for path, (at, mark) in self._files.items() if not _is(mark, _read(at))]
+        """Compare what was edited with the release that it is of.
+
+        Args:
+            source: the files of the release.
+
+        Raises:
+            UpstreamError: the installation is another build of the release.
+        """
+        edited = [path for path, file in self._files.items() if not file.was(file.read())]
         source.prefetch(edited)
-        files = [Differing(one, source.read(one), _read(self._files[one][0])) for one in edited]
-        for one in files:
-            if not _is(self._files[one.path][1], one.old):
-                fault = f"found another {one.path} than was installed, expected the same build"
+        files = [Differing(path, source.read(path), self._files[path].read()) for path in edited]
+        for file in files:
+            if not self._files[file.path].was(file.old):
+                fault = f"found another {file.path} than was installed, expected the same build"
                 raise UpstreamError(f"{source.name}: {fault}")
         return files
 
     def restore(self, files: Iterable[Differing]) -> None:
-        """Give files back as they were installed: all of them, or none."""
-        places = ((self._files[one.path][0], one) for one in files)
+        """Give files back as they were installed: all of them, or none.
+
+        Args:
+            files: what `differing` returned, or a part of it.
+
+        Raises:
+            ScaffoldError: a file cannot be written, or has changed since.
+        """
         try:
-            write(PlannedFile("module", place, one.old or b"", one.new) for place, one in places)
+            write(
+                PlannedFile("module", self._files[file.path].path, file.old or b"", file.new)
+                for file in files
+            )
         except ScaffoldError as error:
             raise ScaffoldError(f"the rows are written, no file is given back: {error}") from error
-
-
-def _read(file: Path) -> bytes | None:
-    return file.read_bytes() if file.is_file() else None
-
-
-def _is(mark: FileHash, content: bytes | None) -> bool:
-    digest = base64.urlsafe_b64encode(hashlib.new(mark.mode, content or b"").digest())
-    return content is not None and digest.decode().rstrip("=") == mark.value
