@@ -1,4 +1,4 @@
-"""A unified diff, as `git diff`, `git format-patch` or a pull request's `.diff` writes it."""
+"""Reads and applies unified diffs: of `git diff`, `git format-patch` or a pull request."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,13 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
 class Hunk(NamedTuple):
-    """Lines that are to be replaced, with their neighbours; the first is this line of the file."""
+    """Lines that are to be replaced, with their neighbours.
+
+    Args:
+        first: the number of the first line in the old file, from 1.
+        old: the lines that the file has.
+        new: the lines that replace them.
+    """
 
     first: int
     old: Sequence[str]
@@ -19,7 +25,13 @@ class Hunk(NamedTuple):
 
 
 class FileDiff(NamedTuple):
-    """The hunks of one file, by its paths before and after; None where there is no such file."""
+    """The hunks of one file.
+
+    Args:
+        old: its path before; None where there is no such file.
+        new: its path after; None where there is no such file.
+        hunks: what changes, in the order of the lines.
+    """
 
     old: str | None
     new: str | None
@@ -27,51 +39,106 @@ class FileDiff(NamedTuple):
 
 
 def read_diff(name: str, text: str) -> list[FileDiff]:
-    """Take a diff apart; ScaffoldError where it is none, or is cut off."""
-    lines, found = text.replace("\r\n", "\n").split("\n"), list[FileDiff]()
-    for at, line in enumerate(lines):
-        if at and line.startswith("+++ ") and lines[at - 1].startswith("--- "):
-            old, new = map(_path, lines[at - 1 : at + 1])
-            found.append(FileDiff(old, new, list(_hunks(name, lines, at + 1))))
-    if not found:
+    """Take a diff apart.
+
+    Args:
+        name: the name of the diff, for errors.
+        text: the diff; what stands between its files is skipped.
+
+    Raises:
+        ScaffoldError: it is no unified diff, or is cut off.
+    """
+    lines = text.replace("\r\n", "\n").split("\n")
+    files: list[FileDiff] = []
+    for index in range(1, len(lines)):
+        before = lines[index - 1]
+        after = lines[index]
+        if before.startswith("--- ") and after.startswith("+++ "):
+            hunks = list(_hunks(name, lines, index + 1))
+            files.append(FileDiff(_path(before), _path(after), hunks))
+    if not files:
         raise ScaffoldError(f"{name}: found no '--- a/…' and '+++ b/…', expected a unified diff")
-    return found
+    return files
 
 
 def _path(line: str) -> str | None:
+    """Read the path in a line with `---` or `+++`; None for /dev/null."""
     path = line[4:].partition("\t")[0].strip()
-    return None if path == "/dev/null" else re.sub(r"^[ab]/", "", path)
+    if path == "/dev/null":
+        return None
+    return re.sub(r"^[ab]/", "", path)
 
 
-def _hunks(name: str, lines: Sequence[str], at: int) -> Iterator[Hunk]:
-    while at < len(lines) and (match := _HUNK.match(lines[at])):
-        left = [int(match[2] or 1), int(match[3] or 1)]
-        sides: tuple[list[str], list[str]] = ([], [])
-        at += 1
-        while any(left) or (at < len(lines) and lines[at].startswith("\\")):
-            mark, line = (lines[at][:1] or " ", lines[at][1:]) if at < len(lines) else ("end", "")
-            if mark not in " -+\\":
-                raise ScaffoldError(f"{name}:{at + 1}: found {mark!r}, expected more of a hunk")
-            for side, marks in enumerate((" -", " +")):
-                if mark in marks:
-                    sides[side].append(line)
-                    left[side] -= 1
-            at += 1
-        yield Hunk(int(match[1]), *sides)
+def _hunks(name: str, lines: Sequence[str], index: int) -> Iterator[Hunk]:
+    """Read hunks, from the line with an index on, until a line begins none.
+
+    Raises:
+        ScaffoldError: a hunk is cut off, or has another line in it.
+    """
+    while index < len(lines):
+        header = _HUNK.match(lines[index])
+        if not header:
+            return
+        index += 1
+        old: list[str] = []
+        new: list[str] = []
+        old_count = int(header[2] or 1)
+        new_count = int(header[3] or 1)
+        # After the last line, `\ No newline at end of file` may follow.
+        while (
+            len(old) != old_count
+            or len(new) != new_count
+            or (index < len(lines) and lines[index].startswith("\\"))
+        ):
+            sign, line = _signed(lines, index)
+            if sign not in " -+\\":
+                raise ScaffoldError(f"{name}:{index + 1}: found {sign!r}, expected more of a hunk")
+            if sign in " -":
+                old.append(line)
+            if sign in " +":
+                new.append(line)
+            index += 1
+        yield Hunk(int(header[1]), old, new)
+
+
+def _signed(lines: Sequence[str], index: int) -> tuple[str, str]:
+    """Split a line of a hunk into its sign and its text; the sign is `end` after the last line."""
+    if index >= len(lines):
+        return "end", ""
+    line = lines[index]
+    return line[:1] or " ", line[1:]  # some mailers cut the space of an empty line
 
 
 def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
-    """Make the changes wherever their lines are by now; ScaffoldError if they are nowhere."""
-    lines, moved = text.decode(errors="surrogateescape").replace("\r\n", "\n").split("\n"), 0
+    """Make the changes of hunks, each where its lines are by now.
+
+    Args:
+        hunks: the hunks of one file.
+        text: what the file has in it.
+        place: the names of the diff and of the file, for errors.
+
+    Returns:
+        The changed text; its lines end with a newline alone.
+
+    Raises:
+        ScaffoldError: the lines of a hunk are nowhere.
+    """
+    lines = text.decode(errors="surrogateescape").replace("\r\n", "\n").split("\n")
+    shift = 0  # how far the last hunk has moved what follows it
     for hunk in hunks:
-        wanted, size = hunk.first - 1 + moved, len(hunk.old)
-        ends = range(size, len(lines) + 1)
-        places = (end - size for end in ends if lines[end - size : end] == hunk.old)
-        at = min(places, key=lambda one: abs(one - wanted), default=None)
-        if at is None:
+        start = _start(hunk, lines, hunk.first - 1 + shift)
+        if start is None:
             near = nearest("\n".join(lines), "\n".join(hunk.old), 1).split("\n")[0].strip()
             fault = f"found no lines as the hunk at line {hunk.first} has them"
             raise ScaffoldError(f"{place}: {fault}; the nearest begin with line {near!r}")
-        lines[at : at + size] = hunk.new
-        moved = at - (hunk.first - 1) + len(hunk.new) - size
+        lines[start : start + len(hunk.old)] = hunk.new
+        shift = start - (hunk.first - 1) + len(hunk.new) - len(hunk.old)
     return "\n".join(lines).encode(errors="surrogateescape")
+
+
+def _start(hunk: Hunk, lines: Sequence[str], expected: int) -> int | None:
+    """Find the index of a hunk's first line, the nearest to the one that is expected."""
+    size = len(hunk.old)
+    last_start = len(lines) - size
+    matches = [start for start in range(last_start + 1) if lines[start : start + size] == hunk.old]
+    return min(matches, key=lambda start: abs(start - expected), default=None)
