@@ -1,7 +1,7 @@
-"""Assignments that set several names at once, such as `A, B = 1, 2`."""
+"""Reads and separates assignments that set more than one name, such as `A, B = 1, 2`."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from patchkit.analysis.upstream.reading.files import parse
 from patchkit.analysis.uses.scopes import stored
@@ -25,11 +25,11 @@ def values_by_name(node: ast.stmt) -> dict[str, ast.expr]:
     """
     if not isinstance(node, ast.Assign):
         return {}
+    if len(node.targets) > 1:
+        return {}
     target = node.targets[0]
     value = node.value
-    if len(node.targets) > 1 or not (
-        isinstance(target, _DISPLAYS) and isinstance(value, _DISPLAYS)
-    ):
+    if not isinstance(target, _DISPLAYS) or not isinstance(value, _DISPLAYS):
         return {}
     names = [part.id for part in target.elts if isinstance(part, ast.Name)]
     values = [part for part in value.elts if not isinstance(part, ast.Starred)]
@@ -40,11 +40,18 @@ def values_by_name(node: ast.stmt) -> dict[str, ast.expr]:
 
 
 def element_text(content: bytes, node: ast.expr) -> str:
-    """Quote a value so that it can stand among the values of a tuple."""
+    """Quote a value so that it can stand among the values of a tuple.
+
+    Args:
+        content: the text of the module.
+        node: the value, in the tree of the module.
+    """
     start, end = span(content, node)
     text = content[start:end].decode()
     expected = f"(({text}), 0)"
-    return text if _is_same_code(f"{text}, 0", expected) else f"({text})"
+    if _is_same_code(f"{text}, 0", expected):
+        return text
+    return f"({text})"
 
 
 def separated(content: bytes) -> bytes:
@@ -56,17 +63,29 @@ def separated(content: bytes) -> bytes:
 
 
 def _separations(content: bytes) -> Iterator[TextChange]:
-    for node in parse(content)[0].body:
+    """Write the changes that `separated` makes."""
+    tree, _ = parse(content)
+    for node in tree.body:
         values = values_by_name(node)
-        parts = [part for value in values.values() for part in ast.walk(value)]
-        read = {part.id for part in parts if isinstance(part, ast.Name)}
-        if values and read.isdisjoint(values):
-            lines = [f"{name} = {element_text(content, value)}" for name, value in values.items()]
-            yield *span(content, node), "\n".join(lines)
+        if not values or not _names_in(values.values()).isdisjoint(values):
+            continue
+        lines = [f"{name} = {element_text(content, value)}" for name, value in values.items()]
+        start, end = span(content, node)
+        yield start, end, "\n".join(lines)
+
+
+def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """List the names that code reads."""
+    names: set[str] = set()
+    for node in nodes:
+        names.update(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    return names
 
 
 def _is_same_code(text: str, expected: str) -> bool:
-    trees = [parse(f"_ = {code}".encode()) for code in (text, expected)]
-    if any(fault for _, fault in trees):
+    """Whether two expressions are parsed as the same; a text that is no Python is like none."""
+    tree, fault = parse(f"_ = {text}".encode())
+    expected_tree, expected_fault = parse(f"_ = {expected}".encode())
+    if fault or expected_fault:
         return False
-    return ast.dump(trees[0][0]) == ast.dump(trees[1][0])
+    return ast.dump(tree) == ast.dump(expected_tree)
