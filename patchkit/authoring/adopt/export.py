@@ -1,4 +1,4 @@
-"""What rows make of a release, as a diff of its files."""
+"""Writes what rows make of a release as a diff of its files."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,20 +13,31 @@ from patchkit.analysis.upstream.reading.files import parse
 from patchkit.authoring.adopt.definitions import Definitions
 from patchkit.authoring.adopt.transplant import ModuleText
 from patchkit.authoring.adopt.unpacking import separated
-from patchkit.core.rows.declaration import Change, Provide, Row
+from patchkit.core.rows.declaration import Add, Change, Provide, Row
 from patchkit.errors import ScaffoldError, TargetError
 
 
 @dataclass
 class Export:
-    """The files of a release, as rows change them; and what a diff does not have, with reasons."""
+    """The files of a release, as rows change them.
+
+    Args:
+        subject: the release.
+        texts: the changed files, by path; their lines end with a newline alone.
+        unwritten: the changes that a diff cannot have, each as a line with the reason.
+    """
 
     subject: Subject
     texts: dict[str, str] = field(default_factory=dict)
     unwritten: list[str] = field(default_factory=list)
 
     def add(self, row: Row, changes: Iterable[Change], pack: PackSource) -> None:
-        """Make the changes of a row; those that cannot be written are listed, and leave no trace.
+        """Make changes of a row; those that cannot be written are listed, and leave no trace.
+
+        Args:
+            row: the row.
+            changes: the changes of it that the release gets.
+            pack: the sources of the row's pack.
 
         Raises:
             UpstreamError: the release, or the row's body, cannot be read.
@@ -40,51 +51,95 @@ class Export:
                 reason = str(error).partition("\n")[0]
                 self.unwritten.append(f"{row.name}: {change.place} is not in the diff: {reason}")
 
-    def _make(self, row: Row, change: Change, file: Path | None) -> None:
-        content = file.read_bytes() if file else b""
+    def _make(self, row: Row, change: Change, body_file: Path | None) -> None:
+        """Make one change.
+
+        Args:
+            row: the row that has the change.
+            change: the change.
+            body_file: the row's body; None without one.
+
+        Raises:
+            ScaffoldError: text cannot say what the change does.
+            TargetError: an Edit does not fit the text of its function.
+        """
+        content = body_file.read_bytes() if body_file else b""
         if isinstance(change, Provide):
-            if change.by != "__all__":
-                raise ScaffoldError(f"{change.by} makes the module as it is imported")
-            self.texts[f"{change.module.replace('.', '/')}.py"] = content.decode()
+            self._provide(change, content)
             return
-        is_new = change.kind == "Add"
-        facts = self.subject.facts(change.place.holder if is_new else change.place)
+        target = change.place
+        if isinstance(change, Add):
+            target = target.holder
+        facts = self.subject.facts(target)
         if not facts.is_present:
             raise ScaffoldError(facts.reason or "it is not there")
-        last = change.place.qualname.rpartition(".")[2]
-        name = ".".join(filter(None, (facts.qualname, last))) if is_new else facts.qualname
-        changed = (one.place for one in row.patch.changes if one.place.module == facts.module)
-        names = frozenset(one.qualname for one in changed)
+        qualname = facts.qualname
+        if isinstance(change, Add):
+            last = change.place.qualname.rpartition(".")[2]
+            qualname = f"{qualname}.{last}" if qualname else last
+        targets = [sibling.place for sibling in row.patch.changes]
+        changed = frozenset(place.qualname for place in targets if place.module == facts.module)
         text = self.texts.get(facts.path) or self._read(facts.path).replace("\r\n", "\n")
-        module = ModuleText(facts.path, text, names)
-        module.make(change, name, Definitions.of(str(file), separated(content)))
-        if fault := parse(module.text.encode())[1]:
+        module = ModuleText(facts.path, text, changed)
+        module.make(change, qualname, Definitions.of(str(body_file), separated(content)))
+        _, fault = parse(module.text.encode())
+        if fault:
             raise ScaffoldError(fault)
         self.texts[facts.path] = module.text
 
+    def _provide(self, change: Provide, body: bytes) -> None:
+        """Add a new module, of which a body has the text."""
+        if change.by != "__all__":
+            raise ScaffoldError(f"{change.by} makes the module as it is imported")
+        path = f"{change.module.replace('.', '/')}.py"
+        self.texts[path] = body.decode()
+
     def _read(self, path: str) -> str:
+        """Read a file of the release; '' where it has no such file."""
         return (self.subject.source.read(path) or b"").decode(errors="surrogateescape")
 
     def diff(self) -> str:
         """Write a unified diff, as `git apply` takes it."""
-        return "".join(line for path in sorted(self.texts) for line in self._diff(path))
+        lines: list[str] = []
+        for path in sorted(self.texts):
+            lines.extend(self._diff(path))
+        return "".join(lines)
 
     def _diff(self, path: str) -> Iterator[str]:
-        old, new, is_new = self._read(path), self.texts[path], not self.subject.source.has(path)
-        new = new.replace("\n", "\r\n") if "\r\n" in old else new
+        """Write the lines of the diff of one file; none where its text is the same."""
+        old = self._read(path)
+        new = self.texts[path]
+        if "\r\n" in old:
+            new = new.replace("\n", "\r\n")
         if old == new:
             return
         yield f"diff --git a/{path} b/{path}\n"
-        yield from ["new file mode 100644\n"] * is_new
-        names = "/dev/null" if is_new else f"a/{path}", f"b/{path}"
-        for line in unified_diff([*StringIO(old)], [*StringIO(new)], *names):
+        old_name = f"a/{path}"
+        if not self.subject.source.has(path):
+            yield "new file mode 100644\n"
+            old_name = "/dev/null"
+        for line in unified_diff(_lines(old), _lines(new), old_name, f"b/{path}"):
             yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
+def _lines(text: str) -> list[str]:
+    """Split a text where `git` does, at newlines alone; the lines have them."""
+    return list(StringIO(text))
+
+
 def exported(rows: Iterable[Row], coverage: Coverage, packs: Mapping[str, PackSource]) -> Export:
-    """Make what rows change in the release of a coverage, which has one."""
+    """Make what rows change in a release.
+
+    Args:
+        rows: the rows.
+        coverage: what the rows change in the release, the one that it has.
+        packs: the sources of the rows' packs, by module.
+
+    Raises:
+        UpstreamError: the release, or a body, cannot be read.
+    """
     (subject,) = coverage.subjects
-    found = Export(subject)
+    export = Export(subject)
     for row in rows:
-        found.add(row, coverage.due(row, subject), packs[row.pack])
-    return found
+        export.add(row, coverage.due(row, subject), packs[row.pack])
+    return export
