@@ -1,4 +1,4 @@
-"""The change to start with: a target as a release has it, and the kind of change that serves it."""
+"""Chooses the change that a new patch starts with, by what a release says of its target."""
 
 import ast
 import keyword
@@ -25,18 +25,25 @@ from patchkit.core.rows.declaration import (
 from patchkit.core.rows.target import Item, Target
 from patchkit.errors import ScaffoldError, TargetError
 
-_NEW = ("add", "add-field", "provide")
-_OF_MODULE = ("provide", "before-import", "after-import")
+_KINDS_OF_NEW = ("add", "add-field", "provide")
+_KINDS_OF_MODULES = ("provide", "before-import", "after-import")
 _PREFIXES = {"wrap": "around_", "before-import": "before_", "after-import": "after_"}
+"""What the name of a body's function begins with, by the kind of its change."""
 _CLASS = str(Kind.CLASS)
-_NO_CALL = frozenset(
+_NOT_CALLED = frozenset(
     map(str, (Kind.CONSTANT, Kind.ASSIGNMENT, Kind.FIELD, Kind.OUTSIDE, Kind.CLASS, Kind.MODULE))
 )
+"""The kinds of targets that Wrap does not fit."""
 
 
 @dataclass(frozen=True)
 class UpstreamTarget:
-    """A target, and the releases of its package that were looked at, the oldest first."""
+    """A target, as releases of its package have it.
+
+    Args:
+        target: the target.
+        releases: the releases that were looked at, the oldest first.
+    """
 
     target: Target
     releases: tuple[Subject, ...]
@@ -48,28 +55,37 @@ class UpstreamTarget:
 
     @property
     def facts(self) -> Facts:
-        """What is said of it there."""
+        """What that release says of the target."""
         return self.newest.facts(self.target)
 
     @property
     def node(self) -> ast.AST | None:
-        """The statement that defines it; None where there is none."""
-        return next(iter(self.newest.resolver.resolve(self.target).nodes), None)
+        """The statement that defines the target; None where there is none."""
+        nodes = self.newest.resolver.resolve(self.target).nodes
+        return next(iter(nodes), None)
 
     @property
     def text(self) -> str:
-        """Its source, decorators included; '' where there is none."""
+        """The source of the target, decorators included; '' where there is none."""
         return self.newest.text(self.facts)
 
     def misfit(self, expected: str) -> ScaffoldError:
-        """Say that it is something else than a change needs."""
+        """Make the error for a target that is something else than a change needs."""
         kind = self.facts.kind
-        what = f"a {kind}" if kind else "what the source does not tell"
-        return ScaffoldError(f"{self.target}: found {what}, expected {expected}")
+        actual = f"a {kind}" if kind else "what the source does not tell"
+        return ScaffoldError(f"{self.target}: found {actual}, expected {expected}")
 
 
 def look_up(target: Target, subjects: Sequence[Subject]) -> UpstreamTarget:
-    """Choose the releases of a target's package, the oldest of each distribution first."""
+    """Choose the releases of a target's package.
+
+    Args:
+        target: the target.
+        subjects: releases, the oldest of each distribution first.
+
+    Raises:
+        ScaffoldError: none of them has the package.
+    """
     package = target.module.partition(".")[0]
     releases = tuple(subject for subject in subjects if subject.covers([package]))
     if not releases:
@@ -81,60 +97,125 @@ def look_up(target: Target, subjects: Sequence[Subject]) -> UpstreamTarget:
 
 
 def first_change(upstream: UpstreamTarget, kind: str | None, taken: Collection[str]) -> Change:
-    """Make the change of a `--kind`, or that serves the target, by a name that is not taken."""
-    target, facts = upstream.target, upstream.facts
-    if kind not in _NEW:
+    """Make the change to start with.
+
+    Args:
+        upstream: the target.
+        kind: the kind of the change, as `--kind` has it; None for that which serves the target.
+        taken: the names that the body has already.
+
+    Raises:
+        ScaffoldError: the target does not exist, or is nothing that the kind can change.
+    """
+    target = upstream.target
+    if kind not in _KINDS_OF_NEW:
         _refuse_missing(upstream, is_sure=kind is None)
     if kind is None:
-        is_value = facts.kind in _NO_CALL | {str(Kind.ITEM)}
-        kind = "after-import" if not target.qualname else "replace" if is_value else "wrap"
-    if bool(target.qualname) is (kind in _OF_MODULE):
-        what = "a place in a module, expected 'module'"
-        other = "a module, expected 'module:qualname'"
-        raise ScaffoldError(f"{target}: found {what if target.qualname else other}")
+        kind = _fitting_kind(upstream)
+    _refuse_other_form(target, kind)
     name = _name_for(upstream, kind, taken)
-    if kind in _NEW:
+    if kind in _KINDS_OF_NEW:
         return _addition(upstream, kind, name)
-    if kind in _OF_MODULE:
-        return (BeforeImport if kind == "before-import" else AfterImport)(target.module, name)
+    if kind == "before-import":
+        return BeforeImport(target.module, name)
+    if kind == "after-import":
+        return AfterImport(target.module, name)
     if kind == "edit":
         return _edit(upstream)
-    if kind == "wrap" and facts.kind in _NO_CALL:
-        raise upstream.misfit("something to call, as Wrap needs; --kind replace takes it")
-    return (Wrap if kind == "wrap" else Replace)(str(target), by=name)
+    if kind == "wrap":
+        if upstream.facts.kind in _NOT_CALLED:
+            raise upstream.misfit("something to call, as Wrap needs; --kind replace takes it")
+        return Wrap(str(target), by=name)
+    return Replace(str(target), by=name)
+
+
+def _fitting_kind(upstream: UpstreamTarget) -> str:
+    """Choose the kind of change that serves a target."""
+    if not upstream.target.qualname:
+        return "after-import"
+    kind = upstream.facts.kind
+    if kind in _NOT_CALLED or kind == str(Kind.ITEM):
+        return "replace"
+    return "wrap"
+
+
+def _refuse_other_form(target: Target, kind: str) -> None:
+    """Raise ScaffoldError if a kind needs a module and the target is in one, or the reverse."""
+    if target.qualname and kind in _KINDS_OF_MODULES:
+        raise ScaffoldError(f"{target}: found a place in a module, expected 'module'")
+    if not target.qualname and kind not in _KINDS_OF_MODULES:
+        raise ScaffoldError(f"{target}: found a module, expected 'module:qualname'")
 
 
 def _name_for(upstream: UpstreamTarget, kind: str, taken: Collection[str]) -> str:
+    """Choose a name for what the body has for a target.
+
+    Args:
+        upstream: the target.
+        kind: the kind of the change.
+        taken: the names that are not free.
+    """
     target = upstream.target
     last = target.steps[-1] if target.qualname else target.module
-    plain = "entry" if isinstance(last, Item) else last.rpartition(".")[2].strip("_") or "it"
-    is_subclass = kind == "replace" and upstream.facts.kind == _CLASS
-    name = ("Patched" if is_subclass else _PREFIXES.get(kind, "")) + plain
-    name = f"{name}_" if keyword.iskeyword(name) else name
-    tries = (name, *(f"{name}_{number}" for number in range(2, len(taken) + 3)))
-    return next(text for text in tries if text not in taken)
+    plain = "entry"
+    if not isinstance(last, Item):
+        plain = last.rpartition(".")[2].strip("_") or "it"
+    prefix = _PREFIXES.get(kind, "")
+    if kind == "replace" and upstream.facts.kind == _CLASS:
+        prefix = "Patched"
+    name = prefix + plain
+    if keyword.iskeyword(name):
+        name = f"{name}_"
+    candidate = name
+    number = 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}_{number}"
+    return candidate
 
 
 def _edit(upstream: UpstreamTarget) -> Change:
-    """Start with a line of a function that occurs once in it; the author chooses another."""
-    if upstream.facts.owner:
-        raise upstream.misfit(f"its own source; it is inherited, name {upstream.facts.owner}")
-    node, lines = upstream.node, upstream.facts.lines
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or not lines:
+    """Start with a line of a function that occurs once in it; the author chooses another.
+
+    Raises:
+        ScaffoldError: the target is no function, is inherited, or has no such line.
+    """
+    facts = upstream.facts
+    if facts.owner:
+        raise upstream.misfit(f"its own source; it is inherited, name {facts.owner}")
+    node = upstream.node
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or not facts.lines:
         raise upstream.misfit("a function with source of its own, as Edit needs")
-    code = node.body[ast.get_docstring(node) is not None :]
-    for statement in (one for one in code if one.lineno == one.end_lineno):
-        line = upstream.text.splitlines()[statement.lineno - lines[0]].strip()
+    statements = node.body
+    if ast.get_docstring(node) is not None:
+        statements = statements[1:]
+    text = upstream.text
+    lines = text.splitlines()
+    for statement in statements:
+        if statement.lineno != statement.end_lineno:
+            continue
+        line = lines[statement.lineno - facts.lines[0]].strip()
         change = Edit(str(upstream.target), old=line, new=line)
         with suppress(TargetError):
-            edited(change, upstream.text)
+            edited(change, text)
             return change
     raise upstream.misfit("a function in which a line of its own occurs once; write it by hand")
 
 
 def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
+    """Make a change that adds something.
+
+    Args:
+        upstream: the target, which is to be new.
+        kind: `add`, `add-field` or `provide`.
+        name: what the body calls it.
+
+    Raises:
+        ScaffoldError: the target exists, or what is to hold it does not.
+    """
     target = upstream.target
-    if kind == "add-field" and (upstream.facts.kind == _CLASS or "." not in target.qualname):
+    is_class = upstream.facts.kind == _CLASS
+    if kind == "add-field" and (is_class or "." not in target.qualname):
         raise ScaffoldError(f"{target}: expected the new field too, 'module:Class.field'")
     if upstream.facts.is_present:
         raise ScaffoldError(f"{target} is in {upstream.newest.name} already, expected a new name")
@@ -151,16 +232,33 @@ def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
 
 
 def _refuse_missing(upstream: UpstreamTarget, *, is_sure: bool = False) -> None:
-    target, facts, where = upstream.target, upstream.facts, f"in {upstream.newest.name}"
+    """Raise ScaffoldError for a target that a change cannot name.
+
+    Args:
+        upstream: the target.
+        is_sure: whether the source has to tell that the target exists, and what it is.
+    """
+    target = upstream.target
+    facts = upstream.facts
+    release = upstream.newest.name
     if facts.state == "absent":
-        trails = Trails(list(upstream.releases), [target], ways=(1,), by_name=True)
-        trails.follow()
-        told = trails.told(target, upstream.newest)
-        known = f"; {told.words}" if told and told.words else meant(target, upstream.newest)
-        follow = known or f"; 'patchkit history {target}' looks in all releases"
         reason = facts.reason or "it is not there"
-        raise ScaffoldError(f"{target} is not {where}: {reason}{follow}")
+        raise ScaffoldError(f"{target} is not in {release}: {reason}{_whereabouts(upstream)}")
     if facts.state == "undecidable" and is_sure:
-        raise ScaffoldError(f"{target} is not decidable {where}: {facts.reason}; --kind says what")
+        raise ScaffoldError(
+            f"{target} is not decidable in {release}: {facts.reason}; --kind says what"
+        )
     if facts.kind == str(Kind.INSTANCE_ATTRIBUTE):
         raise upstream.misfit("a name of the class; name the method that sets it")
+
+
+def _whereabouts(upstream: UpstreamTarget) -> str:
+    """Say where a target that is missing has gone, what is named like it, or how to find out."""
+    target = upstream.target
+    trails = Trails(list(upstream.releases), [target], ways=(1,), by_name=True)
+    trails.follow()
+    trail = trails.told(target, upstream.newest)
+    if trail and trail.words:
+        return f"; {trail.words}"
+    similar = meant(target, upstream.newest)
+    return similar or f"; 'patchkit history {target}' looks in all releases"
