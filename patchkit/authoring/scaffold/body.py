@@ -1,8 +1,9 @@
-"""A body and a test to start from: what every change of a patch needs in them."""
+"""Writes the body and the test that a new patch starts with."""
 
 import ast
 import textwrap
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.syntax import DEFS
 from patchkit.analysis.upstream.resolving.values import Kind
@@ -18,10 +19,24 @@ from patchkit.core.rows.declaration import (
     Wrap,
 )
 
-Import = tuple[str, str]
-Code = tuple[str, set[Import]]
-_ANY = ("typing", "Any")
-_CATCH_ALL = ("*args: Any", "**kwargs: Any")
+
+class Import(NamedTuple):
+    """A name that is imported from a module; it may be `name as alias`."""
+
+    module: str
+    name: str
+
+
+class Code(NamedTuple):
+    """The text of an object of a body, and the imports that it needs."""
+
+    text: str
+    imports: set[Import]
+
+
+_ANY = Import("typing", "Any")
+_OF_WRAPPER = ("wrapped: Any", "_instance: Any", "args: Any", "kwargs: Any")
+_CATCH_ALL: tuple[str, ...] = ("*args: Any", "**kwargs: Any")
 _BOUND = frozenset(map(str, (Kind.METHOD, Kind.ASYNC_METHOD, Kind.PROPERTY)))
 _TO_WRITE = "raise NotImplementedError"
 _TEST = '''"""What the patch {name} is for."""
@@ -51,116 +66,192 @@ pytestmark = pytest.mark.vllm  # skipped where vLLM is not installed
 
 
 def test_text(patch: Patch, pack: str, targets: Sequence[UpstreamTarget]) -> str:
-    """Write the test of a patch, which fails until its author has written what it is for."""
-    places = [upstream.target for upstream in targets]
-    lines = [f'import_module("{one.module}")' for one in places if not one.qualname]
+    """Write the test of a patch, which fails until its author has written what it is for.
+
+    Args:
+        patch: the row.
+        pack: the module that has it.
+        targets: what it changes.
+    """
+    imports: list[str] = []
+    mark = ""
+    for upstream in targets:
+        module = upstream.target.module
+        if not upstream.target.qualname:
+            # Nothing is applied before the module is imported.
+            imports.append(f'import_module("{module}")')
+        if module.partition(".")[0] == "vllm":
+            mark = _MARK
+    inside = "\n".join(imports) or "pass"
     return _TEST.format(
         name=patch.name,
         pack=pack,
-        imported="\nfrom importlib import import_module\n" if lines else "",
-        inside=textwrap.indent("\n".join(lines or ["pass"]), INDENT * 2),
-        mark=_MARK if any(place.module.partition(".")[0] == "vllm" for place in places) else "",
+        imported="\nfrom importlib import import_module\n" if imports else "",
+        inside=textwrap.indent(inside, INDENT * 2),
+        mark=mark,
     )
 
 
 def body_text(changes: Sequence[tuple[UpstreamTarget, Change]]) -> str:
-    """Write the body's file; '' where no change names an object of it."""
+    """Write the body's file.
+
+    Args:
+        changes: the changes of the patch, each with its target.
+
+    Returns:
+        The text; '' where no change names an object of the body.
+    """
     parts = [_code(upstream, change) for upstream, change in changes if change.body_field]
     if not parts:
         return ""
-    lines = ['"""', "Upstream: write here what upstream does, and since when.", ""]
+    docstring = ['"""', "Upstream: write here what upstream does, and since when.", ""]
     for upstream, _ in changes:
-        lines.append(str(upstream.target))
-        if found := upstream.facts.lines:
-            lines.append(f"{INDENT}{upstream.facts.path}:{found[0]} in {upstream.newest.name}")
-    imports = _sections({needed for _, several in parts for needed in several})
-    head = "\n".join([*lines, '"""'])
-    text = "\n\n".join([head, "from __future__ import annotations", *imports])
-    for code, _ in parts:
-        is_line = "\n" not in code  # which has one empty line around it
-        text += ("\n\n" if is_line else "\n\n\n") + code
+        docstring.append(str(upstream.target))
+        lines = upstream.facts.lines
+        if lines:
+            docstring.append(f"{INDENT}{upstream.facts.path}:{lines[0]} in {upstream.newest.name}")
+    docstring.append('"""')
+    imports: set[Import] = set()
+    for part in parts:
+        imports |= part.imports
+    head = ["\n".join(docstring), "from __future__ import annotations", *_sections(imports)]
+    text = "\n\n".join(head)
+    for part in parts:
+        is_line = "\n" not in part.text  # which has one empty line around it
+        separation = "\n\n" if is_line else "\n\n\n"
+        text += separation + part.text
     return f"{text}\n"
 
 
 def _sections(imports: set[Import]) -> Iterator[str]:
-    """Sort as import sorters do: the standard library first, names of a module on one line."""
-    for group in filter(None, (imports & {_ANY}, imports - {_ANY})):
-        lines = []
-        for module in sorted({module for module, _ in group}):
-            names = sorted(name for there, name in group if there == module)
-            if plain := [name for name in names if " as " not in name]:
-                lines.append(from_import(module, plain))
-            lines += [f"from {module} import {name}" for name in names if " as " in name]
-        yield "\n".join(lines)
+    """Write imports, sorted as import sorters do: the standard library first."""
+    of_library = imports & {_ANY}
+    of_packages = imports - {_ANY}
+    for section in (of_library, of_packages):
+        if section:
+            yield "\n".join(_import_lines(section))
+
+
+def _import_lines(imports: set[Import]) -> Iterator[str]:
+    """Write imports of a section: plain names of a module on one line, renamed ones alone."""
+    for module in sorted({entry.module for entry in imports}):
+        names = sorted(entry.name for entry in imports if entry.module == module)
+        plain = [name for name in names if " as " not in name]
+        if plain:
+            yield from_import(module, plain)
+        for name in names:
+            if " as " in name:
+                yield f"from {module} import {name}"
 
 
 def _code(upstream: UpstreamTarget, change: Change) -> Code:
+    """Write the object that a change names in its body."""
     if isinstance(change, Wrap):
-        return _wrap(upstream, change)
+        return _wrapper(upstream, change)
     if isinstance(change, Replace):
-        return _replace(upstream, change)
+        return _replacement(upstream, change)
     if isinstance(change, Add):
-        return _add(upstream, change)
+        return _addition(upstream, change)
     if isinstance(change, BeforeImport):
-        words = f"Run just before `{change.module}` executes."
-        return _function(f"def {change.call}", (), words, upstream), set()
+        summary = f"Run just before `{change.module}` executes."
+        return Code(_function(f"def {change.call}", (), summary, upstream), set())
     if isinstance(change, AfterImport):
-        words = f"Run just after `{change.module}` has executed; may return what undoes it."
-        return _function(f"def {change.call}", ("_module: Any",), words, upstream), {_ANY}
-    return "__all__: list[str] = []", set()  # Provide
+        summary = f"Run just after `{change.module}` has executed; may return what undoes it."
+        text = _function(f"def {change.call}", ("_module: Any",), summary, upstream)
+        return Code(text, {_ANY})
+    return Code("__all__: list[str] = []", set())  # Provide
 
 
-def _wrap(upstream: UpstreamTarget, change: Wrap) -> Code:
-    kind, qualname = upstream.facts.kind, upstream.target.qualname
-    whose = " and `_instance` its class" if kind == str(Kind.CLASSMETHOD) else ""
+def _wrapper(upstream: UpstreamTarget, change: Wrap) -> Code:
+    """Write a wrapper that does nothing but call what it wraps."""
+    kind = upstream.facts.kind
+    qualname = upstream.target.qualname
+    instance = ""
     if kind in _BOUND:
-        whose = f" and `_instance` the {qualname.split('.')[-2]}"
-    words = f"Run around `{qualname}`; `wrapped` is upstream's{whose}."
-    given = ("wrapped: Any", "_instance: Any", "args: Any", "kwargs: Any")
-    code = "return wrapped(*args, **kwargs)"
-    return _function(f"def {change.by}", given, words, upstream, code), {_ANY}
+        instance = f" and `_instance` the {qualname.split('.')[-2]}"
+    elif kind == str(Kind.CLASSMETHOD):
+        instance = " and `_instance` its class"
+    summary = f"Run around `{qualname}`; `wrapped` is upstream's{instance}."
+    call = "return wrapped(*args, **kwargs)"
+    return Code(_function(f"def {change.by}", _OF_WRAPPER, summary, upstream, call), {_ANY})
 
 
-def _replace(upstream: UpstreamTarget, change: Replace) -> Code:
-    facts, node, place = upstream.facts, upstream.node, upstream.target
-    first = place.qualname.partition(".")[0].partition("[")[0]
-    if facts.kind == str(Kind.CLASS):
-        head = f"class {change.by}({place.qualname}):  # type: ignore[misc, unused-ignore]"
-        words = f'{INDENT}"""`{place.qualname}`, patched: override here what has to be another."""'
-        return f"{head}\n{words}", {(place.module, first)}
-    is_its = isinstance(node, DEFS) and node.name == place.qualname.rpartition(".")[2]
-    if is_its or facts.signature is not None or facts.kind == str(Kind.GENERATED):
-        head = f"{'async ' if isinstance(node, ast.AsyncFunctionDef) else ''}def {change.by}"
-        words = f"Take the place of `{place.qualname}`."
-        return _function(head, _CATCH_ALL, words, upstream, _TO_WRITE), {_ANY}
+def _replacement(upstream: UpstreamTarget, change: Replace) -> Code:
+    """Write what stands for a target: a subclass, a function to write, or upstream's value."""
+    kind = upstream.facts.kind
+    qualname = upstream.target.qualname
+    module = upstream.target.module
+    top = qualname.partition(".")[0].partition("[")[0]
+    if kind == str(Kind.CLASS):
+        head = f"class {change.by}({qualname}):  # type: ignore[misc, unused-ignore]"
+        docstring = f'{INDENT}"""`{qualname}`, patched: override here what has to be another."""'
+        return Code(f"{head}\n{docstring}", {Import(module, top)})
+    if _is_function(upstream):
+        head = f"def {change.by}"
+        if isinstance(upstream.node, ast.AsyncFunctionDef):
+            head = f"async {head}"
+        summary = f"Take the place of `{qualname}`."
+        return Code(_function(head, _CATCH_ALL, summary, upstream, _TO_WRITE), {_ANY})
     # Upstream's own value: what it is made of is not to be copied.
-    value = f"upstream_{place.qualname}"
+    value = f"upstream_{qualname}"
     if '"' not in value:
         value = value.replace("'", '"')
-    return f"{change.by}: Any = {value}", {(place.module, f"{first} as upstream_{first}"), _ANY}
+    imports = {Import(module, f"{top} as upstream_{top}"), _ANY}
+    return Code(f"{change.by}: Any = {value}", imports)
 
 
-def _add(upstream: UpstreamTarget, change: Add) -> Code:
+def _is_function(upstream: UpstreamTarget) -> bool:
+    """Whether a function serves in the place of a target."""
+    facts = upstream.facts
+    if facts.signature is not None or facts.kind == str(Kind.GENERATED):
+        return True
+    # Under another name, the statement is what makes the value.
+    node = upstream.node
+    last = upstream.target.qualname.rpartition(".")[2]
+    return isinstance(node, DEFS) and node.name == last
+
+
+def _addition(upstream: UpstreamTarget, change: Add) -> Code:
+    """Write what is added: a value for an item or an upper-case name, else a function."""
     qualname = upstream.target.qualname
     if qualname.endswith("]") or change.by.isupper():
-        return f"{change.by}: Any = None", {_ANY}
-    given = ("self: Any", *_CATCH_ALL) if "." in qualname else _CATCH_ALL
-    words = f"Add `{qualname}`, which upstream lacks."
-    return _function(f"def {change.by}", given, words, upstream, _TO_WRITE), {_ANY}
+        return Code(f"{change.by}: Any = None", {_ANY})
+    parameters = _CATCH_ALL
+    if "." in qualname:
+        parameters = ("self: Any", *_CATCH_ALL)
+    summary = f"Add `{qualname}`, which upstream lacks."
+    text = _function(f"def {change.by}", parameters, summary, upstream, _TO_WRITE)
+    return Code(text, {_ANY})
 
 
 def _function(
-    head: str, parameters: Sequence[str], words: str, upstream: UpstreamTarget, code: str = ""
+    head: str, parameters: Sequence[str], summary: str, upstream: UpstreamTarget, code: str = ""
 ) -> str:
-    returns = f" -> {'Any' if code else 'None'}:"
+    """Write a function of a body.
+
+    Args:
+        head: the first line, up to the parameters.
+        parameters: the parameters, annotated.
+        summary: what the docstring says; how the target is called follows it.
+        upstream: the target.
+        code: the last line; '' for a function that does nothing and returns None.
+    """
+    returns = " -> Any:" if code else " -> None:"
     line = f"{head}({', '.join(parameters)}){returns}"
     if len(line) > WIDTH:
         line = exploded(head, parameters) + returns
-    signature = upstream.facts.signature
-    paragraphs = [words, f"It is called as {signature}."] if signature else [words]
+    paragraphs = [summary]
+    if upstream.facts.signature:
+        paragraphs.append(f"It is called as {upstream.facts.signature}.")
     docstring = f'"""{" ".join(paragraphs)}"""'
     if len(docstring) > WIDTH - len(INDENT):
-        width = WIDTH - 2 * len(INDENT)
-        filled = (textwrap.fill(text, width, break_on_hyphens=False) for text in paragraphs)
-        docstring = '"""\n' + "\n\n".join(filled) + '\n"""'
-    return f"{line}\n" + textwrap.indent(f"{docstring}\n{code}".rstrip(), INDENT)
+        docstring = _long_docstring(paragraphs)
+    block = f"{docstring}\n{code}".rstrip()
+    return f"{line}\n{textwrap.indent(block, INDENT)}"
+
+
+def _long_docstring(paragraphs: Sequence[str]) -> str:
+    """Write a docstring of more than one line, not indented."""
+    width = WIDTH - 2 * len(INDENT)
+    filled = [textwrap.fill(text, width, break_on_hyphens=False) for text in paragraphs]
+    return '"""\n' + "\n\n".join(filled) + '\n"""'
