@@ -1,4 +1,4 @@
-"""All that a new patch needs, worked out first; then all of its files are written, or none."""
+"""Works out all that a new patch needs; then writes all of its files, or none."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -23,7 +23,15 @@ INIT = "__init__.py"
 
 
 class Plan(NamedTuple):
-    """What a new patch needs; `refusal` says why the row is for its author to paste."""
+    """What a new patch needs.
+
+    Args:
+        patch: the row.
+        place: the pack that it is for.
+        row: the text of the row.
+        files: the files that are to be written.
+        refusal: why the row is for its author to paste; None where it is among the files.
+    """
 
     patch: Patch
     place: "Place"
@@ -33,7 +41,15 @@ class Plan(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """What a command line asks for; what it leaves open follows from the targets and the pack."""
+    """What a command line asks for; what it leaves open follows from the targets and the pack.
+
+    Args:
+        name: the name of the patch.
+        kind: the kind of its changes, as `--kind` has it.
+        roles: the roles that it is for; none for those of the row's default.
+        body: the name of its body.
+        bounds: requirements that say which releases it is for.
+    """
 
     name: str
     kind: str | None = None
@@ -43,67 +59,116 @@ class Wish(NamedTuple):
 
 
 def plan(wish: Wish, targets: Sequence[UpstreamTarget], place: "Place", tests: Path) -> Plan:
-    """Work out a new patch: its targets, the place of its pack, and the folder of its test."""
+    """Work out a new patch.
+
+    Args:
+        wish: what is asked for.
+        targets: what the patch changes, one at least.
+        place: the pack that it is for.
+        tests: the folder of its test.
+
+    Raises:
+        ScaffoldError: a target does not fit, or a file or the name is there already.
+        PatchkitError: the row that comes of it is none that a pack can have.
+    """
     changes: list[tuple[UpstreamTarget, Change]] = []
     for upstream in targets:
         taken = {change.body_name for _, change in changes}
         changes.append((upstream, first_change(upstream, wish.kind, taken)))
-    body, plain = body_text(changes), wish.name.replace("-", "_")
-    usual = f"patch_{targets[0].target.module.rpartition('.')[2].strip('_')}"
-    is_taken = (place.folder / f"{usual}.py").exists()
+    requirements = [_requirement(upstream, wish.bounds) for upstream in targets]
+    body = body_text(changes)
+    body_name = _body_name(wish, targets[0], place) if body else None
     patch = Patch(
         name=wish.name,
-        body=(wish.body or (f"patch_{plain}" if is_taken else usual)) if body else None,
-        requires=tuple(dict.fromkeys(_requirement(upstream, wish.bounds) for upstream in targets)),
+        body=body_name,
+        requires=tuple(dict.fromkeys(requirements)),
         roles=frozenset(wish.roles) if wish.roles else None,
         changes=tuple(change for _, change in changes),
     )
     row_of(place.module, patch)
-    text = test_text(patch, place.module, targets)
-    files = place.files({patch.body: body} if patch.body else {})
-    test = PlannedFile("test", tests / f"test_{plain}.py", text.encode())
-    return _with_row(Plan(patch, place, row_text(patch), [*files, test]))
+    bodies = {body_name: body} if body_name else {}
+    test_name = f"test_{_identifier(wish.name)}.py"
+    test_content = test_text(patch, place.module, targets).encode()
+    files = [*place.files(bodies), PlannedFile("test", tests / test_name, test_content)]
+    return _with_row(Plan(patch, place, row_text(patch), files))
+
+
+def _identifier(name: str) -> str:
+    """Write the name of a patch as names of modules have it."""
+    return name.replace("-", "_")
+
+
+def _body_name(wish: Wish, first: UpstreamTarget, place: "Place") -> str:
+    """Name a body: as is asked, else after the first target's module, else after the patch."""
+    if wish.body:
+        return wish.body
+    module = first.target.module.rpartition(".")[2].strip("_")
+    if (place.folder / f"patch_{module}.py").exists():
+        return f"patch_{_identifier(wish.name)}"
+    return f"patch_{module}"
 
 
 def _with_row(plan: Plan) -> Plan:
-    file, patch = plan.place.file, plan.patch
+    """Add the file of the rows to a plan, or the reason why the row is for its author to paste.
+
+    Raises:
+        ScaffoldError: a file, or a row of this name, is there already.
+    """
+    file = plan.place.file
+    patch = plan.patch
     old = file.read_bytes() if file.exists() else None
     if old and is_named(old, patch):
         raise ScaffoldError(f"{file}: {patch.name!r} is there already, expected a new name")
-    for what, path, *_ in plan.files:
-        if path.exists():
-            way_out = "; --body names another" if what == "body" else ""
-            raise ScaffoldError(f"{path} is there already, expected no such file{way_out}")
-    try:
-        is_empty = not (old and old.strip())
-        new = new_pack(plan.place.module, patch) if is_empty else with_row(file, old or b"", patch)
-    except ScaffoldError as error:
-        return plan._replace(refusal=error)
+    for planned in plan.files:
+        if planned.path.exists():
+            way_out = "; --body names another" if planned.what == "body" else ""
+            raise ScaffoldError(f"{planned.path} is there already, expected no such file{way_out}")
+    if old is None or not old.strip():
+        new = new_pack(plan.place.module, patch)
+    else:
+        try:
+            new = with_row(file, old, patch)
+        except ScaffoldError as error:
+            return plan._replace(refusal=error)
     return plan._replace(files=[*plan.files, PlannedFile("row", file, new, old)])
 
 
 def _requirement(upstream: UpstreamTarget, bounds: Sequence[str]) -> str:
-    """Say which releases: those that were asked for, or those like the one that was looked at."""
-    package, newest = upstream.target.module.partition(".")[0], upstream.newest
+    """Say which releases: those that were asked for, or those like the one that was looked at.
+
+    Args:
+        upstream: the target, with the release that was looked at.
+        bounds: requirements that were asked for, of any distribution.
+    """
+    package = upstream.target.module.partition(".")[0]
+    newest = upstream.newest
     for text in bounds:
-        is_its = canonical(requirement_of(text).name) == newest.project
-        if is_its and (written := written_bounds(text)):
-            return f"{package}{written}"
+        if canonical(requirement_of(text).name) != newest.project:
+            continue
+        bound = written_bounds(text)
+        if bound:
+            return f"{package}{bound}"
     version = FoundVersion(package, newest.version, newest.name).counts_as
     *outer, last = version.partition(".post")[0].split(".")[:2]
-    lower, upper = (".".join([*outer, one]) for one in (last, str(int(last) + 1)))
+    lower = ".".join([*outer, last])
+    upper = ".".join([*outer, str(int(last) + 1)])
     return f"{package}>={lower},<{upper}"
 
 
 class Place(NamedTuple):
-    """A pack's module, and the folder of its package."""
+    """Where a pack is, or is to be.
+
+    Args:
+        module: the name of its module.
+        folder: the folder of its package.
+    """
 
     module: str
     folder: Path
 
     @property
     def file(self) -> Path:
-        """What holds the rows."""
+        """The file that has the rows."""
         return self.folder / INIT
 
     @property
@@ -118,14 +183,26 @@ class Place(NamedTuple):
         return [folder / INIT for folder in reversed(outer) if not (folder / INIT).exists()]
 
     def files(self, bodies: Mapping[str, str]) -> "list[PlannedFile]":
-        """Plan what the pack has beside its rows: packages around it, and bodies by name."""
-        texts = {self.folder / f"{name}.py": text.encode() for name, text in bodies.items()}
-        packages = [PlannedFile("package", file, b"") for file in self.new_parents]
-        return [*packages, *(PlannedFile("body", file, text) for file, text in texts.items())]
+        """Plan what the pack has beside its rows: the packages around it, and bodies.
+
+        Args:
+            bodies: the texts of bodies, by name.
+        """
+        files = [PlannedFile("package", file, b"") for file in self.new_parents]
+        for name, text in bodies.items():
+            files.append(PlannedFile("body", self.folder / f"{name}.py", text.encode()))
+        return files
 
 
 class PlannedFile(NamedTuple):
-    """One file to write, as a `body`, `test`, `row` or `package`; `old` is None for a new one."""
+    """One file to write.
+
+    Args:
+        what: what it is: a `body`, `test`, `row`, `package` or `module`.
+        path: the file.
+        new: what it shall have in it.
+        old: what it has in it; None for a new file.
+    """
 
     what: str
     path: Path
@@ -145,15 +222,23 @@ class PlannedFile(NamedTuple):
     @property
     def diff(self) -> list[str]:
         """What an edit changes; nothing for a new file."""
-        old = self.new if self.old is None else self.old
-        lines = old.decode(errors="replace").splitlines(), self.text.splitlines()
-        return list(unified_diff(*lines, lineterm="", n=2))[2:]
+        if self.old is None:
+            return []
+        old_lines = self.old.decode(errors="replace").splitlines()
+        lines = unified_diff(old_lines, self.text.splitlines(), lineterm="", n=2)
+        return list(lines)[2:]  # without the names of files
 
 
 def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place:
-    """Find where a pack lies, or is to lie: a folder, or the name of a module.
+    """Find where a pack is, or is to be.
 
-    Relative folders start `here`, and packages that `find`, of importable modules, does not know.
+    Args:
+        text: a folder, or the name of a module.
+        here: the folder that relative folders, and new packages, are in.
+        find: finds the file of an importable module; None where there is none.
+
+    Raises:
+        ScaffoldError: it is no package, and none can be made there.
     """
     folder = here / text
     if folder.is_file():
@@ -165,16 +250,26 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place
     file = find(text)
     if file is not None and file.name != INIT:
         raise ScaffoldError(f"{text} is the file {file}, expected a package, for its bodies")
-    return Place(text, file.parent if file else _home(here.resolve()).joinpath(*text.split(".")))
+    if file is not None:
+        return Place(text, file.parent)
+    return Place(text, _home(here.resolve()).joinpath(*text.split(".")))
 
 
 def _home(here: Path) -> Path:
     """Choose where a new package goes: into `src` where that is, and no package lies beside it."""
-    beside = [file for file in here.glob(f"*/{INIT}") if file.parent.name != "tests"]
-    return here / "src" if (here / "src").is_dir() and not beside else here
+    source = here / "src"
+    packages = [file.parent for file in here.glob(f"*/{INIT}") if file.parent.name != "tests"]
+    if source.is_dir() and not packages:
+        return source
+    return here
 
 
 def _of_folder(text: str, folder: Path) -> Place:
+    """Name the pack of a folder, with the packages that are around it.
+
+    Raises:
+        ScaffoldError: a folder's name is none that can be imported.
+    """
     names = [folder.name]
     for outer in folder.parents:
         if not (outer / INIT).exists() and (outer.exists() or outer.name == "src"):
@@ -186,24 +281,38 @@ def _of_folder(text: str, folder: Path) -> Place:
 
 
 def write(files: Iterable[PlannedFile]) -> None:
-    """Write files in order; where one is there, or not what it was, take the others back."""
+    """Write files in order; where one cannot be written, take the others back.
+
+    Args:
+        files: the files.
+
+    Raises:
+        ScaffoldError: a file is there already, is not what it was, or cannot be written.
+    """
     with ExitStack() as undo:
         for file in files:
             try:
-                for folder in reversed([one for one in file.path.parents if not one.exists()]):
-                    folder.mkdir()
-                    undo.callback(folder.rmdir)
-                if file.old is None:
-                    _create(file.path, file.new, undo)
-                else:
-                    _change(file.path.resolve(), file.old, file.new, undo)
+                _write_file(file, undo)
             except OSError as error:
                 reason = error.strerror or error
                 raise ScaffoldError(f"{file.path}: {reason}; nothing was written") from error
         undo.pop_all()
 
 
+def _write_file(file: PlannedFile, undo: ExitStack) -> None:
+    """Write a file, and make the folders that it lacks; `undo` gets what takes them back."""
+    missing = [folder for folder in file.path.parents if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir()
+        undo.callback(folder.rmdir)
+    if file.old is None:
+        _create(file.path, file.new, undo)
+    else:
+        _change(file.path.resolve(), file.old, file.new, undo)
+
+
 def _create(path: Path, content: bytes, undo: ExitStack) -> None:
+    """Write a new file; FileExistsError where there is one already."""
     with path.open("xb") as file:
         undo.callback(path.unlink, missing_ok=True)
         file.write(content)
@@ -213,8 +322,8 @@ def _change(path: Path, old: bytes, new: bytes, undo: ExitStack) -> None:
     """Put the new content in the place of the old at once, so that no reader sees half of it."""
     if path.read_bytes() != old:
         raise ScaffoldError(f"{path} was changed meanwhile; nothing was written")
-    beside = path.with_name(f".{path.name}.patchkit")
-    _create(beside, new, undo)
-    beside.chmod(path.stat().st_mode)
+    replacement = path.with_name(f".{path.name}.patchkit")
+    _create(replacement, new, undo)
+    replacement.chmod(path.stat().st_mode)
     undo.callback(path.write_bytes, old)
-    beside.replace(path)
+    replacement.replace(path)
