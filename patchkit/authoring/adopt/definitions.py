@@ -122,6 +122,21 @@ class Definitions:
             text = re.sub(r"\bsuper\(\)", f"super({', '.join(arguments)})", text)
         return text
 
+    def as_in_body(self, name: str, by: str) -> str:
+        """Write a definition as `moved_out` does; as it stands if no body could have it so.
+
+        Args:
+            name: the qualified name of the definition.
+            by: the name that it gets.
+
+        Raises:
+            ScaffoldError: it shares its lines with other code.
+        """
+        try:
+            return self.moved_out(name, by)
+        except ScaffoldError:
+            return self.renamed(name, by)
+
     def renamed(self, name: str, by: str) -> str:
         """Write a definition under another name, not indented.
 

@@ -59,8 +59,10 @@ class AdoptedRows:
     @property
     def expressed(self) -> int:
         """How many changes the rows make; what holds a pile off is none of them."""
-        kinds = [change.kind for patch in self.patches for change in patch.changes]
-        return len(kinds) - kinds.count("BeforeImport")
+        count = 0
+        for patch in self.patches:
+            count += sum(change.kind != "BeforeImport" for change in patch.changes)
+        return count
 
     def files(self, place: Place) -> list[PlannedFile]:
         """Plan the pack; `patchkit.authoring.scaffold.plan.write` writes all of it, or nothing."""

@@ -7,13 +7,15 @@ from difflib import SequenceMatcher
 from textwrap import dedent
 from typing import NamedTuple
 
+from patchkit.analysis.check.judge import edited
 from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.analysis.upstream.resolving.syntax import DEFS
+from patchkit.core.rows.declaration import Edit
 from patchkit.core.text.rewriting import FunctionText, TextEdit, rewrite
 from patchkit.errors import TargetError
 
 
-class Hunk(NamedTuple):
+class ChangedLines(NamedTuple):
     """Lines of an old text, and those of a new one that replace them; counted from 0.
 
     Args:
@@ -41,23 +43,30 @@ def edits(old: str, new: str) -> list[TextEdit] | None:
     """
     if _hash_of_decorators(old) != _hash_of_decorators(new):
         return None
-    fine = hunks(old.splitlines(), new.splitlines()) or [Hunk(0, 0, 0, 0)]
+    fine = hunks(old.splitlines(), new.splitlines()) or [ChangedLines(0, 0, 0, 0)]
     first = fine[0]
     last = fine[-1]
-    coarse = [Hunk(first.old_start, last.old_end, first.new_start, last.new_end)]
+    coarse = [ChangedLines(first.old_start, last.old_end, first.new_start, last.new_end)]
     for attempt in (fine, coarse):
         with suppress(TargetError, SyntaxError):
             return list(_edits(old, new, attempt))
     return None
 
 
-def hunks(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
+def all_edited(changes: Sequence[Edit], text: str) -> str:
+    """Make Edits of a text, one after another; TargetError where one does not fit."""
+    for change in changes:
+        text = edited(change, text)
+    return text
+
+
+def hunks(old: Sequence[str], new: Sequence[str]) -> list[ChangedLines]:
     """List what differs between lines."""
     matcher = SequenceMatcher(None, old, new, autojunk=False)
-    return [Hunk(*numbers) for tag, *numbers in matcher.get_opcodes() if tag != "equal"]
+    return [ChangedLines(*numbers) for tag, *numbers in matcher.get_opcodes() if tag != "equal"]
 
 
-def _edits(old: str, new: str, hunks: Sequence[Hunk]) -> Iterator[TextEdit]:
+def _edits(old: str, new: str, hunks: Sequence[ChangedLines]) -> Iterator[TextEdit]:
     """Write an edit for each hunk that means something, from the last to the first.
 
     Raises:
@@ -79,7 +88,7 @@ def _edits(old: str, new: str, hunks: Sequence[Hunk]) -> Iterator[TextEdit]:
 
 
 def _anchored(
-    lines: Sequence[str], hunk: Hunk, filling: Sequence[str], expected: str
+    lines: Sequence[str], hunk: ChangedLines, filling: Sequence[str], expected: str
 ) -> tuple[TextEdit, str]:
     """Add neighbouring lines to a hunk, before and after it in turn, until it fits once only.
 

@@ -3,18 +3,21 @@
 import re
 import subprocess
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from patchkit.authoring.adopt.edits import hunks
+from patchkit.authoring.adopt.edits import hunks, mark
 from patchkit.errors import ScaffoldError
 
 _SIDES = ("ours", "base", "theirs")
 _CONFLICT = re.compile(
     r"^<{7} [^\n]*\n(.*?)^\|{7} [^\n]*\n(.*?)^={7}\n(.*?)^>{7} [^\n]*\n", re.DOTALL | re.MULTILINE
 )
+_LIKE = 0.4
+"""A text that is less like upstream's, from 0 to 1 by its lines, is no copy of it."""
 
 
 class Merged(NamedTuple):
@@ -101,3 +104,33 @@ def _changes(base: Sequence[str], side: Sequence[str]) -> set[_Change]:
         _Change(hunk.old_start, hunk.old_end, tuple(side[hunk.new_start : hunk.new_end]))
         for hunk in hunks(base, side)
     }
+
+
+def merged_copy(base: str, ours: str, theirs: str) -> str:
+    """Merge what a row and upstream made of a text, where the row's is a copy of upstream's.
+
+    Args:
+        base: the text in the old release.
+        ours: what the row makes of it.
+        theirs: the text in the later release.
+
+    Returns:
+        The merged text, which can be parsed.
+
+    Raises:
+        ScaffoldError: the row's text is no copy of upstream's, the sides conflict, or what was
+            merged cannot be parsed; the second argument is the merge.
+    """
+    merge = merged(base, ours, theirs)
+    lines = SequenceMatcher(None, base.split("\n"), ours.split("\n"), autojunk=False)
+    if lines.ratio() < _LIKE:
+        raise ScaffoldError("its code is its own, and upstream's has changed")
+    conflicts = merge.conflicts
+    if conflicts:
+        noun = "conflict" if len(conflicts) == 1 else "conflicts"
+        raise ScaffoldError(f"{len(conflicts)} {noun}", "".join(conflicts))
+    try:
+        mark(merge.text)
+    except SyntaxError as error:
+        raise ScaffoldError(f"merged: {error.msg}", merge.text) from error
+    return merge.text

@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Iterable
 
-from packaging.requirements import Requirement
-
 from patchkit.core.versions.requirements import canonical, release_order, requirement_of, satisfies
 
 
@@ -48,7 +46,8 @@ def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
     elif not allowed:
         upper = [_before_next_minor(new)]
     excluded = [bound for bound in bounds if bound.startswith("!")]
-    return _written(requirement, [*lower, *excluded, *upper])
+    marker = f"; {requirement.marker}" if requirement.marker else ""
+    return f"{requirement.name}{','.join([*lower, *excluded, *upper])}{marker}"
 
 
 def _lower_bounds(bounds: Iterable[str]) -> list[str]:
@@ -70,9 +69,3 @@ def _before_next_minor(version: str) -> str:
     major = release[0]
     minor = release[1]
     return f"<{major}.{minor + 1}"
-
-
-def _written(requirement: Requirement, bounds: Iterable[str]) -> str:
-    """Write a requirement with other bounds."""
-    marker = f"; {requirement.marker}" if requirement.marker else ""
-    return f"{requirement.name}{','.join(bounds)}{marker}"

@@ -4,22 +4,20 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from patchkit.analysis.check.comparison import Comparison, compare
 from patchkit.analysis.check.coverage import Coverage, package_of
-from patchkit.analysis.check.judge import edited
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.subjects import Subject
 from patchkit.analysis.check.using import RowUses
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.authoring.adopt.definitions import Definitions, names_in
-from patchkit.authoring.adopt.edits import edits, mark
+from patchkit.authoring.adopt.edits import all_edited, edits, mark
 from patchkit.authoring.adopt.guards import CODE
-from patchkit.authoring.adopt.merging import merged
+from patchkit.authoring.adopt.merging import merged_copy
 from patchkit.authoring.adopt.ranges import carried_requirements
 from patchkit.authoring.adopt.transplant import ModuleText, with_moved
 from patchkit.authoring.scaffold.plan import PlannedFile
@@ -29,8 +27,6 @@ from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import FoundVersion
 from patchkit.errors import ScaffoldError, TargetError, shown
 
-_LIKE = 0.4
-"""A text that is less like upstream's, from 0 to 1 by its lines, is no copy of it."""
 _SHARED = "other rows of the body use {}, too"
 
 
@@ -287,11 +283,11 @@ class Rebase:
         """Merge the Edits of one function with what upstream changed in it."""
         base = self.old.text(comparison.old.facts)
         theirs = self.new.text(comparison.new.facts)
-        text = _merged_text(base, _all_edited(changes, base), theirs)
+        text = merged_copy(base, all_edited(changes, base), theirs)
         if mark(text) == mark(theirs):
             return CarriedChanges("retired", ())
         with suppress(TargetError, SyntaxError):
-            if mark(_all_edited(changes, theirs)) == mark(text):
+            if mark(all_edited(changes, theirs)) == mark(text):
                 return CarriedChanges("unchanged", changes)
         text_edits = edits(theirs.rstrip("\n"), text)
         if text_edits is None:
@@ -309,11 +305,11 @@ class Rebase:
         by = change.by.removeprefix(CODE)
         last = by.rpartition(".")[2]  # of a method in a class of the body
         old_module = _definitions(self.old, comparison.old.facts)
-        base = _as_in_body(old_module, comparison.old.facts.qualname, last)
+        base = old_module.as_in_body(comparison.old.facts.qualname, last)
         new_module = _definitions(self.new, comparison.new.facts)
-        theirs = _as_in_body(new_module, comparison.new.facts.qualname, last)
+        theirs = new_module.as_in_body(comparison.new.facts.qualname, last)
         ours = body.read().renamed(by, last)
-        text = _merged_text(base, ours, theirs)
+        text = merged_copy(base, ours, theirs)
         if mark(text) == mark(theirs):
             return CarriedChanges("retired", ())
         if mark(text) == mark(ours):
@@ -391,52 +387,6 @@ def _group_key(index: int, change: Change) -> object:
 def _definitions(release: Subject, facts: Facts) -> Definitions:
     """Read the module of a release that defines something."""
     return Definitions.of(facts.path, release.source.read(facts.path) or b"")
-
-
-def _as_in_body(module: Definitions, qualname: str, name: str) -> str:
-    """Write a definition of upstream as a body has it, under a name of the body."""
-    try:
-        return module.moved_out(qualname, name)
-    except ScaffoldError:
-        # No body could have it so: it is merged as it stands.
-        return module.renamed(qualname, name)
-
-
-def _merged_text(base: str, ours: str, theirs: str) -> str:
-    """Merge what a row and upstream made of a text.
-
-    Args:
-        base: the text in the old release.
-        ours: what the row makes of it.
-        theirs: the text in the later release.
-
-    Returns:
-        The merged text, which can be parsed.
-
-    Raises:
-        ScaffoldError: the row's text is no copy of upstream's, the sides conflict, or what was
-            merged cannot be parsed; the second argument is the merge.
-    """
-    merge = merged(base, ours, theirs)
-    lines = SequenceMatcher(None, base.split("\n"), ours.split("\n"), autojunk=False)
-    if lines.ratio() < _LIKE:
-        raise ScaffoldError("its code is its own, and upstream's has changed")
-    conflicts = merge.conflicts
-    if conflicts:
-        noun = "conflict" if len(conflicts) == 1 else "conflicts"
-        raise ScaffoldError(f"{len(conflicts)} {noun}", "".join(conflicts))
-    try:
-        mark(merge.text)
-    except SyntaxError as error:
-        raise ScaffoldError(f"merged: {error.msg}", merge.text) from error
-    return merge.text
-
-
-def _all_edited(changes: Sequence[Edit], text: str) -> str:
-    """Make Edits of a text, one after another; TargetError where one does not fit."""
-    for change in changes:
-        text = edited(change, text)
-    return text
 
 
 def _release(subject: Subject) -> str:

@@ -27,7 +27,7 @@ class Import(NamedTuple):
     name: str
 
 
-class Code(NamedTuple):
+class BodyPart(NamedTuple):
     """The text of an object of a body, and the imports that it needs."""
 
     text: str
@@ -144,7 +144,7 @@ def _import_lines(imports: set[Import]) -> Iterator[str]:
                 yield f"from {module} import {name}"
 
 
-def _code(upstream: UpstreamTarget, change: Change) -> Code:
+def _code(upstream: UpstreamTarget, change: Change) -> BodyPart:
     """Write the object that a change names in its body."""
     if isinstance(change, Wrap):
         return _wrapper(upstream, change)
@@ -154,15 +154,15 @@ def _code(upstream: UpstreamTarget, change: Change) -> Code:
         return _addition(upstream, change)
     if isinstance(change, BeforeImport):
         summary = f"Run just before `{change.module}` executes."
-        return Code(_function(f"def {change.call}", (), summary, upstream), set())
+        return BodyPart(_function(f"def {change.call}", (), summary, upstream), set())
     if isinstance(change, AfterImport):
         summary = f"Run just after `{change.module}` has executed; may return what undoes it."
         text = _function(f"def {change.call}", ("_module: Any",), summary, upstream)
-        return Code(text, {_ANY})
-    return Code("__all__: list[str] = []", set())  # Provide
+        return BodyPart(text, {_ANY})
+    return BodyPart("__all__: list[str] = []", set())  # Provide
 
 
-def _wrapper(upstream: UpstreamTarget, change: Wrap) -> Code:
+def _wrapper(upstream: UpstreamTarget, change: Wrap) -> BodyPart:
     """Write a wrapper that does nothing but call what it wraps."""
     kind = upstream.facts.kind
     qualname = upstream.target.qualname
@@ -173,10 +173,10 @@ def _wrapper(upstream: UpstreamTarget, change: Wrap) -> Code:
         instance = " and `_instance` its class"
     summary = f"Run around `{qualname}`; `wrapped` is upstream's{instance}."
     call = "return wrapped(*args, **kwargs)"
-    return Code(_function(f"def {change.by}", _OF_WRAPPER, summary, upstream, call), {_ANY})
+    return BodyPart(_function(f"def {change.by}", _OF_WRAPPER, summary, upstream, call), {_ANY})
 
 
-def _replacement(upstream: UpstreamTarget, change: Replace) -> Code:
+def _replacement(upstream: UpstreamTarget, change: Replace) -> BodyPart:
     """Write what stands for a target: a subclass, a function to write, or upstream's value."""
     kind = upstream.facts.kind
     qualname = upstream.target.qualname
@@ -185,19 +185,19 @@ def _replacement(upstream: UpstreamTarget, change: Replace) -> Code:
     if kind == str(Kind.CLASS):
         head = f"class {change.by}({qualname}):  # type: ignore[misc, unused-ignore]"
         docstring = f'{INDENT}"""`{qualname}`, patched: override here what has to be another."""'
-        return Code(f"{head}\n{docstring}", {Import(module, top)})
+        return BodyPart(f"{head}\n{docstring}", {Import(module, top)})
     if _is_function(upstream):
         head = f"def {change.by}"
         if isinstance(upstream.node, ast.AsyncFunctionDef):
             head = f"async {head}"
         summary = f"Take the place of `{qualname}`."
-        return Code(_function(head, _CATCH_ALL, summary, upstream, _TO_WRITE), {_ANY})
+        return BodyPart(_function(head, _CATCH_ALL, summary, upstream, _TO_WRITE), {_ANY})
     # Upstream's own value: what it is made of is not to be copied.
     value = f"upstream_{qualname}"
     if '"' not in value:
         value = value.replace("'", '"')
     imports = {Import(module, f"{top} as upstream_{top}"), _ANY}
-    return Code(f"{change.by}: Any = {value}", imports)
+    return BodyPart(f"{change.by}: Any = {value}", imports)
 
 
 def _is_function(upstream: UpstreamTarget) -> bool:
@@ -211,17 +211,17 @@ def _is_function(upstream: UpstreamTarget) -> bool:
     return isinstance(node, DEFS) and node.name == last
 
 
-def _addition(upstream: UpstreamTarget, change: Add) -> Code:
+def _addition(upstream: UpstreamTarget, change: Add) -> BodyPart:
     """Write what is added: a value for an item or an upper-case name, else a function."""
     qualname = upstream.target.qualname
     if qualname.endswith("]") or change.by.isupper():
-        return Code(f"{change.by}: Any = None", {_ANY})
+        return BodyPart(f"{change.by}: Any = None", {_ANY})
     parameters = _CATCH_ALL
     if "." in qualname:
         parameters = ("self: Any", *_CATCH_ALL)
     summary = f"Add `{qualname}`, which upstream lacks."
     text = _function(f"def {change.by}", parameters, summary, upstream, _TO_WRITE)
-    return Code(text, {_ANY})
+    return BodyPart(text, {_ANY})
 
 
 def _function(
