@@ -17,7 +17,7 @@ _CLASS = "bases, decorators or keywords of a class are those that it was made wi
 _FIELD = "it is a field, of which its class is made"
 
 
-class Left(NamedTuple):
+class UnexpressedCode(NamedTuple):
     """Code that no row can express.
 
     Args:
@@ -69,7 +69,7 @@ class ModuleDifference:
     before: Definitions
     after: Definitions
     changes: list[Change] = field(default_factory=list)
-    left: list[Left] = field(default_factory=list)
+    left: list[UnexpressedCode] = field(default_factory=list)
     imports: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
     _names_in_edits: set[str] = field(default_factory=set)
@@ -115,7 +115,9 @@ class ModuleDifference:
         """List a statement that no change can express; its name is '' if it defines nothing."""
         target = f"{self.module}:{name}" if name else self.module
         first_line = ast.unparse(node).partition("\n")[0]
-        self.left.append(Left(self.after.tree.path, node.lineno, first_line, reason, target))
+        self.left.append(
+            UnexpressedCode(self.after.tree.path, node.lineno, first_line, reason, target)
+        )
 
     def _changes_of(self, name: str, node: ast.stmt) -> list[Change]:
         """Write the changes that make one definition what it is in the new text.

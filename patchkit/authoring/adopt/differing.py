@@ -13,7 +13,7 @@ from typing import NamedTuple
 from patchkit.analysis.upstream.reading.files import ROOTS, ReleaseSource, is_python
 from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.authoring.adopt.definitions import Definitions
-from patchkit.authoring.adopt.difference import Left, difference
+from patchkit.authoring.adopt.difference import UnexpressedCode, difference
 from patchkit.authoring.adopt.unified import applied, read_diff
 from patchkit.authoring.scaffold.plan import Place, PlannedFile, write
 from patchkit.authoring.scaffold.rows import TextChange, new_pack, rewritten, span
@@ -54,7 +54,7 @@ class AdoptedRows:
     origin: str
     patches: list[Patch] = field(default_factory=list)
     bodies: dict[str, str] = field(default_factory=dict)
-    left: list[Left] = field(default_factory=list)
+    left: list[UnexpressedCode] = field(default_factory=list)
 
     @property
     def expressed(self) -> int:
@@ -104,7 +104,7 @@ class DifferenceRows(AdoptedRows):
         """Make a row of one file, or list what no row can express."""
         module = module_name(file.path)
         if file.new is None:
-            self.left.append(Left(file.path, 1, "", _GONE, module))
+            self.left.append(UnexpressedCode(file.path, 1, "", _GONE, module))
         elif file.old is None:
             self._add_row(module, [Provide(module)], _provided(file.path, file.new))
         else:
@@ -147,7 +147,7 @@ class DifferenceRows(AdoptedRows):
         return name
 
 
-def _users(code: Left, texts: Mapping[str, str]) -> list[str]:
+def _users(code: UnexpressedCode, texts: Mapping[str, str]) -> list[str]:
     """Name the rows whose new code uses a definition that no row can express.
 
     Args:
@@ -184,7 +184,9 @@ def _provided(path: str, text: bytes) -> str:
     return f"{code}\n\n__all__ = [\n{exported}]\n"
 
 
-def of_diff(name: str, text: str, source: ReleaseSource) -> tuple[list[Differing], list[Left]]:
+def of_diff(
+    name: str, text: str, source: ReleaseSource
+) -> tuple[list[Differing], list[UnexpressedCode]]:
     """Apply a diff to a release.
 
     Args:
@@ -199,13 +201,13 @@ def of_diff(name: str, text: str, source: ReleaseSource) -> tuple[list[Differing
         ScaffoldError: it is no unified diff, or the lines of a hunk are nowhere.
     """
     files: list[Differing] = []
-    left: list[Left] = []
+    left: list[UnexpressedCode] = []
     paths = source.paths()
     for file in read_diff(name, text):
         named = file.old or file.new or ""
         path = _path_in_release(named, paths, is_new=not file.old)
         if path is None:
-            left.append(Left(named, 1, "", "the release has no such file", named))
+            left.append(UnexpressedCode(named, 1, "", "the release has no such file", named))
             continue
         old = source.read(path) if file.old else None
         new = applied(file.hunks, old or b"", f"{name}: {named}") if file.new else None

@@ -12,7 +12,7 @@ from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.analysis.uses.packages import modules_of
 from patchkit.authoring.adopt.bodies import BodyText
-from patchkit.authoring.adopt.difference import Left
+from patchkit.authoring.adopt.difference import UnexpressedCode
 from patchkit.authoring.adopt.differing import AdoptedRows
 from patchkit.authoring.adopt.guards import (
     Guard,
@@ -102,7 +102,7 @@ class PileRows(AdoptedRows):
         if not self._base:
             for one in several:
                 module = one.reader.module
-                self.left.append(Left(module.path, 1, "", _NO_PACKAGE, module.name))
+                self.left.append(UnexpressedCode(module.path, 1, "", _NO_PACKAGE, module.name))
             return
         modules = {one.reader.module.name: one.code for one in several}
         packages = [one.reader.module.name for one in several if one.reader.module.is_package]
@@ -125,12 +125,12 @@ class PileRows(AdoptedRows):
         self.observed.compare(self.patches)
         for one in self.observed.unread:
             reason = f"it was observed to become {one['by']}; no statement that was read sets it"
-            self.left.append(Left("", 0, "", reason, one["target"]))
+            self.left.append(UnexpressedCode("", 0, "", reason, one["target"]))
 
     def leave(self, reader: PileReader, found: Placement, reason: str, place: str) -> None:
         """List what no row says."""
         code, line = ast.unparse(found.statement).partition("\n")[0], found.statement.lineno
-        self.left.append(Left(reader.module.path, line, code, reason, place))
+        self.left.append(UnexpressedCode(reader.module.path, line, code, reason, place))
 
     def is_used(self, reader: PileReader, names: set[str]) -> bool:
         """Whether another module seems to use one of some names of a module."""

@@ -40,7 +40,7 @@ class Plan(NamedTuple):
     refusal: ScaffoldError | None = None
 
 
-class Wish(NamedTuple):
+class PatchRequest(NamedTuple):
     """What a command line asks for; what it leaves open follows from the targets and the pack.
 
     Args:
@@ -58,11 +58,13 @@ class Wish(NamedTuple):
     bounds: Sequence[str] = ()
 
 
-def plan(wish: Wish, targets: Sequence[UpstreamTarget], place: "Place", tests: Path) -> Plan:
+def plan(
+    request: PatchRequest, targets: Sequence[UpstreamTarget], place: "Place", tests: Path
+) -> Plan:
     """Work out a new patch.
 
     Args:
-        wish: what is asked for.
+        request: what is asked for.
         targets: what the patch changes, one at least.
         place: the pack that it is for.
         tests: the folder of its test.
@@ -74,20 +76,20 @@ def plan(wish: Wish, targets: Sequence[UpstreamTarget], place: "Place", tests: P
     changes: list[tuple[UpstreamTarget, Change]] = []
     for upstream in targets:
         taken = {change.body_name for _, change in changes}
-        changes.append((upstream, first_change(upstream, wish.kind, taken)))
-    requirements = [_requirement(upstream, wish.bounds) for upstream in targets]
+        changes.append((upstream, first_change(upstream, request.kind, taken)))
+    requirements = [_requirement(upstream, request.bounds) for upstream in targets]
     body = body_text(changes)
-    body_name = _body_name(wish, targets[0], place) if body else None
+    body_name = _body_name(request, targets[0], place) if body else None
     patch = Patch(
-        name=wish.name,
+        name=request.name,
         body=body_name,
         requires=tuple(dict.fromkeys(requirements)),
-        roles=frozenset(wish.roles) if wish.roles else None,
+        roles=frozenset(request.roles) if request.roles else None,
         changes=tuple(change for _, change in changes),
     )
     row_of(place.module, patch)
     bodies = {body_name: body} if body_name else {}
-    test_name = f"test_{_identifier(wish.name)}.py"
+    test_name = f"test_{_identifier(request.name)}.py"
     test_content = test_text(patch, place.module, targets).encode()
     files = [*place.files(bodies), PlannedFile("test", tests / test_name, test_content)]
     return _with_row(Plan(patch, place, row_text(patch), files))
@@ -98,13 +100,13 @@ def _identifier(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _body_name(wish: Wish, first: UpstreamTarget, place: "Place") -> str:
+def _body_name(request: PatchRequest, first: UpstreamTarget, place: "Place") -> str:
     """Name a body: as is asked, else after the first target's module, else after the patch."""
-    if wish.body:
-        return wish.body
+    if request.body:
+        return request.body
     module = first.target.module.rpartition(".")[2].strip("_")
     if (place.folder / f"patch_{module}.py").exists():
-        return f"patch_{_identifier(wish.name)}"
+        return f"patch_{_identifier(request.name)}"
     return f"patch_{module}"
 
 

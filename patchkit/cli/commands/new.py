@@ -9,7 +9,7 @@ import click
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.scaffold.first_change import UpstreamTarget, look_up
-from patchkit.authoring.scaffold.plan import Place, Plan, Wish, place_of, write
+from patchkit.authoring.scaffold.plan import PatchRequest, Place, Plan, place_of, write
 from patchkit.authoring.scaffold.plan import plan as make_plan
 from patchkit.cli import inputs, options
 from patchkit.cli.module_source import file_of, find_module
@@ -81,12 +81,12 @@ def command(
           --releases 'vllm>=0.30,<0.34' --dry-run
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     release_options = options.ReleaseOptions(releases, path, wheel)
-    wish = Wish(name, kind, [Role(role) for role in roles], body, releases)
+    request = PatchRequest(name, kind, [Role(role) for role in roles], body, releases)
     release_options.check()
     place_of_pack = _find_pack(pack)
     _refuse_name_in_use(name, packs)
     upstream_targets = _look_up(targets, release_options, library)
-    plan = _plan(wish, upstream_targets, place_of_pack, Path(tests))
+    plan = _plan(request, upstream_targets, place_of_pack, Path(tests))
     if not dry_run:
         write(plan.files)
     steps = list(_next_steps(plan))
@@ -96,10 +96,12 @@ def command(
         print_new(plan, steps, written=not dry_run)
 
 
-def _plan(wish: Wish, targets: Sequence[UpstreamTarget], place_of_pack: Place, tests: Path) -> Plan:
+def _plan(
+    request: PatchRequest, targets: Sequence[UpstreamTarget], place_of_pack: Place, tests: Path
+) -> Plan:
     """Plan the files; UsageError if the role, which no folder of the pack tells, is not named."""
     try:
-        return make_plan(wish, targets, place_of_pack, tests)
+        return make_plan(request, targets, place_of_pack, tests)
     except DeclarationError as error:
         if error.field != "roles":
             raise
