@@ -14,19 +14,25 @@ from patchkit.authoring.adopt import observing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-plain = observing.told
+described_without_code = observing.described
 
 
-def told(place: tuple[str, str], value: Any, before: Any, after: Any) -> dict[str, Any]:
+def described_with_code(
+    attribute: observing.Attribute,
+    value: Any,
+    before: observing.Attributes,
+    after: observing.Attributes,
+) -> dict[str, Any]:
     """Describe a change, with its code."""
-    return {**plain(place, value, before, after), "code": digest(value)}
+    description = described_without_code(attribute, value, before, after)
+    return {**description, "code": digest(value)}
 
 
 def digest(value: Any) -> str:
     """Hash the code of a function, or of all that a class defines."""
     inner = observing.unwrapped(value)
     if isinstance(inner, type):
-        parts = [digest(one) for _, one in sorted(vars(inner).items()) if observing.matters(one)]
+        parts = [digest(one) for _, one in sorted(vars(inner).items()) if observing.is_code(one)]
         return _hash([inner.__name__, *parts])
     code = getattr(inner, "__code__", None)
     return _hash(_codes(code) if code else [type(inner).__name__])
@@ -43,5 +49,5 @@ def _hash(parts: Iterable[object]) -> str:
 
 
 if __name__ == "__main__":
-    observing.told = told
+    observing.described = described_with_code
     observing.main()

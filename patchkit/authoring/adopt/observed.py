@@ -1,10 +1,10 @@
-"""A pile as it is observed: imported in a child, where stubs stand for what is not here."""
+"""Import a pile in a child process, and compare what it changes there with what its rows change."""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,73 +17,170 @@ from patchkit.core.rows.declaration import Patch
 from patchkit.errors import ScaffoldError
 
 
+@dataclass(frozen=True)
+class ObservedChange:
+    """An attribute that changed as a pile was imported.
+
+    Args:
+        target: The attribute, as `module:qualname`.
+        is_new: Whether nothing was there before.
+        by: The function or class that is there now, as `module:qualname`; it ends with a colon
+            where that has no name.
+        copies: Names in other modules, as `module:name`, that still stand for the original.
+    """
+
+    target: str
+    is_new: bool
+    by: str
+    copies: Sequence[str]
+
+    @property
+    def has_named_value(self) -> bool:
+        """Whether what is there now has a name of its own."""
+        return not self.by.endswith(":")
+
+
 @dataclass
 class PileObservation:
-    """What attributes a pile has changed, beside what its rows change."""
+    """The attributes that a pile changed in a child, compared with the targets of its rows.
 
-    changes: Sequence[dict[str, Any]]
-    faults: dict[str, str] = field(default_factory=dict)  # modules that could not be imported
-    unread: list[dict[str, Any]] = field(default_factory=list)
-    """Changes that no row makes."""
+    Args:
+        changes: The changes of attributes.
+        faults: Modules that could not be imported, with their errors.
+        unread: Changes that no row makes.
+        inactive: Targets of rows that the pile did not change in the child.
+        copies: By target, the copies of the original that the pile did not change, and that
+            `rebind=True` would repoint.
+    """
+
+    changes: Sequence[ObservedChange]
+    faults: dict[str, str] = field(default_factory=dict)
+    unread: list[ObservedChange] = field(default_factory=list)
     inactive: list[str] = field(default_factory=list)
-    """Targets of rows that the pile leaves alone here."""
-    copies: dict[str, list[str]] = field(default_factory=dict)
-    """Copies of originals that the pile leaves, and `rebind=True` would repoint."""
+    copies: dict[str, Sequence[str]] = field(default_factory=dict)
 
     def compare(self, patches: Iterable[Patch]) -> None:
-        """Say what rows and the pile do not have in common."""
-        targets = {str(one.place): one.rebind for patch in patches for one in patch.changes}
-        seen = {one["target"]: one for one in self.changes}
-        sweeps = {one["by"] for target, one in seen.items() if targets.get(target)}
-        others = (one for target, one in seen.items() if target not in targets)
-        self.unread = [one for one in others if one["by"] not in sweeps and one["by"][-1:] != ":"]
-        self.inactive = [one for one in targets if ":" in one and one not in seen]
-        left = {one: seen[one]["copies"] for one in seen if targets.get(one) is False}
-        self.copies = {target: copies for target, copies in left.items() if copies}
+        """Set `unread`, `inactive` and `copies` by what rows change.
+
+        Args:
+            patches: All rows that were made of the pile.
+        """
+        rebind_by_target: dict[str, bool | Collection[str]] = {}
+        for patch in patches:
+            for row_change in patch.changes:
+                rebind_by_target[str(row_change.place)] = row_change.rebind
+        self.unread = self._changes_without_row(rebind_by_target)
+        observed_targets = {change.target for change in self.changes}
+        self.inactive = [
+            target
+            for target in rebind_by_target
+            if ":" in target and target not in observed_targets
+        ]
+        self.copies = {}
+        for change in self.changes:
+            if change.copies and rebind_by_target.get(change.target) is False:
+                self.copies[change.target] = change.copies
+
+    def _changes_without_row(
+        self, rebind_by_target: Mapping[str, bool | Collection[str]]
+    ) -> list[ObservedChange]:
+        """List changes of what is no target, unless a row that repoints copies makes them."""
+        repointed = {
+            change.by for change in self.changes if rebind_by_target.get(change.target, False)
+        }
+        return [
+            change
+            for change in self.changes
+            if change.target not in rebind_by_target
+            and change.by not in repointed
+            and change.has_named_value
+        ]
 
 
 def observe(
     modules: Sequence[str],
-    first: Sequence[str],
+    imported_first: Sequence[str],
     stubs: Sequence[str],
     packages: Iterable[str],
     path: Path | None = None,
 ) -> PileObservation:
-    """Import modules in a child, after those that they change; ScaffoldError where it dies."""
+    """Import the modules of a pile in a child, and return what they change.
+
+    Args:
+        modules: The modules of the pile to import.
+        imported_first: Modules that are imported before, as the pile changes them.
+        stubs: Modules that a stub stands for where they cannot be imported.
+        packages: The packages whose attributes are compared.
+        path: The folder from which the pile is imported; None where it is installed.
+
+    Raises:
+        ScaffoldError: The child died.
+    """
     with TemporaryDirectory() as folder:
-        answer = Path(folder, "answer.json")
-        asked: dict[str, Any] = {"modules": modules, "first": first, "stubs": stubs}
-        asked |= {"packages": sorted(packages), "answer": str(answer)}
-        paths = filter(None, (str(path or ""), os.environ.get("PYTHONPATH")))
-        environ = {"PYTHONHASHSEED": "0", "PATCHKIT": "0", "PYTHONPATH": os.pathsep.join(paths)}
-        done = subprocess.run(  # noqa: S603
-            [sys.executable, "-B", str(observing.__file__)],
-            input=json.dumps(asked),
-            env=os.environ | environ,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode or not answer.exists():
-            raise ScaffoldError(f"--observe: the child ended with {done.returncode}: {done.stderr}")
-        told = json.loads(answer.read_text("utf-8"))
-    return PileObservation(told["changes"], told["faults"])
+        answer_file = Path(folder, "answer.json")
+        request: dict[str, Any] = {
+            "modules": modules,
+            "first": imported_first,
+            "stubs": stubs,
+            "packages": sorted(packages),
+            "answer": str(answer_file),
+        }
+        process = _run_child(json.dumps(request), path)
+        if process.returncode or not answer_file.exists():
+            fault = f"the child ended with {process.returncode}: {process.stderr}"
+            raise ScaffoldError(f"--observe: {fault}")
+        answer = json.loads(answer_file.read_text("utf-8"))
+    changes = [ObservedChange(**change) for change in answer["changes"]]
+    return PileObservation(changes, answer["faults"])
+
+
+def _run_child(request: str, path: Path | None) -> subprocess.CompletedProcess[str]:
+    """Run `observing` as a program, with patchkit switched off."""
+    search_path = []
+    if path:
+        search_path.append(str(path))
+    if os.environ.get("PYTHONPATH"):
+        search_path.append(os.environ["PYTHONPATH"])
+    environ = {
+        "PYTHONHASHSEED": "0",
+        "PATCHKIT": "0",
+        "PYTHONPATH": os.pathsep.join(search_path),
+    }
+    return subprocess.run(  # noqa: S603
+        [sys.executable, "-B", str(observing.__file__)],
+        input=request,
+        env=os.environ | environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @contextmanager
-def importable(named: str) -> Iterator[Path | None]:
-    """Have a package where a child can import it; None where it is installed."""
-    place = Path(named)
-    if place.is_dir():
-        outer = place.resolve()
-        while (outer / "__init__.py").exists():
-            outer = outer.parent
-        yield outer
-    elif named.endswith(".whl"):
-        with TemporaryDirectory() as folder, ZipFile(place) as archive:
-            archive.extractall(folder)
-            yield Path(folder)
-    elif "=" in named:
-        raise ScaffoldError(f"--observe: found {named}, expected a wheel, folder or package here")
+def importable(pile: str) -> Iterator[Path | None]:
+    """Have a pile where a child can import it.
+
+    Args:
+        pile: A folder, a wheel, or the name of an installed package.
+
+    Returns:
+        A context of the folder to import it from; None where it is installed. What a wheel
+        contains is there within the context only.
+
+    Raises:
+        ScaffoldError: It is a release on an index.
+    """
+    folder = Path(pile)
+    if folder.is_dir():
+        outermost = folder.resolve()
+        while (outermost / "__init__.py").exists():
+            outermost = outermost.parent
+        yield outermost
+    elif pile.endswith(".whl"):
+        with TemporaryDirectory() as unpacked, ZipFile(folder) as archive:
+            archive.extractall(unpacked)
+            yield Path(unpacked)
+    elif "=" in pile:
+        raise ScaffoldError(f"--observe: found {pile}, expected a wheel, folder or package here")
     else:
         yield None

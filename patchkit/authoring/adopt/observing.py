@@ -1,13 +1,13 @@
-"""What a pile changes as it is imported: attributes of modules and classes, before and after.
+"""Compares the attributes of modules and classes before and after a pile is imported.
 
-This file is also the program of the child in which that happens; it needs Python alone.
+This file is the program of the child in which the pile is imported; it needs Python alone.
 """
 
 import contextlib
 import importlib
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any
@@ -15,33 +15,54 @@ from typing import Any
 _INNER = ("__func__", "fget", "func", "__wrapped__")
 _MISSING = object()
 
+Attribute = tuple[str, str]
+"""An attribute: its module, and its qualname in that."""
+
+Attributes = Mapping[Attribute, Any]
+"""What attributes hold."""
+
 
 def main() -> None:
-    """Read the request from standard input, and write the answer where that says."""
-    asked = json.load(sys.stdin)
-    faults = dict(_import(asked["first"]))
-    sys.meta_path.append(_Stubs(asked["stubs"]))  # late: whoever can do without, does
-    faults |= dict(_import(asked["stubs"]))
-    before = dict(_attributes(asked["packages"]))
-    faults |= dict(_import(asked["modules"]))
-    after = dict(_attributes(asked["packages"]))
-    owners = {(module, name.rpartition(".")[0]) for module, name in before}
-    new = [(place, one) for place, one in after.items() if before.get(place, _MISSING) is not one]
-    known = [each for each in new if (each[0][0], each[0][1].rpartition(".")[0]) in owners]
-    changes = [told(place, one, before, after) for place, one in known if matters(one)]
-    with open(asked["answer"], "w", encoding="utf-8") as file:  # noqa: PTH123 - as light as can be
+    """Read the request from standard input, and write the answer into the file that it names."""
+    request = json.load(sys.stdin)
+    faults = dict(_import(request["first"]))
+    # The stubs come last: a module that can be imported without them is not to see them.
+    sys.meta_path.append(_StubFinder(request["stubs"]))
+    faults |= dict(_import(request["stubs"]))
+    before = dict(_attributes(request["packages"]))
+    faults |= dict(_import(request["modules"]))
+    after = dict(_attributes(request["packages"]))
+    changes = list(_changes(before, after))
+    with open(request["answer"], "w", encoding="utf-8") as file:  # noqa: PTH123 - as light as can be
         json.dump({"faults": faults, "changes": changes}, file)
 
 
+def _changes(before: Attributes, after: Attributes) -> Iterator[dict[str, Any]]:
+    """Describe the attributes that differ, of modules and classes that were there before."""
+    owners = {_owner(attribute) for attribute in before}
+    for attribute, value in after.items():
+        is_changed = before.get(attribute, _MISSING) is not value
+        if is_changed and _owner(attribute) in owners and is_code(value):
+            yield described(attribute, value, before, after)
+
+
+def _owner(attribute: Attribute) -> Attribute:
+    """Name the class or the module that has an attribute."""
+    module, qualname = attribute
+    return module, qualname.rpartition(".")[0]
+
+
 class _StubType(type):
-    """A class that has whatever it is asked for; called with a function, it is a decorator."""
+    """A class that has any attribute; called with a function, it is a decorator."""
 
     def __getattr__(cls, name: str) -> Any:
         return _stub(name, cls.__module__)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         is_decorator = len(args) == 1 and callable(args[0])
-        return args[0] if is_decorator else super().__call__(*args, **kwargs)
+        if is_decorator:
+            return args[0]
+        return super().__call__(*args, **kwargs)
 
 
 def _stub(name: str, module: str) -> type:
@@ -50,8 +71,8 @@ def _stub(name: str, module: str) -> type:
     return _StubType(name, (), {"__init__": lambda *_, **__: None, "__module__": module})
 
 
-class _Stub(ModuleType):
-    """A module that has whatever it is asked for."""
+class _StubModule(ModuleType):
+    """A module that has any attribute."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -63,57 +84,83 @@ class _Stub(ModuleType):
         return value
 
 
-class _Stubs:
-    """Finds modules that are not here, and all below them."""
+class _StubFinder:
+    """Finds and loads stubs of packages, and of all modules below them.
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = tuple(names)
+    Args:
+        packages: The packages that are stubs where they cannot be imported.
+    """
+
+    def __init__(self, packages: Iterable[str]) -> None:
+        self._packages = tuple(packages)
 
     def find_spec(self, name: str, *_: object) -> Any:
-        """Say that there is such a module, if its package is to be a stub."""
-        is_ours = any(f"{name}.".startswith(f"{one}.") for one in self._names)
-        return ModuleSpec(name, self) if is_ours else None  # type: ignore[arg-type]
+        """Return a spec for a stub or a module below one, None for any other module."""
+        for package in self._packages:
+            if f"{name}.".startswith(f"{package}."):
+                return ModuleSpec(name, self)  # type: ignore[arg-type]
+        return None
 
     def create_module(self, spec: Any) -> ModuleType:
-        """Make it."""
-        return _Stub(spec.name)
+        """Make the stub."""
+        return _StubModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Leave it as it is."""
+        """Run nothing: a stub has no code."""
 
 
-def _import(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for name in names:
+def _import(modules: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Import modules one after another; yield those that fail, with their errors."""
+    for module in modules:
         try:
-            importlib.import_module(name)
-        except BaseException as error:  # noqa: BLE001 - whatever the pile raises is told
-            yield name, f"{type(error).__name__}: {error}"
+            importlib.import_module(module)
+        except BaseException as error:  # noqa: BLE001 - the pile may raise anything
+            yield module, f"{type(error).__name__}: {error}"
 
 
-def _attributes(packages: Iterable[str]) -> Iterator[tuple[tuple[str, str], Any]]:
+def _attributes(packages: Iterable[str]) -> Iterator[tuple[Attribute, Any]]:
+    """List what the loaded modules of packages have, and the classes that they define."""
     tops = set(packages)
     for name, module in sorted(sys.modules.items()):
-        if name.partition(".")[0] in tops and type(module) is not _Stub:
-            for key, value in list(getattr(module, "__dict__", {}).items()):
-                yield (name, key), value
-                if isinstance(value, type) and value.__module__ == name:
-                    yield from (((name, f"{key}.{one}"), held) for one, held in vars(value).items())
+        if name.partition(".")[0] not in tops or type(module) is _StubModule:
+            continue
+        for key, value in list(getattr(module, "__dict__", {}).items()):
+            yield (name, key), value
+            if isinstance(value, type) and value.__module__ == name:
+                for member, member_value in vars(value).items():
+                    yield (name, f"{key}.{member}"), member_value
 
 
-def matters(value: object) -> bool:
-    """Whether a value is code, or gives some: not a module, nor data."""
-    is_module = isinstance(value, ModuleType)
-    return not is_module and (callable(value) or hasattr(type(value), "__get__"))
+def is_code(value: object) -> bool:
+    """Return whether a value is code or a descriptor, rather than a module or plain data."""
+    if isinstance(value, ModuleType):
+        return False
+    return callable(value) or hasattr(type(value), "__get__")
 
 
-def told(place: tuple[str, str], value: Any, before: Any, after: Any) -> dict[str, Any]:
-    """Describe a change: what is there now, and which copies of the original are left."""
-    original = before.get(place, _MISSING)
-    held = [place for place, one in after.items() if one is original and matters(one)]
-    copies = [":".join(place) for place in held if "." not in place[1]]
+def described(
+    attribute: Attribute, value: Any, before: Attributes, after: Attributes
+) -> dict[str, Any]:
+    """Describe a change as the answer has it.
+
+    Args:
+        attribute: The attribute that has changed.
+        value: What it holds now.
+        before: All attributes before the pile was imported.
+        after: All attributes now.
+
+    Returns:
+        The fields of an `ObservedChange`.
+    """
+    original = before.get(attribute, _MISSING)
+    copies = []
+    for holder, held_value in after.items():
+        is_of_module = "." not in holder[1]
+        if held_value is original and is_of_module and is_code(held_value):
+            copies.append(":".join(holder))
     inner = unwrapped(value)
     return {
-        "target": ":".join(place),
+        "target": ":".join(attribute),
         "is_new": original is _MISSING,
         "by": f"{getattr(inner, '__module__', '')}:{getattr(inner, '__qualname__', '')}",
         "copies": copies,
@@ -121,15 +168,17 @@ def told(place: tuple[str, str], value: Any, before: Any, after: Any) -> dict[st
 
 
 def unwrapped(value: Any) -> Any:
-    """Return the function in a static method, a property or another that holds one."""
-    if not isinstance(value, (FunctionType, type)):
-        for name in _INNER:
-            with contextlib.suppress(Exception):
-                return unwrapped(object.__getattribute__(value, name))
+    """Return the function that a static method, a property or another descriptor holds."""
+    if isinstance(value, (FunctionType, type)):
+        return value
+    for name in _INNER:
+        with contextlib.suppress(Exception):
+            return unwrapped(object.__getattribute__(value, name))
     return value
 
 
 if __name__ == "__main__":
-    # Its neighbours here are no modules of the pile's.
-    sys.path[: not getattr(sys.flags, "safe_path", False)] = []
+    # The folder of this file comes first there, and its modules are none of the pile's.
+    if not getattr(sys.flags, "safe_path", False):
+        del sys.path[0]
     main()

@@ -123,9 +123,9 @@ class PileRows(AdoptedRows):
                 roots or [self._base], sorted(packages | first), stubs, packages, path
             )
         self.observed.compare(self.patches)
-        for one in self.observed.unread:
-            reason = f"it was observed to become {one['by']}; no statement that was read sets it"
-            self.left.append(UnexpressedCode("", 0, "", reason, one["target"]))
+        for change in self.observed.unread:
+            reason = f"it was observed to become {change.by}; no statement that was read sets it"
+            self.left.append(UnexpressedCode("", 0, "", reason, change.target))
 
     def leave(self, reader: PileReader, found: Placement, reason: str, place: str) -> None:
         """List what no row says."""
