@@ -32,7 +32,7 @@ from patchkit.core.rows.declaration import Wrap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from patchkit.authoring.adopt.placements import PileReader
+    from patchkit.authoring.adopt.pile_reader import PileReader
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PILES_FOLDER = REPOSITORY / ".envs" / "piles"
@@ -212,7 +212,8 @@ def _is_same(change: Wrap, body: str, reader: PileReader) -> bool:
     if theirs is None or ours is None:
         return False
     own = [one for one in reader.placements if ast.unparse(one.value) == change.by]
-    saved = {name for name, (_, place) in reader.saved.items() if own and place in own[0].places}
+    targets = own[0].dotted_names if own else ()
+    saved = {name for name, save in reader.saved.items() if save.dotted_name in targets}
     is_method = "." in change.place.qualname
     called = _Called(saved, is_method=is_method)
     expected = [ast.dump(called.visit(one)) for one in theirs.body]

@@ -13,7 +13,8 @@ from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotte
 from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.adopt.definitions import is_check, names_in
 from patchkit.authoring.adopt.guards import bound
-from patchkit.authoring.adopt.placements import PileReader, Placement
+from patchkit.authoring.adopt.pile_reader import PileReader
+from patchkit.authoring.adopt.placements import Placement
 from patchkit.authoring.scaffold.rows import TextChange, offset
 
 _PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.UnaryOp)  # the same each time
@@ -63,7 +64,7 @@ class BodyText:
             self._cut(found.statement if is_whole else found.node, "" if is_whole else found.text)
             return name, "" if found.is_plain or found.text else name
         if found.node not in self._names:
-            ends = re.sub(r"\W+", "_", "_".join(found.places[0].split(".")[-2:])).strip("_")
+            ends = re.sub(r"\W+", "_", "_".join(found.dotted_names[0].split(".")[-2:])).strip("_")
             self._names[found.node] = own = self._free(f"for_{ends}")
             self._assign(found, own)
         own = self._names[found.node]
@@ -106,7 +107,7 @@ class BodyText:
             return False
         self._changes.update(dict.fromkeys(changes))
         for node, of in self._reader.saved.values() if changes else ():
-            if [of] == [*found.places]:
+            if [of] == [*found.dotted_names]:
                 self._cut(node, "")
         return bool(changes)
 
@@ -180,12 +181,12 @@ def _wrapper(
     reader: PileReader, source: bytes, found: Placement, *, is_method: bool
 ) -> Iterator[TextChange]:
     """Write a function that stands for an original as `by(wrapped, self, args, kwargs)`."""
-    tree, place = reader.module.tree, [*found.places]
+    tree, place = reader.module.tree, [*found.dotted_names]
     tops = {one.name: one for one in tree.body if isinstance(one, DEFS)}
     function = tops.get(dotted(found.value))
     saved = {name: node for name, (node, of) in reader.saved.items() if [of] == place}
     same = [one for one in reader.placements if dotted(one.value) == dotted(found.value)]
-    if function is None or len(saved) != 1 or any([*one.places] != place for one in same):
+    if function is None or len(saved) != 1 or any([*one.dotted_names] != place for one in same):
         return
     (name,) = saved
     nodes = list(ast.walk(function))

@@ -1,93 +1,147 @@
-"""Dialects of piles: other ways than an assignment to say what is to be put where.
+"""Reads the dialects of piles: statements that set attributes by other means than an assignment.
 
-A distribution adds one in the entry-point group `patchkit.dialects`: a function that is given a
-reader, a statement and what is around it, and returns the placements that the statement says.
+A distribution adds a dialect in the entry-point group `patchkit.dialects`: a function that is
+called with a reader, a statement and the code around it, and returns the placements of the
+statement.
 """
 
 import ast
 from collections.abc import Iterator
 from importlib.metadata import entry_points
+from typing import NamedTuple, TypeGuard
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
-from patchkit.authoring.adopt.placements import Around, PileReader, Placement, Read
+from patchkit.authoring.adopt.pile_reader import Dialect, PileReader
+from patchkit.authoring.adopt.placements import Placement, StatementContext
 from patchkit.errors import ScaffoldError
 
 GROUP = "patchkit.dialects"
+_DEFAULT_PRIORITY = 50
+_NAMED_PRIORITIES = {"MIN": 0, "MAX": 100}
 
 
-def dialects() -> list[Read]:
-    """Load those that are shipped, and what distributions add; ScaffoldError where one fails."""
-    found: list[Read] = [registered, of_class]
-    for one in entry_points(group=GROUP):
+def dialects() -> list[Dialect]:
+    """Load the dialects that are shipped, and those of other distributions.
+
+    Raises:
+        ScaffoldError: A dialect cannot be loaded.
+    """
+    loaded: list[Dialect] = [registered, of_class]
+    for entry in entry_points(group=GROUP):
         try:
-            found.append(one.load())
+            loaded.append(entry.load())
         except Exception as error:
-            raise ScaffoldError(f"{GROUP}: {one.value}: {error!r}, expected a function") from error
-    return found
+            fault = f"{entry.value}: {error!r}, expected a function"
+            raise ScaffoldError(f"{GROUP}: {fault}") from error
+    return loaded
 
 
-def registered(reader: PileReader, node: ast.stmt, around: Around) -> Iterator[Placement]:
-    """Read `register_patch(target=…, reason=…, …)`, as a decorator or called with a value."""
-    for said, value, code, text in _registrations(node):
-        given = {one.arg: one.value for one in said.keywords}
-        places, reasons = (
-            around.scope.strings(given[name]) if name in given else []
-            for name in ("target", "reason")
+class _Registration(NamedTuple):
+    """A call of `register_patch(…)`, and what it is called with.
+
+    Args:
+        call: The call with the keywords.
+        value: What is registered.
+        node: The code that is replaced in the body.
+        text: What replaces it.
+    """
+
+    call: ast.Call
+    value: ast.expr
+    node: ast.AST
+    text: str
+
+
+def registered(
+    reader: PileReader, node: ast.stmt, context: StatementContext
+) -> Iterator[Placement]:
+    """Read `register_patch(target=…, reason=…, …)`, as a decorator or called with a value.
+
+    Args:
+        reader: The reader of the module.
+        node: The statement.
+        context: The code around it.
+    """
+    for registration in _registrations(node):
+        keywords = {keyword.arg: keyword.value for keyword in registration.call.keywords}
+        targets = _strings(keywords.get("target"), context)
+        placement = reader.make_placement(
+            node, targets, registration.value, registration.node, registration.text, context
         )
-        found = reader.placed(node, places, value, code, text, around)
-        found.key, found.why = "-".join(places) or "registered", " ".join(reasons)
-        found.condition, found.verify = given.get("condition"), given.get("verify")
-        found.priority = _number(given.get("priority"))
-        found.builds = "build" in given
-        if not places:
-            found.reason = "its target is no text that can be read"
-        yield found
+        placement.key = "-".join(targets) or "registered"
+        placement.why = " ".join(_strings(keywords.get("reason"), context))
+        placement.condition = keywords.get("condition")
+        placement.verify = keywords.get("verify")
+        placement.priority = _priority(keywords.get("priority"))
+        placement.builds = "build" in keywords
+        if not targets:
+            placement.reason = "its target is no text that can be read"
+        yield placement
 
 
-def _registrations(node: ast.stmt) -> Iterator[tuple[ast.Call, ast.expr, ast.AST, str]]:
-    """Find the call that registers, the value, and the code that goes, with what comes for it."""
+def _strings(node: ast.expr | None, context: StatementContext) -> list[str]:
+    return context.scope.strings_of(node) if node else []
+
+
+def _registrations(node: ast.stmt) -> Iterator[_Registration]:
+    """List the registrations of a statement."""
     if isinstance(node, SCOPES):
-        for mark in node.decorator_list:
-            if isinstance(mark, ast.Call) and _is_registration(mark):
-                yield mark, ast.Name(node.name, ast.Load()), mark, ""
+        for decorator in node.decorator_list:
+            if _is_registration(decorator):
+                name = ast.Name(node.name, ast.Load())
+                yield _Registration(decorator, name, decorator, "")
     elif isinstance(node, (ast.Assign, ast.Expr)) and isinstance(node.value, ast.Call):
         call = node.value
-        if isinstance(call.func, ast.Call) and _is_registration(call.func) and call.args:
-            value = ast.unparse(call.args[0])
-            if isinstance(node, ast.Assign):
-                yield call.func, node.targets[0], call, value
-            else:
-                yield call.func, call.args[0], node, f"{{}} = {value}"
+        registration = call.func  # `register_patch(…)(value)`
+        if not call.args or not _is_registration(registration):
+            return
+        value = call.args[0]
+        if isinstance(node, ast.Assign):
+            yield _Registration(registration, node.targets[0], call, ast.unparse(value))
+        else:
+            yield _Registration(registration, value, node, f"{{}} = {ast.unparse(value)}")
 
 
-def _is_registration(call: ast.Call) -> bool:
-    return dotted(call.func).endswith("register_patch") and any(
-        one.arg == "target" for one in call.keywords
-    )
+def _is_registration(node: ast.expr) -> TypeGuard[ast.Call]:
+    if not isinstance(node, ast.Call) or not dotted(node.func).endswith("register_patch"):
+        return False
+    return any(keyword.arg == "target" for keyword in node.keywords)
 
 
-def _number(node: ast.expr | None) -> int:
-    """Read a priority, 50 by default; a name tells by its first word whether it is an end."""
+def _priority(node: ast.expr | None) -> int:
+    """Read a priority: a number, or a name such as `MIN_PRIORITY`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return node.value
-    return {"MIN": 0, "MAX": 100}.get(dotted(node).rpartition(".")[2][:3], 50)
+    name = dotted(node).rpartition(".")[2]
+    return _NAMED_PRIORITIES.get(name[:3], _DEFAULT_PRIORITY)
 
 
-def of_class(reader: PileReader, node: ast.stmt, around: Around) -> Iterator[Placement]:
-    """Read `class Any(ArcticPatch[Target])`, whose attributes become the target's."""
-    bases = node.bases if isinstance(node, ast.ClassDef) else []
-    for base in bases:
-        if isinstance(base, ast.Subscript) and dotted(base.value).endswith("Patch"):
-            assert isinstance(node, ast.ClassDef)
-            for place in around.scope.dotted(base.slice):
-                for name, one in _attributes(node):
-                    value = ast.Attribute(ast.Name(node.name, ast.Load()), name, ast.Load())
-                    yield reader.placed(one, [f"{place}.{name}"], value, base, "object", around)
+def of_class(reader: PileReader, node: ast.stmt, context: StatementContext) -> Iterator[Placement]:
+    """Read `class Any(ArcticPatch[Target])`, whose attributes become the target's.
+
+    Args:
+        reader: The reader of the module.
+        node: The statement.
+        context: The code around it.
+    """
+    if not isinstance(node, ast.ClassDef):
+        return
+    for base in node.bases:
+        if not isinstance(base, ast.Subscript) or not dotted(base.value).endswith("Patch"):
+            continue
+        for target in context.scope.dotted_names_of(base.slice):
+            for name, statement in _attributes(node):
+                value = ast.Attribute(ast.Name(node.name, ast.Load()), name, ast.Load())
+                dotted_names = [f"{target}.{name}"]
+                yield reader.make_placement(statement, dotted_names, value, base, "object", context)
 
 
 def _attributes(node: ast.ClassDef) -> Iterator[tuple[str, ast.stmt]]:
-    for one in node.body:
-        if isinstance(one, SCOPES):
-            yield one.name, one
-        elif isinstance(one, ast.Assign):
-            yield from ((target.id, one) for target in one.targets if isinstance(target, ast.Name))
+    """List what a class defines, each with the statement that does."""
+    for statement in node.body:
+        if isinstance(statement, SCOPES):
+            yield statement.name, statement
+        elif isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, statement

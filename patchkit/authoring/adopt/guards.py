@@ -9,7 +9,7 @@ from typing import NamedTuple
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
 from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.adopt.definitions import names_in
-from patchkit.authoring.adopt.placements import PileReader
+from patchkit.authoring.adopt.pile_reader import PileReader
 from patchkit.authoring.scaffold.rows import from_import
 from patchkit.core.rows.declaration import BeforeImport, Patch, Role
 

@@ -23,7 +23,8 @@ from patchkit.authoring.adopt.guards import (
     old_pile,
 )
 from patchkit.authoring.adopt.observed import PileObservation, importable, observe
-from patchkit.authoring.adopt.placements import PileReader, Placement, Read
+from patchkit.authoring.adopt.pile_reader import Dialect, PileReader
+from patchkit.authoring.adopt.placements import Placement
 from patchkit.authoring.adopt.prose import told
 from patchkit.core.rows.declaration import Add, Change, Patch, Replace, Role, Wrap
 from patchkit.core.rows.target import Target
@@ -35,7 +36,7 @@ _METHODS = {str(one) for one in (Kind.METHOD, Kind.ASYNC_METHOD)}
 
 
 def read_pile(
-    source: ReleaseSource, only: Sequence[str], dialects: Sequence[Read]
+    source: ReleaseSource, only: Sequence[str], dialects: Sequence[Dialect]
 ) -> list[PileReader]:
     """Read the modules of a package, or those below some of them, in the order of their imports."""
     readers = {}
@@ -146,7 +147,7 @@ class PileRows(AdoptedRows):
         for one in reader.placements:
             if is_apart and name not in self._imported and not reader.module.is_package:
                 one.reason = f"{parent} does not import {name}; --only {name} adopts it"
-            for place in (one.places or [""]) if one.reason else ():
+            for place in (one.dotted_names or [""]) if one.reason else ():
                 self.leave(reader, one, one.reason, place)
         return any(not one.reason for one in reader.placements)
 
@@ -222,12 +223,14 @@ class _ModuleRows:
 
     def _changes(self, body: BodyText, found: Placement) -> Iterator[Change]:
         try:
-            there = {place: self._found(place, found) for place in found.places}
+            there = {place: self._found(place, found) for place in found.dotted_names}
             present = {target for target, facts in there.values() if facts and facts.is_present}
             if found.is_either and len(present) > 1 and not found.key:
                 raise ValueError("it is one of several places")
         except ValueError as error:
-            self._pile.leave(self.reader, found, f"no target says it: {error}", found.places[0])
+            self._pile.leave(
+                self.reader, found, f"no target says it: {error}", found.dotted_names[0]
+            )
             return
         holders = {one.holder for one, facts in there.values() if facts is None or facts.is_present}
         for place, (target, facts) in there.items():
@@ -242,8 +245,10 @@ class _ModuleRows:
 
     def _change(self, body: BodyText, found: Placement, target: Target, facts: Facts) -> Change:
         is_method = facts.kind in _METHODS
-        is_call = (is_method or facts.kind in _FUNCTIONS) and len(found.places) == 1
-        names = {name for name, (_, of) in self.reader.saved.items() if [of] == [*found.places]}
+        is_call = (is_method or facts.kind in _FUNCTIONS) and len(found.dotted_names) == 1
+        names = {
+            name for name, (_, of) in self.reader.saved.items() if [of] == [*found.dotted_names]
+        }
         names.add(ast.unparse(found.value))
         is_free = is_call and not found.key and not self._pile.is_used(self.reader, names)
         if is_free and body.wrapped(found, is_method=is_method):

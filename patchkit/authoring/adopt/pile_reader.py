@@ -1,0 +1,385 @@
+"""Reads which attributes of other modules and classes a module of a pile sets, and to what."""
+
+import ast
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    Signature,
+    dotted,
+    expressions,
+    signature_of,
+    statements,
+)
+from patchkit.analysis.uses.scopes import imported
+from patchkit.authoring.adopt.calls_at_import import called_at_import, called_by_statements
+from patchkit.authoring.adopt.definitions import is_check, names_in
+from patchkit.authoring.adopt.name_scopes import NameScope
+from patchkit.authoring.adopt.placements import (
+    PileImport,
+    Placement,
+    SavedOriginal,
+    StatementContext,
+)
+
+Dialect = Callable[["PileReader", ast.stmt, StatementContext], Iterable[Placement]]
+"""Reads placements from a statement that sets attributes by other means than an assignment."""
+
+_SETTABLE = (ast.Attribute, ast.Subscript)
+_MUTABLE_METHODS = {*dir(list), *dir(dict), *dir(set)}
+_MUTATORS = _MUTABLE_METHODS - {*dir(tuple), *dir(frozenset), *dir(Mapping)}
+"""Methods that change a container in place."""
+
+_MUTATES = "it changes or deletes what is there, or sets it as no row does"
+_READ_AGAIN = "the module reads it again, before a row sets it"
+_NAME_UNKNOWN = "the name that it sets is not told"
+_DIFFERS_BY_TURN = "what it sets differs from turn to turn of a loop, and has no name"
+_CONDITIONAL_LOOP = "it is a loop that runs under a condition, or in a function"
+
+
+class PileReader:
+    """Reads the placements of one module of a pile, without running it.
+
+    Args:
+        module: The module.
+        dialects: What reads statements other than assignments.
+    """
+
+    def __init__(self, module: ModuleTree, dialects: Sequence[Dialect] = ()) -> None:
+        self.module = module
+        self.saved: dict[str, SavedOriginal] = {}
+        """What the module saves, by the name that it saves it under."""
+        self.placements: list[Placement] = []
+        self.imports: list[PileImport] = []
+        self.scope = NameScope()
+        self._dialects = dialects
+        self._called = called_at_import(module.tree)
+        self._called_plainly = {"", *called_by_statements(module.tree)}
+        self._functions = deque[tuple[ast.FunctionDef | ast.AsyncFunctionDef, StatementContext]]()
+
+    def read(self) -> None:
+        """Read the module, then its functions, which may use any name of the module."""
+        self._read_block(self.module.tree.body, StatementContext(self.scope))
+        while self._functions:
+            function, context = self._functions.popleft()
+            parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+            scope = context.scope.inner(parameters)
+            self._read_block(function.body, StatementContext(scope, function=function.name))
+        self._refuse_what_is_read_again()
+
+    def _refuse_what_is_read_again(self) -> None:
+        """Give a reason to placements whose attribute is read below: a row sets it later."""
+        read_again = set[str]()
+        for statement in statements(self.module.tree.body):
+            if is_check(statement):
+                continue
+            for node in expressions(statement):
+                if isinstance(node, _SETTABLE) and isinstance(node.ctx, ast.Load):
+                    dotted_names = self.scope.dotted_names_of(node)
+                    if dotted_names:
+                        read_again |= self._set_above(node.lineno).intersection(dotted_names)
+        for placement in self.placements:
+            if placement.is_expressible and not read_again.isdisjoint(placement.dotted_names):
+                placement.reason = _READ_AGAIN
+
+    def _set_above(self, line: int) -> set[str]:
+        """List the dotted names that rows could set of those set above a line."""
+        dotted_names = set[str]()
+        for placement in self.placements:
+            last_line = placement.statement.end_lineno or 0
+            if placement.is_expressible and last_line < line:
+                dotted_names.update(placement.dotted_names)
+        return dotted_names
+
+    def _read_block(self, body: Iterable[ast.stmt], context: StatementContext) -> None:
+        for statement in body:
+            self._read_statement(statement, context)
+            if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Return):
+                context = context.unless(statement.test)
+
+    def _read_statement(self, node: ast.stmt, context: StatementContext) -> None:
+        from_dialects = list[Placement]()
+        for dialect in self._dialects:
+            from_dialects.extend(dialect(self, node, context))
+        self.placements += from_dialects
+        is_plain = not context.conditions
+        if not from_dialects:
+            self._refuse_mutations(node, context)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            self._read_import(node, context)
+        elif isinstance(node, DEFS):
+            self._functions.append((node, context))
+        elif isinstance(node, ast.Assign):
+            self._read_assignment(node, context)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+            context.scope.bind(node.target, node.value, is_plain=is_plain)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and not from_dialects:
+            self._read_call(node, node.value, context)
+        else:
+            self._read_compound(node, context)
+
+    def _refuse_mutations(self, node: ast.stmt, context: StatementContext) -> None:
+        """List containers that a statement changes in place, as by `lib.NAMES.append(1)`."""
+        if context.function and context.function not in self._called:
+            return
+        for call in expressions(node):
+            function = call.func if isinstance(call, ast.Call) else None
+            if isinstance(function, ast.Attribute) and function.attr in _MUTATORS:
+                self._refuse(node, function.value, context)
+
+    def _read_import(self, node: ast.Import | ast.ImportFrom, context: StatementContext) -> None:
+        context.scope.bind_import(node, self.module, is_plain=not context.conditions)
+        if context.function:
+            return
+        modules: dict[str, None] = {}
+        for _, _, target in imported(node, self.module):
+            modules[target.module] = None
+            modules[str(target).replace(":", ".")] = None
+        for module in modules:
+            self.imports.append(PileImport(module, context.conditions, node.lineno))
+
+    def _read_compound(self, node: ast.stmt, context: StatementContext) -> None:
+        if isinstance(node, ast.For):
+            self._read_loop(node, context)
+        elif isinstance(node, ast.If):
+            self._read_block(node.body, context.under(node.test))
+            self._read_block(node.orelse, context.unless(node.test))
+        elif isinstance(node, ast.With):
+            self._read_block(node.body, context.under_block("with"))
+        elif isinstance(node, ast.Try):
+            inner = context.under_block("try")
+            self._read_block(node.body, inner)
+            for handler in node.handlers:
+                self._read_block(handler.body, inner)
+            self._read_block(node.orelse, inner)
+            self._read_block(node.finalbody, inner)
+        elif not isinstance(node, ast.ClassDef):
+            self._refuse_stores(node, node, context)
+
+    def _read_assignment(self, node: ast.Assign, context: StatementContext) -> None:
+        names_by_target = [
+            self._foreign(context.scope.dotted_names_of(target)) for target in node.targets
+        ]
+        if len(node.targets) > 1 and all(names_by_target):  # `a.x = b.x = value`
+            dotted_names = [name for names in names_by_target for name in names]
+            text = f"{{}} = {ast.unparse(node.value)}"
+            self._place(node, dotted_names, node.value, node, text, context)
+            return
+        for target, dotted_names in zip(node.targets, names_by_target, strict=True):
+            if isinstance(target, ast.Name):
+                self._bind(node, target, context)
+            elif _is_settable(target) and dotted_names:
+                self._place(node, dotted_names, node.value, target, "{}", context)
+            else:
+                self._refuse_stores(node, target, context)
+
+    def _bind(self, node: ast.Assign, target: ast.Name, context: StatementContext) -> None:
+        """Read what an assignment gives a name, which may be an original that it saves."""
+        if context.is_plain:
+            originals = self._foreign(context.scope.dotted_names_of(node.value))
+            if originals:
+                self.saved[target.id] = SavedOriginal(node, originals[0])
+        context.scope.bind(target, node.value, is_plain=not context.conditions)
+
+    def _refuse_stores(self, statement: ast.stmt, node: ast.AST, context: StatementContext) -> None:
+        """List what is set or deleted by code that no row is made of."""
+        for part in ast.walk(node):
+            if isinstance(part, _SETTABLE) and not isinstance(part.ctx, ast.Load):
+                if context.scope.dotted_names_of(part):
+                    self._refuse(statement, part, context)
+                else:
+                    self._refuse(statement, part.value, context)
+
+    def _refuse(self, statement: ast.stmt, node: ast.expr, context: StatementContext) -> None:
+        """List what an expression stands for among what no row can set."""
+        dotted_names = self._foreign(context.scope.dotted_names_of(node))
+        if dotted_names:
+            placement = self._place(statement, dotted_names, node, statement, "", context)
+            placement.reason = _MUTATES
+
+    def _read_call(self, node: ast.Expr, call: ast.Call, context: StatementContext) -> None:
+        """Read a call of `setattr`."""
+        if dotted(call.func) != "setattr" or len(call.args) != 3:
+            return
+        owner_node, name_node, value = call.args
+        owners = context.scope.dotted_names_of(owner_node)
+        names = context.scope.strings_of(name_node)
+        dotted_names = self._foreign(
+            f"{owner}.{name}" for owner in owners for name in names or ["?"]
+        )
+        if dotted_names:
+            text = f"{{}} = {ast.unparse(value)}"
+            placement = self._place(node, dotted_names, value, node, text, context)
+            if not names:
+                placement.reason = _NAME_UNKNOWN
+
+    def _read_loop(self, node: ast.For, context: StatementContext) -> None:
+        if "sys.modules" in ast.unparse(node.iter):
+            self._read_sweep(node, context)
+            return
+        turns = node.iter.elts if isinstance(node.iter, (ast.Tuple, ast.List)) else []
+        for value in turns:
+            scope = context.scope.of_turn(node.target, value)
+            self._read_block(node.body, context._replace(loop=node, scope=scope))
+        if not turns:
+            context.scope.bind(node.target, node.iter)
+            self._read_block(node.body, context.under_block("for"))
+
+    def _read_sweep(self, node: ast.For, context: StatementContext) -> None:
+        """Read a loop over all modules, which replaces an original wherever a module has it."""
+        for test, statement in _guarded_assignments(node):
+            originals = list[str]()
+            for comparison in ast.walk(test):
+                if isinstance(comparison, ast.Compare):
+                    compared = comparison.comparators[0]
+                    originals += context.scope.dotted_names_of(compared)
+            dotted_names = self._foreign(originals)
+            if dotted_names:
+                value = statement.value
+                placement = self._place(statement, dotted_names, value, node, "pass", context)
+                placement.rebinds = True
+
+    def _place(
+        self,
+        statement: ast.stmt,
+        dotted_names: Sequence[str],
+        value: ast.expr,
+        node: ast.AST,
+        text: str,
+        context: StatementContext,
+    ) -> Placement:
+        """Make a placement, and list it."""
+        placement = self.make_placement(statement, dotted_names, value, node, text, context)
+        self.placements.append(placement)
+        return placement
+
+    def make_placement(
+        self,
+        statement: ast.stmt,
+        dotted_names: Sequence[str],
+        value: ast.expr,
+        node: ast.AST,
+        text: str,
+        context: StatementContext,
+    ) -> Placement:
+        """Make a placement of a statement.
+
+        Args:
+            statement: See `Placement`, as for the next four.
+            dotted_names: The attributes.
+            value: What they become; a name that a loop binds is replaced by its value.
+            node: The code that is replaced in the body.
+            text: What replaces it.
+            context: The code around the statement.
+
+        Returns:
+            The placement; it has a reason where the statement does not run once, at import.
+        """
+        turn_value = _value_in_turn(value, context.scope.loop_values)
+        placement = Placement(statement, dotted_names, turn_value, node, text, context.is_plain)
+        conditions = [ast.unparse(condition) for condition in context.conditions]
+        sets_all = isinstance(node, (ast.For, ast.Assign)) or "'for'" in conditions
+        placement.is_either = len(dotted_names) > 1 and not sets_all
+        placement.is_new = any(" not in " in condition for condition in conditions)
+        placement.function = context.function
+        is_named = isinstance(turn_value, ast.Name)
+        if context.loop is not None and ast.dump(turn_value) != ast.dump(value):
+            placement.node = context.loop
+            placement.text = "pass"
+            loop_statements = len(context.loop.body) + len(context.loop.orelse)
+            is_named = is_named and loop_statements == 1
+        placement.reason = self._reason(placement, context, is_named=is_named)
+        return placement
+
+    def _reason(self, placement: Placement, context: StatementContext, *, is_named: bool) -> str:
+        """Say why no row can do what a statement does; '' where one can.
+
+        Args:
+            placement: What the statement sets.
+            context: The code around it.
+            is_named: Whether the value has a name once the loop is gone that it may be in.
+        """
+        function = context.function
+        if function and function not in self._called:
+            return f"it is set when {function} runs, not as the module is imported"
+        is_conditional = bool(context.conditions) or function not in self._called_plainly
+        if placement.text == "pass" and is_conditional:
+            return _CONDITIONAL_LOOP
+        loses_value = placement.node is context.loop and not is_named
+        if loses_value or _tests_loop_values(context):
+            return _DIFFERS_BY_TURN
+        return ""
+
+    def signature(self, placement: Placement) -> Signature | None:
+        """Read the parameters of what attributes become.
+
+        Returns:
+            None where the value is not the only function of that name in the module.
+        """
+        name = dotted(placement.value)
+        functions = [node for node in ast.walk(self.module.tree) if isinstance(node, DEFS)]
+        signatures = [signature_of(node.args) for node in functions if node.name == name]
+        return signatures[0] if len(signatures) == 1 else None
+
+    def derives(self, placement: Placement) -> bool:
+        """Return whether attributes become a class that derives from one of them."""
+        name = dotted(placement.value)
+        for node in self.module.tree.body:
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                for base in node.bases:
+                    base_names = self.scope.dotted_names_of(base)
+                    if not set(placement.dotted_names).isdisjoint(base_names):
+                        return True
+        return False
+
+    def _foreign(self, dotted_names: Iterable[str]) -> list[str]:
+        """Leave out whole modules, and what is of the module itself or of Python's library."""
+        own_prefix = f"{self.module.name}."
+        return [
+            name
+            for name in dotted_names
+            if ("." in name or "[" in name)
+            and not name.startswith(own_prefix)
+            and name.partition(".")[0] not in sys.stdlib_module_names
+        ]
+
+
+def _is_settable(target: ast.expr) -> bool:
+    """Return whether a row can do what an assignment to an attribute or an item does."""
+    return isinstance(target, _SETTABLE) and dotted(target.value) != "sys.modules"
+
+
+def _guarded_assignments(loop: ast.For) -> Iterator[tuple[ast.expr, ast.Assign]]:
+    """List the assignments with which an `if` in a loop begins, each with its test."""
+    for node in ast.walk(loop):
+        if isinstance(node, ast.If):
+            statement = node.body[0]
+            if isinstance(statement, ast.Assign):
+                yield node.test, statement
+
+
+def _tests_loop_values(context: StatementContext) -> bool:
+    """Return whether a condition asks for what a loop binds."""
+    for condition in context.conditions:
+        if not names_in(condition).isdisjoint(context.scope.loop_values):
+            return True
+    return False
+
+
+def _value_in_turn(value: ast.expr, loop_values: Mapping[str, ast.expr]) -> ast.expr:
+    """Copy a value, with what names of a loop stand for in place of the names."""
+    copied = ast.parse(ast.unparse(value), mode="eval").body
+    replaced: ast.expr = _LoopNames(loop_values).visit(copied)
+    return replaced
+
+
+class _LoopNames(ast.NodeTransformer):
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Replace a name that a loop binds by its value in one turn."""
+        return self._values.get(node.id, node)
