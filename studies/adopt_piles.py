@@ -25,7 +25,8 @@ from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.analysis.uses.packages import open_package
 from patchkit.authoring.adopt.dialects import dialects
-from patchkit.authoring.adopt.piles import PileRows, read_pile
+from patchkit.authoring.adopt.pile_order import read_pile
+from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.scaffold.plan import Place, write
 from patchkit.core.rows.declaration import Wrap
 

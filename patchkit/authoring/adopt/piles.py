@@ -1,16 +1,12 @@
-"""Rows and bodies for a pile of patches that knows nothing of patchkit."""
+"""Makes rows and bodies of a pile: a package that patches upstream by assignments."""
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from patchkit.analysis.check.compatibility import refused_call
 from patchkit.analysis.check.subjects import Subject
 from patchkit.analysis.upstream.facts import Facts
-from patchkit.analysis.upstream.reading.files import ReleaseSource
-from patchkit.analysis.upstream.resolving.values import Kind
-from patchkit.analysis.uses.packages import modules_of
 from patchkit.authoring.adopt.bodies import BodyText
 from patchkit.authoring.adopt.difference import UnexpressedCode
 from patchkit.authoring.adopt.differing import AdoptedRows
@@ -23,296 +19,380 @@ from patchkit.authoring.adopt.guards import (
     old_pile,
 )
 from patchkit.authoring.adopt.observed import PileObservation, importable, observe
-from patchkit.authoring.adopt.pile_reader import Dialect, PileReader
+from patchkit.authoring.adopt.pile_order import chained
+from patchkit.authoring.adopt.pile_reader import PileReader
+from patchkit.authoring.adopt.placed_targets import (
+    FUNCTIONS,
+    METHODS,
+    PlacedTarget,
+    is_unrelated,
+    placed_target,
+)
 from patchkit.authoring.adopt.placements import Placement
-from patchkit.authoring.adopt.prose import told
+from patchkit.authoring.adopt.prose import prose_of
+from patchkit.authoring.adopt.row_names import body_word, unused
 from patchkit.core.rows.declaration import Add, Change, Patch, Replace, Role, Wrap
 from patchkit.core.rows.target import Target
 from patchkit.errors import ScaffoldError
 
 _NO_PACKAGE = "it lies in no package: nothing keeps it off, so that nobody may import it any more"
-_FUNCTIONS = {str(one) for one in (Kind.FUNCTION, Kind.ASYNC_FUNCTION)}
-_METHODS = {str(one) for one in (Kind.METHOD, Kind.ASYNC_METHOD)}
-
-
-def read_pile(
-    source: ReleaseSource, only: Sequence[str], dialects: Sequence[Dialect]
-) -> list[PileReader]:
-    """Read the modules of a package, or those below some of them, in the order of their imports."""
-    readers = {}
-    for module in modules_of(source, [""]):
-        is_name = module.name.replace(".", "_").isidentifier()
-        if is_name and (not only or any(f"{module.name}.".startswith(f"{one}.") for one in only)):
-            readers[module.name] = reader = PileReader(module, dialects)
-            reader.read()
-    done: dict[str, PileReader] = {}
-    for name in sorted(readers, key=lambda one: (one.count("."), one)):
-        _visit(name, readers, done, set())
-    return list(done.values())
-
-
-def _visit(
-    name: str, readers: Mapping[str, PileReader], done: dict[str, PileReader], on: set[str]
-) -> None:
-    if name in readers and name not in done and name not in on:
-        on.add(name)
-        for one, _, _ in readers[name].imports:
-            _visit(one, readers, done, on)
-        done[name] = readers[name]
 
 
 @dataclass
 class PileRows(AdoptedRows):
-    """The rows of a pile, for one release of upstream."""
+    """The rows of a pile, for one release of upstream.
+
+    Args:
+        subject: The release.
+        pack: The name of the pack that the rows are written into.
+        readers: The readers of the pile's modules, in the order of their imports.
+        by_hand: Copies that the pile sets itself, with the definition that they are copies of.
+        observed: What the pile was observed to change.
+        names: The names of rows that are taken.
+        codes: By module of the pile, the module of the pack that has its code.
+    """
 
     subject: Subject = field(kw_only=True)
     pack: str = field(kw_only=True)
     readers: Sequence[PileReader] = field(kw_only=True)
     by_hand: dict[str, str] = field(default_factory=dict)
-    """Copies that the pile sets itself, with the definition that they are copies of."""
     observed: PileObservation | None = None
     names: list[str] = field(default_factory=lambda: ["old-pile"])
     codes: dict[str, str] = field(default_factory=dict)
-    """The pack's modules that hold the code of the pile's."""
 
     def __post_init__(self) -> None:
-        several = [(one.module.name, name) for one in self.readers for name, _, _ in one.imports]
-        self._imported = {name for own, name in several if name != own}
-        self._set = {r.module.name for r in self.readers if not all(p.reason for p in r.placements)}
-        self._base = common_package(self._set)
+        self._imported: set[str] = set()
+        self._patching: set[str] = set()
+        for reader in self.readers:
+            name = reader.module.name
+            imported_names = {pile_import.module for pile_import in reader.imports}
+            self._imported |= imported_names - {name}
+            if any(placement.is_expressible for placement in reader.placements):
+                self._patching.add(name)
+        self._base = common_package(self._patching)
+
+    @property
+    def project(self) -> str:
+        """The name of upstream."""
+        return self.requires.partition("==")[0]
 
     def run(self) -> None:
-        """Make the rows, in the order in which the pile makes its changes."""
-        project = self.requires.partition("==")[0]
-        ours, words = list[_ModuleRows](), ["old_pile"]
-        for one in filter(self._is_expressible, self.readers):
-            words.append(_unused(_words(one.module.name, self._base), words))
-            guard = guard_of(one, self.readers, project)
-            ours.append(_ModuleRows(self, one, guard, words[-1]))
-        self.codes = {each.reader.module.name: each.code for each in ours}
-        for each in ours:
-            each.run()
+        """Make the rows, in the order in which the pile makes its changes.
+
+        Raises:
+            ScaffoldError: The pile changes nothing.
+        """
+        rows_by_module = list[_ModuleRows]()
+        words = ["old_pile"]
+        for reader in self.readers:
+            self._leave_unexpressed(reader)
+            if not any(placement.is_expressible for placement in reader.placements):
+                continue
+            word = unused(body_word(reader.module.name, self._base), words)
+            words.append(word)
+            guard = guard_of(reader, self.readers, self.project)
+            rows_by_module.append(_ModuleRows(self, reader, guard, word))
+        self.codes = {rows.reader.module.name: rows.code for rows in rows_by_module}
+        for rows in rows_by_module:
+            rows.run()
         if not self.sites:
             raise ScaffoldError(f"{self.origin}: found nothing that a row says, expected patches")
-        self.patches = list(_chained(self.patches))
+        self.patches = list(chained(self.patches))
         if self.patches:
-            self._switch_off([one for one in ours if last_of(one.code) in self.bodies], project)
+            self._switch_off([rows for rows in rows_by_module if last_of(rows.code) in self.bodies])
 
-    def _switch_off(self, several: Sequence["_ModuleRows"], project: str) -> None:
+    def _switch_off(self, rows_by_module: Sequence["_ModuleRows"]) -> None:
         """Have the rows stand for the pile's modules, before the package of those is imported."""
+        modules = [rows.reader.module for rows in rows_by_module]
         if not self._base:
-            for one in several:
-                module = one.reader.module
+            for module in modules:
                 self.left.append(UnexpressedCode(module.path, 1, "", _NO_PACKAGE, module.name))
             return
-        modules = {one.reader.module.name: one.code for one in several}
-        packages = [one.reader.module.name for one in several if one.reader.module.is_package]
-        made = old_pile(self._base, modules, packages, project, self.origin)
-        self.patches.insert(0, made[0])
-        self.bodies["patch_old_pile"] = made[1]
+        codes = {rows.reader.module.name: rows.code for rows in rows_by_module}
+        packages = [module.name for module in modules if module.is_package]
+        row, body = old_pile(self._base, codes, packages, self.project, self.origin)
+        self.patches.insert(0, row)
+        self.bodies["patch_old_pile"] = body
 
-    def observe(self, named: str, stubs: Sequence[str]) -> None:
-        """Import the pile in a child; what it changes there and no row does is left, too."""
-        own = {one.module.name.partition(".")[0] for one in self.readers}
-        places = {one.place.module for patch in self.patches for one in patch.changes}
-        first = {one for one in places if one.partition(".")[0] not in own}
-        packages = {one.partition(".")[0] for one in first}
-        several = [one.module for one in self.readers if one.module.name not in self._imported]
-        roots = [one.name for one in several if one.is_package or one.name in self.codes]
-        with importable(named) as path:
+    def observe(self, pile: str, stubs: Sequence[str]) -> None:
+        """Import the pile in a child, and list what it changes there and no row does.
+
+        Args:
+            pile: The folder, the wheel, or the name of the package.
+            stubs: Modules that a stub stands for where they cannot be imported.
+
+        Raises:
+            ScaffoldError: The pile cannot be imported from there, or the child died.
+        """
+        own_packages = {reader.module.name.partition(".")[0] for reader in self.readers}
+        target_modules: set[str] = set()
+        for patch in self.patches:
+            target_modules.update(change.place.module for change in patch.changes)
+        target_modules = {
+            name for name in target_modules if name.partition(".")[0] not in own_packages
+        }
+        packages = {name.partition(".")[0] for name in target_modules}
+        with importable(pile) as path:
             self.observed = observe(
-                roots or [self._base], sorted(packages | first), stubs, packages, path
+                self._roots() or [self._base],
+                sorted(packages | target_modules),
+                stubs,
+                packages,
+                path,
             )
         self.observed.compare(self.patches)
         for change in self.observed.unread:
             reason = f"it was observed to become {change.by}; no statement that was read sets it"
             self.left.append(UnexpressedCode("", 0, "", reason, change.target))
 
-    def leave(self, reader: PileReader, found: Placement, reason: str, place: str) -> None:
-        """List what no row says."""
-        code, line = ast.unparse(found.statement).partition("\n")[0], found.statement.lineno
-        self.left.append(UnexpressedCode(reader.module.path, line, code, reason, place))
+    def _roots(self) -> list[str]:
+        """Name the packages, and the modules with rows, that no other module imports."""
+        return [
+            reader.module.name
+            for reader in self.readers
+            if reader.module.name not in self._imported
+            and (reader.module.is_package or reader.module.name in self.codes)
+        ]
+
+    def leave(
+        self, reader: PileReader, placement: Placement, reason: str, dotted_name: str
+    ) -> None:
+        """List an attribute that no row sets.
+
+        Args:
+            reader: The reader of the module that sets it.
+            placement: What sets it.
+            reason: Why no row does.
+            dotted_name: The attribute.
+        """
+        statement = placement.statement
+        first_line = ast.unparse(statement).partition("\n")[0]
+        path = reader.module.path
+        self.left.append(UnexpressedCode(path, statement.lineno, first_line, reason, dotted_name))
 
     def is_used(self, reader: PileReader, names: set[str]) -> bool:
-        """Whether another module seems to use one of some names of a module."""
-        others = (one.module.source for one in self.readers if one is not reader)
-        several = (set(re.findall(r"\w+", text.decode(errors="replace"))) for text in others)
-        return any(last_of(reader.module.name) in words and names & words for words in several)
+        """Return whether another module seems to use a name of a module.
 
-    def _is_expressible(self, reader: PileReader) -> bool:
-        """List what is not made as the pile is imported; whether anything else is left."""
+        Args:
+            reader: The reader of the module that has the names.
+            names: The names.
+        """
+        module_name = last_of(reader.module.name)
+        for user in self.readers:
+            if user is reader:
+                continue
+            words = set(re.findall(r"\w+", user.module.source.decode(errors="replace")))
+            if module_name in words and not names.isdisjoint(words):
+                return True
+        return False
+
+    def _leave_unexpressed(self, reader: PileReader) -> None:
+        """List what no row sets of a module, which is all where the pile does not import it."""
         name = reader.module.name
         parent = name.rpartition(".")[0]
-        is_apart = any(one.startswith(f"{parent}.") for one in self._set & self._imported)
-        for one in reader.placements:
-            if is_apart and name not in self._imported and not reader.module.is_package:
-                one.reason = f"{parent} does not import {name}; --only {name} adopts it"
-            for place in (one.dotted_names or [""]) if one.reason else ():
-                self.leave(reader, one, one.reason, place)
-        return any(not one.reason for one in reader.placements)
+        is_imported = name in self._imported or reader.module.is_package
+        imports_neighbours = any(
+            neighbour.startswith(f"{parent}.") for neighbour in self._patching & self._imported
+        )
+        for placement in reader.placements:
+            if imports_neighbours and not is_imported:
+                placement.reason = f"{parent} does not import {name}; --only {name} adopts it"
+            if placement.reason:
+                for dotted_name in placement.dotted_names or [""]:
+                    self.leave(reader, placement, placement.reason, dotted_name)
 
 
 class _ModuleRows:
-    """The rows of one module of a pile."""
+    """Makes the rows of one module of a pile.
 
-    def __init__(self, pile: PileRows, reader: PileReader, guard: Guard, words: str) -> None:
-        self.reader, self._pile, self._guard, self._words = reader, pile, guard, words
-        self._body_name = f"patch_{words}"
-        is_apart = guard.test or all(one.builds for one in reader.placements if not one.reason)
-        self.code = f"{pile.pack}.{'code' if is_apart else 'patch'}_{words}"
+    Args:
+        pile: The rows of the pile.
+        reader: The reader of the module.
+        guard: The conditions under which the pile imports the module.
+        word: What names the body and the rows.
+    """
+
+    def __init__(self, pile: PileRows, reader: PileReader, guard: Guard, word: str) -> None:
+        self.reader = reader
+        self._pile = pile
+        self._guard = guard
+        self._word = word
+        self._body_name = f"patch_{word}"
+        self._expressible = [
+            placement for placement in reader.placements if placement.is_expressible
+        ]
+        only_builds = all(placement.builds for placement in self._expressible)
+        prefix = "code" if guard.test or only_builds else "patch"
+        self.code = f"{pile.pack}.{prefix}_{word}"
         self._title = " ".join(f"Adopted from {pile.origin}: {reader.module.path}".split())
 
     def run(self) -> None:
-        """Make the rows, and the module's text as their body."""
-        pile, body = self._pile, BodyText(self.reader, self._pile.codes)
-        others = [one.module for one in pile.readers]
-        prose = told(self.reader.module, others, pile.origin)
-        found = list(self._grouped(body))
-        rows = [self._row(body, prose, *one, is_alone=len(found) == 1) for one in found]
+        """Add the rows to the pile's, with the module's text as their body."""
+        pile = self._pile
+        body = BodyText(self.reader, pile.codes)
+        modules = [reader.module for reader in pile.readers]
+        prose = prose_of(self.reader.module, modules, pile.origin)
+        groups = list(self._groups(body))
+        rows = [
+            self._row(body, prose, placement, changes, is_alone=len(groups) == 1)
+            for placement, changes in groups
+        ]
         if rows:
             pile.bodies[last_of(self.code)] = body.text(self._title)
         if rows and self._guard.test:
-            known = [one for one in rows if one.body == self._body_name]
-            fields = (getattr(each, "when", None) for one in known for each in (one, *one.changes))
-            asked = {*fields, *(one.verify for one in known)}
-            text = self._guard.body(self.code, sorted(filter(None, asked)), self._title)
-            pile.bodies[self._body_name] = text
-            rows = [guarded(one) if one in known else one for one in rows]
+            rows = self._guarded(rows)
         pile.patches += rows
 
-    def _grouped(self, body: BodyText) -> Iterator[tuple[Placement, Sequence[Change]]]:
-        """Say which changes are one row: those of a module, or those of one registration."""
-        by_key: dict[str, list[Placement]] = {}
-        for one in self.reader.placements:
-            if not one.reason:
-                by_key.setdefault(one.key or one.function, []).append(one)
-        for several in sorted(by_key.values(), key=lambda some: some[0].priority):
-            made = (change for one in several for change in self._changes(body, one))
-            if changes := list(dict.fromkeys(made)):
-                yield several[0], changes
+    def _guarded(self, rows: Sequence[Patch]) -> list[Patch]:
+        """Write the body that stands before the code, and have rows of that body go through it."""
+        names: set[str] = set()
+        guarded_rows = list[Patch]()
+        for row in rows:
+            if row.body != self._body_name:
+                guarded_rows.append(row)
+                continue
+            conditions = [row.when, row.verify]
+            conditions += [getattr(change, "when", None) for change in row.changes]
+            names.update(name for name in conditions if name)
+            guarded_rows.append(guarded(row))
+        text = self._guard.body(self.code, sorted(names), self._title)
+        self._pile.bodies[self._body_name] = text
+        return guarded_rows
+
+    def _groups(self, body: BodyText) -> Iterator[tuple[Placement, Sequence[Change]]]:
+        """List the first placement of each row, of a module or a registration, and its changes."""
+        placements_by_key: dict[str, list[Placement]] = {}
+        for placement in self._expressible:
+            key = placement.key or placement.function
+            placements_by_key.setdefault(key, []).append(placement)
+        for placements in sorted(placements_by_key.values(), key=lambda group: group[0].priority):
+            changes: dict[Change, None] = {}
+            for placement in placements:
+                changes.update(dict.fromkeys(self._changes(body, placement)))
+            if changes:
+                yield placements[0], list(changes)
 
     def _row(
         self,
         body: BodyText,
-        prose: dict[str, str],
-        first: Placement,
+        prose: Mapping[str, str],
+        placement: Placement,
         changes: Sequence[Change],
         *,
         is_alone: bool,
     ) -> Patch:
-        key = "" if is_alone else first.key or first.function
-        name = "-".join([self._words, *key.split(".")[-2:]]).lower()
+        """Make a row.
+
+        Args:
+            body: The body of the module.
+            prose: The texts of the row, by field.
+            placement: The first placement of the row.
+            changes: The changes.
+            is_alone: Whether it is the only row of the module.
+        """
+        texts = dict(prose)
+        if placement.why:
+            texts["why"] = placement.why
+        roles: Collection[Role] = frozenset(Role)
+        if "worker" in self._word.split("_"):
+            roles = {Role.WORKER}
         row = Patch(
-            name=_unused(re.sub("[^a-z0-9]+", "-", name).strip("-") or "row", self._pile.names),
+            name=self._row_name("" if is_alone else placement.key or placement.function),
             body=self._body_name,
             requires=self._guard.requires or (self._pile.requires,),
-            roles={Role.WORKER} if "worker" in self._words.split("_") else frozenset(Role),
+            roles=roles,
             changes=tuple(changes),
-            **prose | ({"why": first.why} if first.why else {}),
+            **texts,
             required=self._guard.is_required,
-            when=body.asked("when", first.condition),
-            verify=body.asked("verify", first.verify),
+            when=body.asked("when", placement.condition),
+            verify=body.asked("verify", placement.verify),
         )
         self._pile.names.append(row.name)
-        if not first.builds:
-            return row
-        own, factory = f"patch_{row.name.replace('-', '_')}_built", changes[0].body_name
-        lines = [f"# {self._title}", f"from {self.code} import {factory}", ""]
-        self._pile.bodies[own] = "\n".join([*lines, f"built = {factory}()", ""])
-        return row.__replace__(body=own, changes=(changes[0].__replace__(by="built"),))
+        if placement.builds:
+            return self._with_built_value(row)
+        return row
 
-    def _changes(self, body: BodyText, found: Placement) -> Iterator[Change]:
+    def _row_name(self, key: str) -> str:
+        """Make a name of the module and of the end of a key, which no row has yet."""
+        name = "-".join([self._word, *key.split(".")[-2:]]).lower()
+        plain_name = re.sub("[^a-z0-9]+", "-", name).strip("-")
+        return unused(plain_name or "row", self._pile.names)
+
+    def _with_built_value(self, row: Patch) -> Patch:
+        """Give a row a body of its own, which calls the factory of its value."""
+        change = next(iter(row.changes))
+        factory = change.body_name
+        body_name = f"patch_{row.name.replace('-', '_')}_built"
+        head = f"# {self._title}\nfrom {self.code} import {factory}\n"
+        self._pile.bodies[body_name] = f"{head}\nbuilt = {factory}()\n"
+        return row.__replace__(body=body_name, changes=(change.__replace__(by="built"),))
+
+    def _changes(self, body: BodyText, placement: Placement) -> Iterator[Change]:
+        """Make the changes of a placement; list what the release has no attribute for."""
         try:
-            there = {place: self._found(place, found) for place in found.dotted_names}
-            present = {target for target, facts in there.values() if facts and facts.is_present}
-            if found.is_either and len(present) > 1 and not found.key:
-                raise ValueError("it is one of several places")
+            targets = self._targets(placement)
         except ValueError as error:
-            self._pile.leave(
-                self.reader, found, f"no target says it: {error}", found.dotted_names[0]
-            )
+            reason = f"no target says it: {error}"
+            self._pile.leave(self.reader, placement, reason, placement.dotted_names[0])
             return
-        holders = {one.holder for one, facts in there.values() if facts is None or facts.is_present}
-        for place, (target, facts) in there.items():
-            is_absent = facts is not None and facts.state == "absent"
-            if is_absent and target.holder in holders:
-                continue  # one of several names, of which this release has another
-            if is_absent and not self._pile.subject.has(target.holder):
-                reason = f"{self._pile.subject.name} has no {target.holder}"
-                self._pile.leave(self.reader, found, reason, place)
-                continue
-            yield self._change(body, found, target, facts or Facts("undecidable"))
-
-    def _change(self, body: BodyText, found: Placement, target: Target, facts: Facts) -> Change:
-        is_method = facts.kind in _METHODS
-        is_call = (is_method or facts.kind in _FUNCTIONS) and len(found.dotted_names) == 1
-        names = {
-            name for name, (_, of) in self.reader.saved.items() if [of] == [*found.dotted_names]
+        holders = {
+            placed.target.holder
+            for placed in targets.values()
+            if placed.facts is None or placed.is_present
         }
-        names.add(ast.unparse(found.value))
-        is_free = is_call and not found.key and not self._pile.is_used(self.reader, names)
-        if is_free and body.wrapped(found, is_method=is_method):
-            return Wrap(str(target), by=body.by(found)[0], rebind=False)
-        by, own = body.by(found)
-        when = body.when(found, own)
-        if facts.module not in ("", target.module) and "." not in target.qualname:
+        for dotted_name, placed in targets.items():
+            holder = placed.target.holder
+            if placed.is_absent and holder in holders:
+                continue  # an alternative name: the release has another one of them
+            if placed.is_absent and not self._pile.subject.has(holder):
+                reason = f"{self._pile.subject.name} has no {holder}"
+                self._pile.leave(self.reader, placement, reason, dotted_name)
+                continue
+            facts = placed.facts or Facts("undecidable")
+            yield self._change(body, placement, placed.target, facts)
+
+    def _targets(self, placement: Placement) -> dict[str, PlacedTarget]:
+        """Look the attributes of a placement up in the release.
+
+        Raises:
+            ValueError: One of them is no target, or any of several may be meant.
+        """
+        subject = self._pile.subject
+        targets = {
+            name: placed_target(subject, name, is_definition=placement.rebinds)
+            for name in placement.dotted_names
+        }
+        present = {placed.target for placed in targets.values() if placed.is_present}
+        if placement.is_either and len(present) > 1 and not placement.key:
+            raise ValueError("it is one of several places")
+        return targets
+
+    def _change(self, body: BodyText, placement: Placement, target: Target, facts: Facts) -> Change:
+        """Make the change of one attribute: a Wrap where that can be, else an Add or a Replace."""
+        can_be_wrapped = self._can_be_wrapped(placement, facts)
+        if can_be_wrapped and body.wrapped(placement, is_method=facts.kind in METHODS):
+            by, _ = body.by(placement)
+            return Wrap(str(target), by=by, rebind=False)
+        by, own_name = body.by(placement)
+        when = body.when(placement, own_name)
+        is_copy = facts.module not in ("", target.module) and "." not in target.qualname
+        if is_copy:
             self._pile.by_hand[str(target)] = f"{facts.module}:{facts.qualname}"
-        if not facts.is_present and (facts.state == "absent" or found.is_new):
+        if facts.state == "absent" or (placement.is_new and not facts.is_present):
             return Add(str(target), by=by, when=when, rebind=False)
-        top = self.reader.module.name.partition(".")[0]
-        rebind, is_other = found.rebinds and (top,), _is_unrelated(self.reader, found, facts)
-        return Replace(str(target), by=by, when=when, rebind=rebind, unrelated=is_other)
+        rebind: bool | tuple[str, ...] = False
+        if placement.rebinds:
+            rebind = (self.reader.module.name.partition(".")[0],)
+        fits_no_caller = is_unrelated(self.reader, placement, facts)
+        return Replace(str(target), by=by, when=when, rebind=rebind, unrelated=fits_no_caller)
 
-    def _found(self, place: str, found: Placement) -> tuple[Target, Facts | None]:
-        """Take a dotted name apart; and what the release says of it, if that is its to say."""
-        head, bracket, item = place.partition("[")
-        parts, subject = head.split("."), self._pile.subject
-        ends = (end for end in range(len(parts) - 1, 0, -1) if self._is_module(parts[:end]))
-        end = next(ends, 1)
-        target = Target(".".join(parts[:end]), ".".join(parts[end:]) + bracket + item)
-        Target.parse(str(target))
-        if not subject.covers(parts[:1]):
-            return target, None
-        holder = subject.facts(target.holder)
-        if holder.kind == str(Kind.CLASS) and holder.qualname:  # by whichever name it was found
-            target = Target(holder.module, f"{holder.qualname}.{parts[-1]}" + bracket + item)
-        facts = subject.facts(target)
-        if found.rebinds and facts.qualname:  # the definition, and with it all its copies
-            target = Target(facts.module, facts.qualname)
-        return target, facts
-
-    def _is_module(self, parts: Sequence[str]) -> bool:
-        if self._pile.subject.covers(parts[:1]):
-            return self._pile.subject.has(Target(".".join(parts)))
-        return not any(one.lstrip("_")[:1].isupper() for one in parts)
-
-
-def _is_unrelated(reader: PileReader, found: Placement, facts: Facts) -> bool:
-    """Whether something else comes there than callers of what was there can tell by its form."""
-    if not facts.is_present or facts.kind == str(Kind.CLASS):
-        return not reader.derives(found)
-    if facts.kind not in _FUNCTIONS | _METHODS or facts.signature is None:
-        return False
-    ours = reader.signature(found)
-    return ours is None or refused_call(facts.signature, ours) is not None
-
-
-def _chained(patches: Iterable[Patch]) -> Iterator[Patch]:
-    """Have rows of one target come in the order of the pile."""
-    last: dict[str, str] = {}
-    for patch in patches:
-        targets = {str(change.place) for change in patch.changes}
-        before = sorted({last[one] for one in targets if one in last})
-        last.update(dict.fromkeys(targets, patch.name))
-        yield patch.__replace__(after=tuple(before)) if before else patch
-
-
-def _unused(name: str, names: Collection[str]) -> str:
-    """Make a name that is not there yet."""
-    several = (f"{name}{'-' if '-' in name else '_'}{number}" for number in range(2, 1000))
-    return name if name not in names else next(one for one in several if one not in names)
-
-
-def _words(module: str, base: str) -> str:
-    parts = module.removeprefix(base).strip(".").split(".")
-    return "_".join(part.removeprefix("patch_").strip("_") for part in parts).lower() or "pile"
+    def _can_be_wrapped(self, placement: Placement, facts: Facts) -> bool:
+        """Return whether a function is replaced whose replacement nothing else uses."""
+        is_callable = facts.kind in METHODS or facts.kind in FUNCTIONS
+        if not is_callable or len(placement.dotted_names) != 1 or placement.key:
+            return False
+        names = {ast.unparse(placement.value)}
+        for name, original in self.reader.saved.items():
+            if original.dotted_name == placement.dotted_names[0]:
+                names.add(name)
+        return not self._pile.is_used(self.reader, names)

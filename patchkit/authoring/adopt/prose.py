@@ -18,7 +18,7 @@ _FIELDS = {
 }
 
 
-def told(module: ModuleTree, others: Iterable[ModuleTree], origin: str) -> dict[str, str]:
+def prose_of(module: ModuleTree, others: Iterable[ModuleTree], origin: str) -> dict[str, str]:
     """Say why a module of a pile is there, its thread upstream, and when it may go, if told.
 
     A catalogue in comments of another module counts more than the module's own docstring.

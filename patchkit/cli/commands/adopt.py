@@ -17,7 +17,8 @@ from patchkit.authoring.adopt.differing import (
     of_diff,
     of_releases,
 )
-from patchkit.authoring.adopt.piles import PileRows, read_pile
+from patchkit.authoring.adopt.pile_order import read_pile
+from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.scaffold.plan import INIT, Place, place_of, write
 from patchkit.cli import inputs, options
 from patchkit.cli.commands.new import find_file

@@ -1,0 +1,78 @@
+"""Orders the modules of a pile as they are imported, and its rows as the pile makes changes."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from patchkit.analysis.upstream.reading.files import ReleaseSource
+from patchkit.analysis.uses.packages import modules_of
+from patchkit.authoring.adopt.pile_reader import Dialect, PileReader
+from patchkit.core.rows.declaration import Patch
+
+
+def read_pile(
+    source: ReleaseSource, only: Sequence[str], dialects: Sequence[Dialect]
+) -> list[PileReader]:
+    """Read the modules of a package.
+
+    Args:
+        source: The files of the package.
+        only: The modules and packages to read; empty for all.
+        dialects: What reads statements other than assignments.
+
+    Returns:
+        A reader for each module, after those of the modules that it imports.
+    """
+    readers: dict[str, PileReader] = {}
+    for module in modules_of(source, [""]):
+        can_be_imported = module.name.replace(".", "_").isidentifier()
+        if can_be_imported and (not only or _is_inside(module.name, only)):
+            reader = PileReader(module, dialects)
+            reader.read()
+            readers[module.name] = reader
+    ordered: dict[str, PileReader] = {}
+    for name in sorted(readers, key=lambda name: (name.count("."), name)):
+        _add_after_imports(name, readers, ordered, set())
+    return list(ordered.values())
+
+
+def _is_inside(module: str, packages: Iterable[str]) -> bool:
+    """Return whether a module is one of some modules, or below one."""
+    return any(f"{module}.".startswith(f"{package}.") for package in packages)
+
+
+def _add_after_imports(
+    name: str,
+    readers: Mapping[str, PileReader],
+    ordered: dict[str, PileReader],
+    entered: set[str],
+) -> None:
+    """Add the reader of a module to those in order, after the readers of what it imports.
+
+    Args:
+        name: The module, or what is no module of the pile.
+        readers: All readers by module.
+        ordered: Those that are in order.
+        entered: The modules that are being added: they may import each other.
+    """
+    if name not in readers or name in ordered or name in entered:
+        return
+    entered.add(name)
+    for pile_import in readers[name].imports:
+        _add_after_imports(pile_import.module, readers, ordered, entered)
+    ordered[name] = readers[name]
+
+
+def chained(patches: Iterable[Patch]) -> Iterator[Patch]:
+    """Have rows of one target come in the order of the pile.
+
+    Args:
+        patches: The rows in that order.
+    """
+    last_by_target: dict[str, str] = {}
+    for patch in patches:
+        targets = {str(change.place) for change in patch.changes}
+        before = {last_by_target[target] for target in targets if target in last_by_target}
+        last_by_target.update(dict.fromkeys(targets, patch.name))
+        if before:
+            yield patch.__replace__(after=tuple(sorted(before)))
+        else:
+            yield patch

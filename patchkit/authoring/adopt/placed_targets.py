@@ -1,0 +1,96 @@
+"""Turns the dotted names that a pile sets into targets, with what a release says of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from patchkit.analysis.check.compatibility import refused_call
+from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.upstream.facts import Facts
+from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.authoring.adopt.pile_reader import PileReader
+from patchkit.authoring.adopt.placements import Placement
+from patchkit.core.rows.target import Target
+
+FUNCTIONS = {str(Kind.FUNCTION), str(Kind.ASYNC_FUNCTION)}
+METHODS = {str(Kind.METHOD), str(Kind.ASYNC_METHOD)}
+
+
+@dataclass
+class PlacedTarget:
+    """A dotted name as a target, and what the release says of it.
+
+    Args:
+        target: The target.
+        facts: What the release says; None where the target is of another package.
+    """
+
+    target: Target
+    facts: Facts | None
+
+    @property
+    def is_present(self) -> bool:
+        """Whether the release has it."""
+        return self.facts is not None and self.facts.is_present
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether the release does not have it for sure."""
+        return self.facts is not None and self.facts.state == "absent"
+
+
+def placed_target(subject: Subject, dotted_name: str, *, is_definition: bool) -> PlacedTarget:
+    """Find where the module ends in a dotted name, and ask a release for the target.
+
+    Args:
+        subject: The release.
+        dotted_name: An attribute or an item, such as `up.lib.TABLE['a']`.
+        is_definition: Whether the definition is meant, where the name is a copy of it.
+
+    Raises:
+        ValueError: It cannot be written as a target.
+    """
+    head, bracket, item = dotted_name.partition("[")
+    item_part = bracket + item
+    parts = head.split(".")
+    module_length = 1
+    for length in range(len(parts) - 1, 0, -1):
+        if _is_module(subject, parts[:length]):
+            module_length = length
+            break
+    qualname = ".".join(parts[module_length:]) + item_part
+    target = Target(".".join(parts[:module_length]), qualname)
+    Target.parse(str(target))
+    if not subject.covers(parts[:1]):
+        return PlacedTarget(target, None)
+    holder = subject.facts(target.holder)
+    if holder.kind == str(Kind.CLASS) and holder.qualname:
+        # A class has its own name there, whichever name the pile found it by.
+        target = Target(holder.module, f"{holder.qualname}.{parts[-1]}{item_part}")
+    facts = subject.facts(target)
+    if is_definition and facts.qualname:
+        target = Target(facts.module, facts.qualname)
+    return PlacedTarget(target, facts)
+
+
+def _is_module(subject: Subject, parts: Sequence[str]) -> bool:
+    """Return whether the parts of a dotted name are a module, judged by case elsewhere."""
+    if subject.covers(parts[:1]):
+        return subject.has(Target(".".join(parts)))
+    return not any(part.lstrip("_")[:1].isupper() for part in parts)
+
+
+def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool:
+    """Return whether callers of what was there may fail with what comes there.
+
+    Args:
+        reader: The reader of the module that sets it.
+        placement: What comes there.
+        facts: What was there.
+    """
+    if not facts.is_present or facts.kind == str(Kind.CLASS):
+        return not reader.derives(placement)
+    is_callable = facts.kind in METHODS or facts.kind in FUNCTIONS
+    if not is_callable or facts.signature is None:
+        return False
+    signature = reader.signature(placement)
+    return signature is None or refused_call(facts.signature, signature) is not None
