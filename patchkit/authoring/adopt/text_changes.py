@@ -1,0 +1,40 @@
+"""Finds the bytes of syntax nodes in a text, and changes them."""
+
+import ast
+from collections.abc import Iterable
+
+from patchkit.authoring.scaffold.rows import TextChange, offset
+
+
+def span(text: bytes, node: ast.AST) -> tuple[int, int]:
+    """Find the bytes of a node, of a definition from its first decorator on.
+
+    Args:
+        text: The text of the module.
+        node: The node.
+
+    Returns:
+        Where it starts, and where it ends.
+    """
+    first_line = getattr(node, "lineno", 1)
+    for decorator in getattr(node, "decorator_list", ()):
+        first_line = min(first_line, decorator.lineno)
+    start = offset(text, first_line, getattr(node, "col_offset", 0))
+    end = offset(text, getattr(node, "end_lineno", 1), getattr(node, "end_col_offset", 0))
+    return start, end
+
+
+def applied(text: bytes, changes: Iterable[TextChange]) -> bytes:
+    """Make changes of a text; of those inside of another, only that one.
+
+    Args:
+        text: The text.
+        changes: The changes, in any order.
+    """
+    unchanged_end = len(text) + 1
+    from_the_end = sorted(changes, key=lambda change: (-change[1], change[0]))
+    for start, end, new in from_the_end:
+        if end <= unchanged_end:
+            text = text[:start] + new.encode() + text[end:]
+            unchanged_end = start
+    return text

@@ -1,0 +1,208 @@
+"""Writes functions of a pile that call the original they have saved as wrappers of that."""
+
+import ast
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import indent
+
+from patchkit.analysis.upstream.reading.files import parse
+from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, dotted
+from patchkit.analysis.uses.scopes import stored
+from patchkit.authoring.adopt.definitions import names_in
+from patchkit.authoring.adopt.pile_reader import PileReader
+from patchkit.authoring.adopt.placements import Placement
+from patchkit.authoring.adopt.text_changes import applied, span
+from patchkit.authoring.scaffold.rows import TextChange, offset
+
+_PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.UnaryOp)
+"""Defaults that are the same object whenever the code runs."""
+
+
+def wrapper(
+    reader: PileReader, source: bytes, placement: Placement, *, is_method: bool
+) -> Iterator[TextChange]:
+    """Write a function that calls its original as `by(wrapped, self, args, kwargs)`.
+
+    Args:
+        reader: The reader of the module.
+        source: The text of the module.
+        placement: What replaces the original.
+        is_method: Whether the original is a method.
+
+    Returns:
+        The change of the function's text; none where it cannot be a wrapper.
+
+    Raises:
+        SyntaxError: The function's header cannot be told from its body.
+    """
+    function = _function_of(reader, placement)
+    names = [
+        name
+        for name, original in reader.saved.items()
+        if [original.dotted_name] == [*placement.dotted_names]
+    ]
+    if function is None or len(names) != 1 or not placement.is_plain:
+        return
+    (name,) = names
+    owner = ""
+    if is_method and function.args.args:
+        owner = function.args.args[0].arg
+    calls = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and dotted(node.func) == name
+    ]
+    if not calls or (is_method and not _pass_owner(calls, owner)):
+        return
+    if not _are_private(reader, function, name, len(calls)) or _clashes(function, name, owner):
+        return
+    inner_changes = [change for call in calls for change in _call_changes(source, call, owner)]
+    start, end = span(source, function)
+    yield start, end, _wrapper_text(source, function, inner_changes, owner)
+
+
+def _function_of(reader: PileReader, placement: Placement) -> Def | None:
+    """Find the function of a placement; None where it replaces something else, too."""
+    name = dotted(placement.value)
+    for same in reader.placements:
+        if dotted(same.value) == name and [*same.dotted_names] != [*placement.dotted_names]:
+            return None
+    functions = {node.name: node for node in reader.module.tree.body if isinstance(node, DEFS)}
+    return functions.get(name)
+
+
+def _pass_owner(calls: Iterable[ast.Call], owner: str) -> bool:
+    """Return whether calls of an original method pass on `self` as their first argument."""
+    for call in calls:
+        first_name = dotted(call.args[0]) if call.args else ""
+        if first_name != owner:
+            return False
+    return True
+
+
+def _are_private(reader: PileReader, function: Def, name: str, call_count: int) -> bool:
+    """Return whether nothing else in a module uses a function, or the original that it calls.
+
+    Args:
+        reader: The reader of the module.
+        function: The function.
+        name: The name of the original.
+        call_count: How often the function calls the original.
+    """
+    decorators = [
+        ast.unparse(decorator).removeprefix("functools.") for decorator in function.decorator_list
+    ]
+    if any(decorator != f"wraps({name})" for decorator in decorators):
+        return False
+    tree = reader.module.tree
+    saving = 1
+    if _count_uses(tree, name) != call_count + len(decorators) + saving:
+        return False
+    placements = [
+        placement for placement in reader.placements if dotted(placement.value) == function.name
+    ]
+    return _count_uses(tree, function.name) == len(placements)
+
+
+def _count_uses(tree: ast.AST, name: str) -> int:
+    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
+    return len(uses)
+
+
+def _clashes(function: Def, name: str, owner: str) -> bool:
+    """Return whether a function would do something else as a wrapper.
+
+    Args:
+        function: The function.
+        name: The name of the original that it calls.
+        owner: The name of its `self`; '' where it is no method.
+    """
+    parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    bound_names = [node.arg for node in ast.walk(function) if isinstance(node, ast.arg)]
+    bound_names += stored(function)
+    owner_count = 1 if owner else 0
+    if name in bound_names or bound_names.count(owner) > owner_count:
+        return True
+    catch_alls = {"args", "kwargs"}
+    new_names = {"wrapped", "call"} | (catch_alls - parameters) | (catch_alls & {owner})
+    used_names = {*bound_names, *names_in(function)}
+    if new_names & used_names:
+        return True
+    return _has_long_texts(function) or _makes_defaults(function)
+
+
+def _has_long_texts(function: Def) -> bool:
+    """Return whether a text of several lines is in a function, which would be indented."""
+    texts = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.lineno != node.end_lineno
+    ]
+    docstring_count = 0 if ast.get_docstring(function) is None else 1
+    return len(texts) > docstring_count
+
+
+def _makes_defaults(function: Def) -> bool:
+    """Return whether a default would be another object in each call of a wrapper."""
+    defaults = (*function.args.defaults, *function.args.kw_defaults)
+    return not all(default is None or isinstance(default, _PLAIN) for default in defaults)
+
+
+def _call_changes(source: bytes, call: ast.Call, owner: str) -> Iterator[TextChange]:
+    """Have a call of the original call `wrapped`, which is bound to `self`."""
+    start, end = span(source, call.func)
+    yield start, end, "wrapped"
+    if owner:
+        start, end = span(source, call.args[0])
+        starts = [span(source, argument)[0] for argument in (*call.args[1:], *call.keywords)]
+        yield start, min(starts, default=end), ""
+
+
+def _wrapper_text(source: bytes, function: Def, changes: Iterable[TextChange], owner: str) -> str:
+    """Write a function as a wrapper.
+
+    It is a function within one, called with `args` and `kwargs`, unless it has no parameters but
+    those.
+
+    Args:
+        source: The text of the module.
+        function: The function.
+        changes: The changes of its calls of the original.
+        owner: The name of its `self`; '' where it is no method.
+
+    Raises:
+        SyntaxError: Its header shares a line with its body.
+    """
+    start = offset(source, function.lineno, 0)
+    end = span(source, function)[1]
+    moved = [(first - start, last - start, new) for first, last, new in changes]
+    lines = applied(source[start:end], moved).decode().split("\n")
+    body_lines = lines[_header_length(lines) :]
+    parameters = copy.deepcopy(function.args)
+    if owner:
+        del parameters.args[0]
+    catch_alls = [node.arg for node in (parameters.vararg, parameters.kwarg) if node]
+    plain = [*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs]
+    is_simple = len(catch_alls) == 2 and not plain
+    names = catch_alls if is_simple else ["args", "kwargs"]
+    header = f"def {function.name}(wrapped, {owner or '_instance'}, {', '.join(names)}):"
+    if is_simple and isinstance(function, ast.FunctionDef):
+        return "\n".join([header, *body_lines])
+    before_def = lines[0].partition("def")[0]
+    inner_header = f"{before_def}def call({ast.unparse(parameters)}):"
+    inner = indent("\n".join([inner_header, *body_lines]), "    ")
+    return f"{header}\n{inner}\n\n    return call(*args, **kwargs)"
+
+
+def _header_length(lines: Sequence[str]) -> int:
+    """Count the lines of a function's header.
+
+    Raises:
+        SyntaxError: The header shares a line with the body.
+    """
+    for length in range(1, len(lines)):
+        with_body = "\n".join([*lines[:length], "    pass", ""])
+        _, fault = parse(with_body.encode())
+        if not fault:
+            return length
+    raise SyntaxError("its header shares a line with its body")
