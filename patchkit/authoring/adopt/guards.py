@@ -1,4 +1,4 @@
-"""Under which conditions a pile imports a module: as requirements, or as a `when` of a row."""
+"""Turns the conditions under which a pile imports a module into requirements and a `when`."""
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +10,7 @@ from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
 from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.adopt.definitions import names_in
 from patchkit.authoring.adopt.pile_reader import PileReader
+from patchkit.authoring.adopt.placements import PileImport
 from patchkit.authoring.scaffold.rows import from_import
 from patchkit.core.rows.declaration import BeforeImport, Patch, Role
 
@@ -76,39 +77,56 @@ CODE = "code."
 
 
 class Guard(NamedTuple):
-    """What has to hold for a module of a pile to be imported by the others."""
+    """What has to hold for a module of a pile to be imported by the others.
+
+    Args:
+        requires: The conditions on the version of upstream, as requirements.
+        is_required: Whether the pile fails where the module cannot be imported.
+        test: All other conditions, as an expression; '' for none.
+        statements: The statements that bind the names of the test.
+        place: The file and the line of the import.
+    """
 
     requires: Sequence[str] = ()
     is_required: bool = True
-    test: str = ""  # the condition that is no requirement
-    known: Sequence[str] = ()  # statements that say what its names are
+    test: str = ""
+    statements: Sequence[str] = ()
     place: str = ""
 
     def body(self, code: str, names: Sequence[str], title: str) -> str:
-        """Write the body that stands before the module's code."""
+        """Write the body that stands before the module's code.
+
+        Args:
+            code: The module of the pack that has the code.
+            names: The functions of the code that the rows name.
+            title: The comment of the first line.
+        """
+        imports = indent(f"\n{from_import(code, names)}", "    ") if names else ""
         return _GUARDED.format(
             title=title,
             code=code,
             place=self.place,
-            known=indent("\n".join(self.known), "    "),
+            known=indent("\n".join(self.statements), "    "),
             test=self.test,
             reason=f"{self.test} does not hold ({self.place})",
             pack=code.rpartition(".")[0],
             name=last_of(code),
-            imported=indent(f"\n{from_import(code, names)}", "    ") if names else "",
+            imported=imports,
         )
 
 
 def guarded(row: Patch) -> Patch:
     """Have a row take what it needs by way of a body that stands before the module's code."""
-    changes = tuple(one.__replace__(by=CODE + one.body_name) for one in row.changes)
+    changes = tuple(change.__replace__(by=CODE + change.body_name) for change in row.changes)
     return row.__replace__(changes=changes, when=row.when or "when")
 
 
 def common_package(modules: Iterable[str]) -> str:
-    """Name the innermost package that some modules are in."""
-    several = zip(*(one.split(".")[:-1] for one in modules), strict=False)
-    return ".".join(parts[0] for parts in takewhile(lambda one: len({*one}) == 1, several))
+    """Name the innermost package that modules are in; '' for none."""
+    packages = [module.split(".")[:-1] for module in modules]
+    parts_by_depth = zip(*packages, strict=False)
+    shared = takewhile(lambda parts: len(set(parts)) == 1, parts_by_depth)
+    return ".".join(parts[0] for parts in shared)
 
 
 def last_of(module: str) -> str:
@@ -117,65 +135,111 @@ def last_of(module: str) -> str:
 
 
 def guard_of(reader: PileReader, readers: Iterable[PileReader], project: str) -> Guard:
-    """Find the conditions under which the other modules import one."""
-    found = None
-    for other in readers:
-        for name, tests, line in other.imports:
-            if name == reader.module.name and other is not reader and not (found and tests):
-                found = other, tests, line
-    return _guard(*found, project) if found else Guard()
+    """Find the conditions under which the other modules of a pile import one.
+
+    A plain import counts more than those under a condition, and of those the first.
+
+    Args:
+        reader: The reader of the module that is imported.
+        readers: The readers of all modules.
+        project: The name of upstream, for requirements.
+    """
+    conditional_guard = None
+    for importer in readers:
+        if importer is reader:
+            continue
+        for pile_import in importer.imports:
+            if pile_import.module != reader.module.name:
+                continue
+            if not pile_import.conditions:
+                return Guard()
+            if conditional_guard is None:
+                conditional_guard = _guard(importer, pile_import, project)
+    return conditional_guard or Guard()
 
 
-def _guard(importer: PileReader, tests: Sequence[ast.expr], line: int, project: str) -> Guard:
-    versions = [found for one in tests if (found := _version(one))]
-    others = [one for one in tests if not _version(one) and not _is_try(one)]
-    requires = [f"{project}{one}" for one in versions]
-    is_required = not any(map(_is_try, tests))
-    if not others:
+def _guard(importer: PileReader, pile_import: PileImport, project: str) -> Guard:
+    """Read the conditions of an import as requirements, as far as they ask for a version."""
+    requires = list[str]()
+    tests = list[ast.expr]()
+    is_required = True
+    for condition in pile_import.conditions:
+        version = _version(condition)
+        if version:
+            requires.append(f"{project}{version}")
+        elif _is_block(condition):
+            is_required = False
+        else:
+            tests.append(condition)
+    if not tests:
         return Guard(requires, is_required)
-    test = others[0] if len(others) == 1 else ast.BoolOp(ast.And(), others)
-    place = f"{importer.module.path}:{line}"
-    return Guard(requires, is_required, ast.unparse(test), _known(importer, names_in(test)), place)
+    test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+    statements = _statements_for(importer, names_in(test))
+    place = f"{importer.module.path}:{pile_import.line}"
+    return Guard(requires, is_required, ast.unparse(test), statements, place)
 
 
-def _is_try(test: ast.expr) -> bool:
-    return isinstance(test, ast.Constant)
+def _is_block(condition: ast.expr) -> bool:
+    """Return whether a condition stands for a block that is no `if`, such as `try`."""
+    return isinstance(condition, ast.Constant)
 
 
 def _version(test: ast.expr) -> str:
     """Read `…version_is("1.0")` as a requirement; '' for another condition."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        found = _version(test.operand)
-        return f">={found[2:]},!={found[2:]}" if found[:2] == "==" else ""
+        requirement = _version(test.operand)
+        if not requirement.startswith("=="):
+            return ""
+        version = requirement.removeprefix("==")
+        return f">={version},!={version}"
     is_call = isinstance(test, ast.Call) and dotted(test.func).endswith("version_is")
-    first = test.args[:1] if is_call and isinstance(test, ast.Call) else []
-    texts = [one.value for one in first if isinstance(one, ast.Constant)]
-    return f"=={texts[0]}" if texts and isinstance(texts[0], str) else ""
+    if not is_call or not isinstance(test, ast.Call) or not test.args:
+        return ""
+    argument = test.args[0]
+    if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+        return f"=={argument.value}"
+    return ""
 
 
-def _known(importer: PileReader, wanted: Iterable[str]) -> list[str]:
-    """Quote the statements that say what names are, from the last on."""
-    names, found = set(wanted), list[str]()
+def _statements_for(importer: PileReader, names: Iterable[str]) -> list[str]:
+    """Quote the statements of a module that bind names, and the names that those use."""
+    needed_names = set(names)
+    texts = list[str]()
     for node in reversed(importer.module.tree.body):
-        if bound(node) & names:
-            whole = ast.parse(ast.unparse(node))
-            for one in ast.walk(whole):
-                if isinstance(one, ast.ImportFrom):
-                    one.module, one.level = importer.module.absolute(one.module, one.level), 0
-            found.append(ast.unparse(whole))
-            names |= names_in(node)
-    return found[::-1]
+        if bound(node).isdisjoint(needed_names):
+            continue
+        copied = ast.parse(ast.unparse(node))
+        for part in ast.walk(copied):
+            if isinstance(part, ast.ImportFrom):
+                part.module = importer.module.absolute(part.module, part.level)
+                part.level = 0
+        texts.append(ast.unparse(copied))
+        needed_names |= names_in(node)
+    return texts[::-1]
 
 
 def bound(node: ast.stmt) -> set[str]:
-    """Name what a statement of a module binds there, in whatever case."""
-    return {node.name} if isinstance(node, SCOPES) else stored(node)
+    """List the names that a statement of a module binds, under whatever condition."""
+    if isinstance(node, SCOPES):
+        return {node.name}
+    return stored(node)
 
 
 def old_pile(
     base: str, modules: Mapping[str, str], packages: Iterable[str], project: str, origin: str
 ) -> tuple[Patch, str]:
-    """Make the row and the body that keep a pile switched off while its rows run."""
+    """Make the row and the body that keep a pile switched off while its rows run.
+
+    Args:
+        base: The package that all modules of the pile are in.
+        modules: By module of the pile, the module of the pack that has its code.
+        packages: Those of the modules that are packages.
+        project: The name of upstream.
+        origin: What the pile is called in texts.
+
+    Returns:
+        The row, and the text of its body.
+    """
     lines = "".join(f'    "{name}": "{code}",\n' for name, code in modules.items())
     patch = Patch(
         name="old-pile",

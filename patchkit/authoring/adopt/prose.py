@@ -1,4 +1,4 @@
-"""What a pile says of its patches in words: docstrings, and comments with headings of their own."""
+"""Reads what a pile says of its patches: docstrings, and comments with headings of their own."""
 
 import ast
 import re
@@ -18,33 +18,58 @@ _FIELDS = {
 }
 
 
-def prose_of(module: ModuleTree, others: Iterable[ModuleTree], origin: str) -> dict[str, str]:
-    """Say why a module of a pile is there, its thread upstream, and when it may go, if told.
+def prose_of(module: ModuleTree, modules: Iterable[ModuleTree], origin: str) -> dict[str, str]:
+    """Write the texts of a row by what a pile says of a module.
 
-    A catalogue in comments of another module counts more than the module's own docstring.
+    A catalogue in comments of any module counts more than the module's own docstring.
+
+    Args:
+        module: The module.
+        modules: All modules of the pile.
+        origin: What the pile is called in texts.
+
+    Returns:
+        The fields `why`, `upstream` and `sunset`.
     """
-    file = module.path.rpartition("/")[2]
-    named = re.compile(rf"\b{re.escape(file)}\b")
-    labelled: Mapping[str, str] = {}
-    for one in others:
-        lines = one.source.decode(errors="replace").split("\n")
-        starts = [at for at, line in enumerate(lines) if line[:1] == "#" and named.search(line)]
-        for start in starts:
-            if module.path.rpartition("/")[0].endswith(_folder(lines[start], file)):
-                labelled = labelled or _labelled(lines[start + 1 :])
-    found = {
-        field: next((labelled[one] for one in labels if labelled.get(one)), "")
-        for field, labels in _FIELDS.items()
-    }
-    found["why"] = found["why"] or (ast.get_docstring(module.tree) or "").partition("\n\n")[0]
-    link = _LINK.search(" ".join([found["upstream"], *labelled.values()]))
-    found["upstream"] = link[0] if link else found["upstream"]
-    usual = {
+    labelled = _entry_of(module, modules)
+    texts = {
         "why": f"Adopted from {origin}.",
         "upstream": f"none: adopted from {origin}",
         "sunset": "upstream has these changes",
     }
-    return usual | {field: " ".join(text.split()) for field, text in found.items() if text}
+    docstring = ast.get_docstring(module.tree) or ""
+    written = {field: _first_text(labelled, labels) for field, labels in _FIELDS.items()}
+    written["why"] = written["why"] or docstring.partition("\n\n")[0]
+    link = _LINK.search(" ".join([written["upstream"], *labelled.values()]))
+    if link:
+        written["upstream"] = link[0]
+    for field, text in written.items():
+        if text:
+            texts[field] = " ".join(text.split())
+    return texts
+
+
+def _first_text(labelled: Mapping[str, str], labels: Iterable[str]) -> str:
+    """Return the text of the first label that has one; '' for none."""
+    for label in labels:
+        if labelled.get(label):
+            return labelled[label]
+    return ""
+
+
+def _entry_of(module: ModuleTree, modules: Iterable[ModuleTree]) -> Mapping[str, str]:
+    """Find the entry of a module in a catalogue: the first that has a label."""
+    folder, _, file = module.path.rpartition("/")
+    file_name = re.compile(rf"\b{re.escape(file)}\b")
+    for catalogue in modules:
+        lines = catalogue.source.decode(errors="replace").split("\n")
+        for number, line in enumerate(lines):
+            is_heading = line.startswith("#") and file_name.search(line)
+            if is_heading and folder.endswith(_folder(line, file)):
+                labelled = _labelled(lines[number + 1 :])
+                if labelled:
+                    return labelled
+    return {}
 
 
 def _folder(line: str, file: str) -> str:
@@ -54,17 +79,18 @@ def _folder(line: str, file: str) -> str:
 
 def _labelled(lines: Iterable[str]) -> Mapping[str, str]:
     """Read the comment after a heading, up to the next file, by its labels."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     label = ""
     for line in lines:
         text = line.lstrip("#").strip()
         if not line.startswith("#") or text.rstrip("*` :").endswith(".py"):
             break
-        if match := _LABEL.match(text.lower()):
-            label = match[1] if match[1] not in found else ""
+        match = _LABEL.match(text.lower())
+        if match:
+            label = match[1] if match[1] not in texts else ""
             text = text[match.end() :]
         elif re.match(r"\d+\. ", text):
             label = ""
         if label and not _RULE.fullmatch(text):
-            found[label] = f"{found.get(label, '')} {text}".strip()
-    return found
+            texts[label] = f"{texts.get(label, '')} {text}".strip()
+    return texts
