@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from patchkit.authoring.adopt.difference import Left
+from patchkit.authoring.adopt.difference import UnexpressedCode
 from patchkit.authoring.adopt.differing import AdoptedRows
 from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.scaffold.plan import Place
@@ -51,7 +51,7 @@ def _print_rows(patches: Iterable[Patch], out: Console) -> None:
         out.print(Text(patch.name.ljust(width), "name"), Text(f" {summary}"), soft_wrap=True)
 
 
-def _print_unexpressed(unexpressed: Sequence[Left], out: Console) -> None:
+def _print_unexpressed(unexpressed: Sequence[UnexpressedCode], out: Console) -> None:
     """Print the code that no row expresses, and why."""
     if unexpressed:
         out.print(Text("\nin no row", style="heading"))
