@@ -166,13 +166,17 @@ class PileReader:
         if len(node.targets) > 1 and all(names_by_target):  # `a.x = b.x = value`
             dotted_names = [name for names in names_by_target for name in names]
             text = f"{{}} = {ast.unparse(node.value)}"
-            self._place(node, dotted_names, node.value, node, text, context)
+            placement = self.make_placement(node, dotted_names, node.value, node, text, context)
+            self.placements.append(placement)
             return
         for target, dotted_names in zip(node.targets, names_by_target, strict=True):
             if isinstance(target, ast.Name):
                 self._bind(node, target, context)
             elif _is_settable(target) and dotted_names:
-                self._place(node, dotted_names, node.value, target, "{}", context)
+                placement = self.make_placement(
+                    node, dotted_names, node.value, target, "{}", context
+                )
+                self.placements.append(placement)
             else:
                 self._refuse_stores(node, target, context)
 
@@ -197,7 +201,8 @@ class PileReader:
         """List what an expression stands for among what no row can set."""
         dotted_names = self._foreign(context.scope.dotted_names_of(node))
         if dotted_names:
-            placement = self._place(statement, dotted_names, node, statement, "", context)
+            placement = self.make_placement(statement, dotted_names, node, statement, "", context)
+            self.placements.append(placement)
             placement.reason = _MUTATES
 
     def _read_call(self, node: ast.Expr, call: ast.Call, context: StatementContext) -> None:
@@ -212,7 +217,8 @@ class PileReader:
         )
         if dotted_names:
             text = f"{{}} = {ast.unparse(value)}"
-            placement = self._place(node, dotted_names, value, node, text, context)
+            placement = self.make_placement(node, dotted_names, value, node, text, context)
+            self.placements.append(placement)
             if not names:
                 placement.reason = _NAME_UNKNOWN
 
@@ -239,22 +245,11 @@ class PileReader:
             dotted_names = self._foreign(originals)
             if dotted_names:
                 value = statement.value
-                placement = self._place(statement, dotted_names, value, node, "pass", context)
+                placement = self.make_placement(
+                    statement, dotted_names, value, node, "pass", context
+                )
+                self.placements.append(placement)
                 placement.rebinds = True
-
-    def _place(
-        self,
-        statement: ast.stmt,
-        dotted_names: Sequence[str],
-        value: ast.expr,
-        node: ast.AST,
-        text: str,
-        context: StatementContext,
-    ) -> Placement:
-        """Make a placement, and list it."""
-        placement = self.make_placement(statement, dotted_names, value, node, text, context)
-        self.placements.append(placement)
-        return placement
 
     def make_placement(
         self,
