@@ -103,7 +103,9 @@ def normalised(text: str, names: dict[str, str]) -> str:
         The text as any other run of the same patchkit would have it.
     """
     for value in sorted(names, key=len, reverse=True):
-        text = text.replace(value, names[value])
+        # As a whole word: a short host name may occur in what is made at random.
+        whole = re.compile(rf"(?<![A-Za-z0-9]){re.escape(value)}(?![A-Za-z0-9])")
+        text = whole.sub(names[value], text)
     for substitution in SUBSTITUTIONS:
         text = substitution.pattern.sub(substitution.replacement, text)
     return text

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.integration
 
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 # What needs neither vLLM nor the repository around it, and starts no process.
-TESTED = ("rows", "versions", "review", "test_registry.py", "test_settings.py", "test_errors.py")
+TESTED = ("core", "test_registry.py", "test_settings.py", "test_errors.py")
 LEFT_OUT = (".git", ".envs", ".matrix", "dist", "__pycache__", ".*_cache", ".hypothesis")
 NO_BYTECODE = shutil.ignore_patterns("__pycache__")  # others may write some meanwhile
 

@@ -47,6 +47,11 @@ patchkit.core.text.CountError: no
 OTHER = "80: list\n-- pack/__init__.py --\n-- up/mod.py --\nx = 1\n"
 
 
+def test_a_host_name_within_other_words_stays() -> None:
+    """A short one may occur in a name that is made at random."""
+    assert normalised("vm: run 4vmtyfrel", {"vm": "HOST"}) == "HOST: run 4vmtyfrel"
+
+
 def test_a_scenario_has_commands_and_files() -> None:
     """Each variant is a command, with the variables set so far; it has another's files, too."""
     scenario = parse_scenario("it", {"it": SCENARIO, "other": OTHER})
