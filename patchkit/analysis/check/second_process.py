@@ -103,21 +103,22 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
                 event.set()
 
     def _hand_out(self) -> None:
-        pending: list[Request] = []  # what the other process has, or may get when it starts
+        # What the other process has, or may get when it starts, by number.
+        pending: dict[int, Request] = {}
         while self._free:
             request = self._next()
             if request is None:
                 continue
-            pending.append(request)
+            pending[request.number] = request
             if self._process:
                 self._send(request)
             elif len(pending) < _WORTHWHILE:
                 continue
             else:
-                for spare in pending[IN_FLIGHT:]:
-                    self._is_back[spare.number].set()
-                pending = pending[:IN_FLIGHT]
-                self._start(pending)
+                while len(pending) > IN_FLIGHT:
+                    spare, _ = pending.popitem()
+                    self._is_back[spare].set()
+                self._start([*pending.values()])
             self._await_answer(pending)
         while self._process and pending:
             self._await_answer(pending)
@@ -171,7 +172,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         assert self._process
         print(json.dumps(message), file=self._process.stdin, flush=True)
 
-    def _await_answer(self, pending: list[Request]) -> None:
+    def _await_answer(self, pending: dict[int, Request]) -> None:
         """Wait until one release of those pending is done, and pass on what is told meanwhile."""
         assert self._process
         assert self._process.stdout
@@ -179,7 +180,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         while answer.number is None:
             self._notify(answer.notice)
             answer = Answer(*json.loads(self._process.stdout.readline()))
-        pending[:] = [request for request in pending if request.number != answer.number]
+        del pending[answer.number]  # an error where it was not asked for
         self._subjects[answer.number].recall()
         self._learnt.add(answer.number)
         self._is_back[answer.number].set()

@@ -16,13 +16,16 @@ from analysis.upstream.shops import WHEEL
 from patchkit.analysis.check import learner, second_process
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.opening import on_index
+from patchkit.analysis.check.second_process import SecondProcess
 from patchkit.analysis.check.subjects import Kept, Subject
 from patchkit.analysis.upstream.reading.cache import Cache
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from analysis.upstream.shops import Customer
+    from patchkit.analysis.check.learner import Request
 
 __all__ = ["buyer"]
 
@@ -31,6 +34,33 @@ __all__ = ["buyer"]
 def has_core(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second core, whatever this machine has."""
     monkeypatch.setattr(second_process, "_has_core", lambda: True)
+
+
+@pytest.fixture(autouse=True)
+def comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first process begins when the second has, or will not: releases are few here."""
+    begun = threading.Event()
+    enter, start, end = SecondProcess.__enter__, SecondProcess._start, SecondProcess._end
+
+    def entered(second: SecondProcess) -> SecondProcess:
+        begun.clear()
+        enter(second)
+        assert begun.wait(60)
+        return second
+
+    def started(second: SecondProcess, requests: Sequence[Request]) -> None:
+        try:
+            start(second, requests)
+        finally:
+            begun.set()
+
+    def ended(second: SecondProcess, *, at_once: bool) -> None:
+        begun.set()
+        end(second, at_once=at_once)
+
+    monkeypatch.setattr(SecondProcess, "__enter__", entered)
+    monkeypatch.setattr(SecondProcess, "_start", started)
+    monkeypatch.setattr(SecondProcess, "_end", ended)
 
 
 @pytest.fixture
