@@ -13,7 +13,7 @@ from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import has_module
 from patchkit.runtime.changes.owners import Location, locate
 from patchkit.runtime.changes.sites import Layer, Site, Sites
-from patchkit.runtime.copies import Where
+from patchkit.runtime.copies import SearchScope
 from patchkit.runtime.copies.repointing import repoint, restore
 from patchkit.runtime.copies.scope import Keepers, scope_of
 
@@ -126,7 +126,7 @@ class _Pass:
 
     def __init__(self, modules: list[str], places: list[Location], *, back: bool = False) -> None:
         self.found = self.left = 0
-        self._where = Where(modules)
+        self._where = SearchScope(modules)
         self._places = places
         self._back = back
 

@@ -17,7 +17,7 @@ from patchkit.core.lock.format import Lock, Span, write_lock
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
 from patchkit.registry import read_pack
-from patchkit.runtime.drift import Here, Look
+from patchkit.runtime.drift import InstalledSource, RowDrift
 from patchkit.settings import VARIABLES
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _drawn() -> Known:
 
 def _known(targets: Iterable[Target]) -> Known:
     """Look targets up, and leave out those that are not here or have no wording."""
-    here, found = Here(), {}
+    here, found = InstalledSource(), {}
     for target in dict.fromkeys(targets):
         try:
             facts = here.facts(target)
@@ -134,7 +134,7 @@ def _against(line: Line) -> dict[str, Spread]:
 
 
 def _read(known: Known) -> None:
-    here = Here()
+    here = InstalledSource()
     for target in known:
         here.read(target.module)
 
@@ -143,7 +143,7 @@ def _case(known: Known, *, wordings: bool) -> Case:
     lock = Lock({"row": _reviewed(known, wordings=wordings)})
 
     def work() -> None:
-        look = Look("row", lock, Here())
+        look = RowDrift("row", lock, InstalledSource())
         assert all(look.verdict(target).state == "reviewed" for target in known)
 
     return lambda: cpu_of(work)

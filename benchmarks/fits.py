@@ -14,7 +14,7 @@ from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, write_modules
 from patchkit.analysis.check.fit import fit
 from patchkit.analysis.check.opening import on_index
-from patchkit.analysis.check.subjects import Kept
+from patchkit.analysis.check.releases import FactStore
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.analysis.upstream.reading.settings import PipSettings
@@ -106,7 +106,7 @@ class _Sample:
         with Library(settings, Cache(place)) as library:
             name, source = open_package(str(self.home / _OURS), library)
             subjects = on_index(_ROOT, library, brief=True)
-            found = fit(name, source, [_ROOT], subjects, Kept(library.cache))
+            found = fit(name, source, [_ROOT], subjects, FactStore(library.cache))
         if len(found.fitting) != _RELEASES:
             raise RuntimeError(f"the package fits {len(found.fitting)} of {_RELEASES} releases")
         return len({one.target for one in found.uses})

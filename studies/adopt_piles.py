@@ -27,7 +27,7 @@ from patchkit.analysis.uses.packages import open_package
 from patchkit.authoring.adopt.dialects import dialects
 from patchkit.authoring.adopt.pile_order import read_pile
 from patchkit.authoring.adopt.piles import PileRows
-from patchkit.authoring.scaffold.plan import Place, write
+from patchkit.authoring.scaffold.plan import PackLocation, write
 from patchkit.core.rows.declaration import Wrap
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def adopt(pile: Pile, folder: Path) -> PileRows:
         required = f"vllm=={pile.vllm}"
         rows = PileRows(required, pile.wheel, subject=subject, pack=pack, readers=readers)
         rows.run()
-    write(rows.files(Place(pack, folder / pack)))
+    write(rows.files(PackLocation(pack, folder / pack)))
     return rows
 
 

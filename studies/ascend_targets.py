@@ -27,8 +27,8 @@ from patchkit.core.rows.target import Target
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-    from patchkit.analysis.check.comparison import Step
-    from patchkit.analysis.check.subjects import Subject
+    from patchkit.analysis.check.comparison import HistoryEntry
+    from patchkit.analysis.check.releases import CheckedRelease
 
 PACKAGE = "vllm"
 BELOW = "vllm_ascend/patch/"
@@ -193,7 +193,7 @@ def looks_like_module(dotted: str) -> bool:
     return not any(part.lstrip("_")[:1].isupper() for part in dotted.split("."))
 
 
-def modules_of(subjects: Iterable[Subject]) -> frozenset[str]:
+def modules_of(subjects: Iterable[CheckedRelease]) -> frozenset[str]:
     """Name the modules that any release has."""
     found: set[str] = set()
     for subject in subjects:
@@ -234,10 +234,10 @@ class Story:
     """
 
     target: Target
-    steps: Sequence[Step]
+    steps: Sequence[HistoryEntry]
     owner: Mapping[str, str]
 
-    def state(self, step: Step) -> str:
+    def state(self, step: HistoryEntry) -> str:
         """Say what it is; `added` where no release has it, and its owner is there to take it."""
         if step.state != "absent" or any(one.state == "present" for one in self.steps):
             return step.state
@@ -252,11 +252,11 @@ class Story:
             releases = " - ".join(dict.fromkeys((first.release, last.release)))
             yield Span(releases, self.state(first), _text(first.moved_to), first.likeness)
 
-    def _alike(self, step: Step) -> tuple[object, ...]:
+    def _alike(self, step: HistoryEntry) -> tuple[object, ...]:
         return self.state(step), step.moved_to, step.likeness
 
 
-def stories(dotted: Sequence[str], subjects: Sequence[Subject]) -> Iterator[Story]:
+def stories(dotted: Sequence[str], subjects: Sequence[CheckedRelease]) -> Iterator[Story]:
     """Follow targets through releases, which must all be readable."""
     known = modules_of(subjects)
     targets = list(dict.fromkeys(split(one, known.__contains__) for one in dotted))

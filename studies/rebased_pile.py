@@ -33,10 +33,10 @@ from patchkit.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from patchkit.analysis.check.subjects import Subject
+    from patchkit.analysis.check.releases import CheckedRelease
 
 
-def carried(row: Row, old: Subject, new: Subject) -> str:
+def carried(row: Row, old: CheckedRelease, new: CheckedRelease) -> str:
     """Rebase a row of one change; say what became of it, and check what a merge made."""
     done = Rebase(row, old, new, PackSource(row.pack))
     before = _text(done, row)
@@ -63,7 +63,7 @@ def _text(done: Rebase, row: Row) -> str:
     return found.renamed(name, name.rpartition(".")[2]) if name in found.named else ""
 
 
-def _compare(row: Row, old: Subject, new: Subject, ours: str, made: str) -> None:
+def _compare(row: Row, old: CheckedRelease, new: CheckedRelease, ours: str, made: str) -> None:
     """Merge with git alone, and compare; AssertionError where a line is lost."""
     (change,) = row.patch.changes
     found = compare(change.place, old, new)

@@ -8,7 +8,7 @@ import click
 from patchkit.analysis.check.findings import Finding
 from patchkit.analysis.check.opening import archive, installed, on_index, tree
 from patchkit.analysis.check.packs import read_packs
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.cli import options
 from patchkit.cli.options import ReleaseOptions, choose
@@ -97,7 +97,7 @@ def open_packages(
     library: Library,
     *,
     brief: bool = False,
-) -> list[Subject]:
+) -> list[CheckedRelease]:
     """Open the releases that a command line names, and say which packages are not installed.
 
     Args:
@@ -114,7 +114,7 @@ def open_packages(
     """
     versions = Versions.of(Settings.read())
     if release_options.releases:
-        subjects: list[Subject] = []
+        subjects: list[CheckedRelease] = []
         for requirement in release_options.releases:
             subjects += on_index(requirement, library, brief=brief)
         return subjects
@@ -125,7 +125,7 @@ def open_packages(
     return _open_installed(packages, versions)
 
 
-def _open_installed(packages: Sequence[str], versions: Versions) -> list[Subject]:
+def _open_installed(packages: Sequence[str], versions: Versions) -> list[CheckedRelease]:
     subjects, missing = installed(packages, versions)
     if not subjects:
         raise UpstreamError(

@@ -14,7 +14,7 @@ from patchkit.core.rows.project import Project
 from patchkit.core.rows.selection import Selection
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.installed import Versions
-from patchkit.core.versions.requirements import FoundVersion, requirement_of
+from patchkit.core.versions.requirements import FoundVersion, parse_requirement
 from patchkit.errors import PatchkitError, VersionError, near
 from patchkit.registry import OPTIONAL_PACKS, Registry, read_pack
 from patchkit.runtime.drift import Drift
@@ -312,7 +312,7 @@ def required_distributions(rows: Iterable[Row]) -> list[str]:
         requirements += row.patch.requires
         for change in row.patch.changes:
             requirements += change.requires
-    return list(dict.fromkeys(requirement_of(text).name for text in requirements))
+    return list(dict.fromkeys(parse_requirement(text).name for text in requirements))
 
 
 def without_process(registry: Registry, selection: Selection) -> Iterator[tuple[str, str]]:

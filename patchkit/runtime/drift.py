@@ -33,7 +33,7 @@ class Drift:
 
     def __init__(self, lock: str | None = None) -> None:
         self._lock = lock  # in place of those that packs bring
-        self._here = Here()
+        self._here = InstalledSource()
         self._known: dict[str, str] = {}
         self._releases: dict[tuple[str, str], tuple[str, str] | None] = {}
 
@@ -61,9 +61,9 @@ class Drift:
             self._releases[key] = look.releases(targets, project) if look else None
         return self._releases[key]
 
-    def _look(self, row: Row) -> Look | None:
+    def _look(self, row: Row) -> RowDrift | None:
         lock = self._locks.of(row)
-        return None if lock is None else Look(row.name, lock, self._here)
+        return None if lock is None else RowDrift(row.name, lock, self._here)
 
     def _words(self, row: Row, changes: Iterable[Change]) -> str:
         try:
@@ -88,10 +88,10 @@ class Verdict(NamedTuple):
     words: str = ""  # what is the matter; '' where nothing is
 
 
-class Look:
+class RowDrift:
     """One look at the targets of a row; looks at several rows may share what is installed here."""
 
-    def __init__(self, patch: str, lock: Lock, here: Here) -> None:
+    def __init__(self, patch: str, lock: Lock, here: InstalledSource) -> None:
         self._patch = patch
         self._lock = lock
         self._here = here
@@ -153,7 +153,7 @@ class Look:
         return Verdict("drift", f"{differs} (its fingerprint here is {facts.fingerprint})")
 
 
-class Here:
+class InstalledSource:
     """The source that an import would run, nothing of it imported; `path` is as `sys.path`."""
 
     def __init__(self, path: list[str] | None = None) -> None:

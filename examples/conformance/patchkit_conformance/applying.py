@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit import applied
 from patchkit.core.rows.selection import Selection
-from patchkit.core.rows.target import Item, Step, Target
+from patchkit.core.rows.target import Item, Target, TargetStep
 from patchkit.core.versions.installed import Versions
 from patchkit.registry import Registry
 from patchkit.settings import Settings
@@ -40,14 +40,14 @@ def state(target: Target) -> tuple[object, ...]:
     return (here, *(getattr(function, name, None) for name in INSIDE))
 
 
-def held(owner: Any, last: Step) -> Any:
+def held(owner: Any, last: TargetStep) -> Any:
     """What an owner itself holds, before any descriptor has a say."""
     if isinstance(last, Item):
         return owner[last.key]
     return inspect.getattr_static(owner, last, ABSENT)
 
 
-def step(owner: Any, name: Step) -> Any:
+def step(owner: Any, name: TargetStep) -> Any:
     """One step of a qualname."""
     return owner[name.key] if isinstance(name, Item) else getattr(owner, name)
 

@@ -8,7 +8,7 @@ from patchkit.analysis.check.coverage import Coverage, allows
 from patchkit.analysis.check.findings import Fault
 from patchkit.analysis.check.judge import EditSequence, Judge
 from patchkit.analysis.check.packs import PackSource
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.using import RowUses
 from patchkit.core.rows.declaration import Row
 from patchkit.core.versions.requirements import parse_version
@@ -19,8 +19,8 @@ _DAY = re.compile(r"\.dev(\d{4})(\d\d)(\d\d)")
 class Break(NamedTuple):
     """The last release on which a patch holds, None where none is known, and the next one."""
 
-    last: Subject | None
-    first: Subject | None = None  # None where it holds on the newest
+    last: CheckedRelease | None
+    first: CheckedRelease | None = None  # None where it holds on the newest
     faults: Sequence[Fault] = ()
 
     @property
@@ -32,18 +32,18 @@ class Break(NamedTuple):
         ]
 
 
-def day_of(subject: Subject) -> str:
+def day_of(subject: CheckedRelease) -> str:
     """Read the day of a nightly from its version; '' where it has none."""
     found = _DAY.search(subject.version)
     return "-".join(found.groups()) if found else ""
 
 
-def by_day(nightlies: Iterable[Subject]) -> list[Subject]:
+def by_day(nightlies: Iterable[CheckedRelease]) -> list[CheckedRelease]:
     """Sort nightlies by their days; leave out what has none."""
     return sorted(filter(day_of, nightlies), key=lambda one: (day_of(one), one.version))
 
 
-def break_of(row: Row, releases: Sequence[Subject]) -> Break:
+def break_of(row: Row, releases: Sequence[CheckedRelease]) -> Break:
     """Find where a patch broke after its newest release in range on which it holds."""
     inside = [
         at
@@ -53,7 +53,7 @@ def break_of(row: Row, releases: Sequence[Subject]) -> Break:
     return _bisected(row, releases, [*inside[-1:], *inside[:1], *reversed(inside)] or [0])
 
 
-def break_between(row: Row, subjects: Sequence[Subject], broke: Break) -> Break:
+def break_between(row: Row, subjects: Sequence[CheckedRelease], broke: Break) -> Break:
     """Find the nightly or commit on which a patch broke, from about the release that holds."""
     versions = [parse_version(one.version) for one in subjects]
     held = parse_version(broke.last.version) if broke.last else None
@@ -64,7 +64,7 @@ def break_between(row: Row, subjects: Sequence[Subject], broke: Break) -> Break:
     return _bisected(row, subjects, [max(0, at) for at in starts]) if subjects else Break(None)
 
 
-def _bisected(row: Row, subjects: Sequence[Subject], starts: Iterable[int]) -> Break:
+def _bisected(row: Row, subjects: Sequence[CheckedRelease], starts: Iterable[int]) -> Break:
     """Halve what lies between a start that holds, the first that does, and what breaks after it."""
     broken = {len(subjects) - 1: _faults(row, subjects[-1])}
     if not any(broken.values()):
@@ -85,7 +85,7 @@ def _bisected(row: Row, subjects: Sequence[Subject], starts: Iterable[int]) -> B
     return Break(subjects[low] if low >= 0 else None, subjects[high], broken[high])
 
 
-def _faults(row: Row, subject: Subject) -> list[Fault]:
+def _faults(row: Row, subject: CheckedRelease) -> list[Fault]:
     coverage, pack = Coverage([row], [subject], inverse=True), PackSource(row.pack)
     judge = Judge(row, subject, pack, EditSequence())
     changes = coverage.tried(row, subject)

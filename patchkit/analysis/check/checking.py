@@ -10,8 +10,8 @@ from patchkit.analysis.check.findings import Fault, Finding, Report, State, unre
 from patchkit.analysis.check.judge import EditSequence, Judge
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.packs import PackSource
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands, of_bases, of_reviews
-from patchkit.analysis.check.subjects import Subject
 from patchkit.analysis.check.trails import Moves, places_of
 from patchkit.analysis.check.using import Misfit, RowUses, finding_of
 from patchkit.analysis.upstream.reading.files import ReleaseSource
@@ -35,7 +35,7 @@ class Check:
     def __init__(
         self,
         rows: Sequence[Row],
-        subjects: Sequence[Subject],
+        subjects: Sequence[CheckedRelease],
         lock: Lock,
         known: Mapping[str, Sequence[str]],  # all versions that there are of distributions
         commands: Commands | None = None,
@@ -88,7 +88,9 @@ class Check:
         yield from self._reviews(row)
         yield from of_bases(row, self._coverage, place)
 
-    def _outside(self, row: Row, subject: Subject, misfits: Sequence[Misfit]) -> Iterator[Finding]:
+    def _outside(
+        self, row: Row, subject: CheckedRelease, misfits: Sequence[Misfit]
+    ) -> Iterator[Finding]:
         judge = Judge(row, subject, self._packs[row.pack], EditSequence())
         faults = [one.fault for one in misfits]
         for change in self._coverage.tried(row, subject):
@@ -101,7 +103,7 @@ class Check:
             yield Finding(codes.COULD_BE_WIDER, message, fix, row.name, "", subject.name, *place)
 
     def _in(
-        self, row: Row, subject: Subject, misfits: Sequence[Misfit], moves: Moves
+        self, row: Row, subject: CheckedRelease, misfits: Sequence[Misfit], moves: Moves
     ) -> Iterator[Finding]:
         judge = Judge(row, subject, self._packs[row.pack], self._edits[subject.name])
         states = [State.OK, *(misfit.fault.state for misfit in misfits)]
@@ -126,7 +128,7 @@ class Check:
             yield one
 
     def _finding(
-        self, row: Row, subject: Subject, change: Change, fault: Fault, moves: Moves
+        self, row: Row, subject: CheckedRelease, change: Change, fault: Fault, moves: Moves
     ) -> Finding:
         file, line = self._packs[row.pack].place(row, fault.by)
         message = fault.message

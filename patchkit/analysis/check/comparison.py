@@ -8,10 +8,10 @@ from typing import NamedTuple
 from patchkit.analysis.check.coverage import Coverage, allows
 from patchkit.analysis.check.findings import cause_of
 from patchkit.analysis.check.learning import learn_all
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.trails import Trails, meant
 from patchkit.analysis.upstream.facts import Facts
-from patchkit.analysis.upstream.moves.whereabouts import Whereabouts
+from patchkit.analysis.upstream.moves.whereabouts import MoveResult
 from patchkit.analysis.upstream.reading.parallel import Progress
 from patchkit.core.lock.format import Lock
 from patchkit.core.rows.declaration import Row
@@ -56,13 +56,13 @@ class Comparison(NamedTuple):
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def compare(target: Target, old: Subject, new: Subject) -> Comparison:
+def compare(target: Target, old: CheckedRelease, new: CheckedRelease) -> Comparison:
     """Compare a target in two releases; where one lacks it, at the place where it went."""
     first = _side(target, old, new)
     return Comparison(target, first, _side(target, new, old))
 
 
-def _side(target: Target, subject: Subject, other: Subject) -> Side:
+def _side(target: Target, subject: CheckedRelease, other: CheckedRelease) -> Side:
     place, facts = target, subject.facts(target)
     if facts.state == "absent" and other.facts(target).is_present:
         with contextlib.suppress(UpstreamError):
@@ -79,12 +79,14 @@ class Difference(NamedTuple):
     text: str
 
 
-def differences(rows: Sequence[Row], subjects: Sequence[Subject], lock: Lock) -> list[Difference]:
+def differences(
+    rows: Sequence[Row], subjects: Sequence[CheckedRelease], lock: Lock
+) -> list[Difference]:
     """Compare each release, of which the oldest come first, with the last reviewed before it."""
     coverage = Coverage(rows, subjects)
     found: dict[tuple[str, Target, str], Difference] = {}
     for row in rows:
-        last: dict[Target, Subject] = {}
+        last: dict[Target, CheckedRelease] = {}
         for subject in subjects:
             with contextlib.suppress(UpstreamError):
                 for place, text in _of_release(row, subject, coverage, last, lock):
@@ -95,7 +97,11 @@ def differences(rows: Sequence[Row], subjects: Sequence[Subject], lock: Lock) ->
 
 
 def _of_release(
-    row: Row, subject: Subject, coverage: Coverage, last: dict[Target, Subject], lock: Lock
+    row: Row,
+    subject: CheckedRelease,
+    coverage: Coverage,
+    last: dict[Target, CheckedRelease],
+    lock: Lock,
 ) -> Iterator[tuple[Target, str]]:
     for place in coverage.reviewed(row, subject):
         mark = subject.facts(place).fingerprint
@@ -111,8 +117,8 @@ def _of_release(
 
 
 def ends(
-    row: Row, subjects: Sequence[Subject], lock: Lock, old: str | None, new: str | None
-) -> tuple[Subject, Subject]:
+    row: Row, subjects: Sequence[CheckedRelease], lock: Lock, old: str | None, new: str | None
+) -> tuple[CheckedRelease, CheckedRelease]:
     """Choose the releases to compare, of all of one distribution, the oldest first.
 
     Where no version is asked for, these are the last reviewed, else the oldest in the row's range;
@@ -128,8 +134,8 @@ def ends(
 
 
 def base_of(
-    row: Row, subjects: Sequence[Subject], lock: Lock, old: str | None, new: str
-) -> tuple[Subject, Subject]:
+    row: Row, subjects: Sequence[CheckedRelease], lock: Lock, old: str | None, new: str
+) -> tuple[CheckedRelease, CheckedRelease]:
     """Choose the release that a row was written for, and the later one that is asked for.
 
     Where none is named, the first is the last reviewed, else the newest in the row's range. Raises
@@ -147,7 +153,7 @@ def base_of(
     return first, last
 
 
-def _named(subjects: Sequence[Subject], version: str) -> Subject:
+def _named(subjects: Sequence[CheckedRelease], version: str) -> CheckedRelease:
     wanted = parse_version(version)
     for one in subjects:
         if wanted is not None and parse_version(one.version) == wanted:
@@ -156,13 +162,13 @@ def _named(subjects: Sequence[Subject], version: str) -> Subject:
     raise UpstreamError(f"found no release {project} {version}, expected one such as {last}")
 
 
-def _reviewed(row: Row, subjects: Sequence[Subject], lock: Lock) -> Subject | None:
+def _reviewed(row: Row, subjects: Sequence[CheckedRelease], lock: Lock) -> CheckedRelease | None:
     spans = [one for several in lock.entries.get(row.name, {}).values() for one in several]
     versions = {one.last for one in spans if one.project == subjects[0].project}
     return next((one for one in reversed(subjects) if one.version in versions), None)
 
 
-class Step(NamedTuple):
+class HistoryEntry(NamedTuple):
     """A target in one release."""
 
     release: str  # its version
@@ -175,18 +181,18 @@ class Step(NamedTuple):
 
 
 def histories(
-    targets: Sequence[Target], subjects: Sequence[Subject], progress: Progress | None = None
-) -> dict[Target, list[Step]]:
+    targets: Sequence[Target], subjects: Sequence[CheckedRelease], progress: Progress | None = None
+) -> dict[Target, list[HistoryEntry]]:
     """Follow several targets through the releases of one distribution, the oldest first."""
     faults = learn_all(subjects, lambda _: targets, progress)
     trails = Trails([one for one in subjects if one.name not in faults], targets, ways=(1, -1))
     trails.follow()
-    found = {target: list[Step]() for target in targets}
+    found = {target: list[HistoryEntry]() for target in targets}
     for target, steps in found.items():
         last: str | None = None
         for one in subjects:
             if fault := faults.get(one.name):
-                step = Step(one.version, "unreadable", reason=cause_of(fault))
+                step = HistoryEntry(one.version, "unreadable", reason=cause_of(fault))
             else:
                 step = _step(one, target, trails.told(target, one))
             mark = step.fingerprint
@@ -195,9 +201,9 @@ def histories(
     return found
 
 
-def _step(subject: Subject, target: Target, told: Whereabouts | None) -> Step:
+def _step(subject: CheckedRelease, target: Target, told: MoveResult | None) -> HistoryEntry:
     facts = subject.facts(target)
-    step = Step(subject.version, facts.state, facts.fingerprint, reason=facts.reason)
+    step = HistoryEntry(subject.version, facts.state, facts.fingerprint, reason=facts.reason)
     if told is None or told.place is None:
         more = f"; {told.words}" if told and told.words else ""
         return step._replace(reason=f"{facts.reason}{more}")
@@ -205,7 +211,9 @@ def _step(subject: Subject, target: Target, told: Whereabouts | None) -> Step:
     return step._replace(moved_to=told.place, likeness=told.likeness, fingerprint=mark)
 
 
-def never_there(target: Target, steps: Sequence[Step], subjects: Sequence[Subject]) -> str:
+def never_there(
+    target: Target, steps: Sequence[HistoryEntry], subjects: Sequence[CheckedRelease]
+) -> str:
     """Say that no release has, or may have, a target, and what is like it; '' where one has."""
     read = [one for one, step in zip(subjects, steps, strict=True) if step.state == "absent"]
     is_gone = all(one.state in ("absent", "unreadable") and not one.moved_to for one in steps)

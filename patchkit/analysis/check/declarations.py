@@ -13,7 +13,7 @@ from patchkit.analysis.check.coverage import (
 )
 from patchkit.analysis.check.findings import Finding, Place
 from patchkit.analysis.check.packs import PackSource
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.core.rows.declaration import Change, Row
 from patchkit.core.versions.requirements import allows_any, canonical
 
@@ -94,7 +94,7 @@ def _alternatives(row: Row) -> list[list[Change]]:
 
 
 def _due_once(
-    row: Row, group: Sequence[Change], coverage: Coverage, subject: Subject, place: Place
+    row: Row, group: Sequence[Change], coverage: Coverage, subject: CheckedRelease, place: Place
 ) -> Iterator[Finding]:
     names = coverage.names(subject) & {canonical(name) for name in packages_of([row])}
     narrowed = projects_of(text for one in group for text in one.requires)

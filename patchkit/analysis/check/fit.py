@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from patchkit.analysis.check.findings import Finding, Report, State, unreadable
 from patchkit.analysis.check.learning import learn_all, no_collection
-from patchkit.analysis.check.subjects import Kept, Subject
+from patchkit.analysis.check.releases import CheckedRelease, FactStore
 from patchkit.analysis.check.trails import Moves
 from patchkit.analysis.check.using import finding_of, misfits
-from patchkit.analysis.upstream.moves.whereabouts import Whereabouts
+from patchkit.analysis.upstream.moves.whereabouts import MoveResult
 from patchkit.analysis.upstream.reading.files import ReleaseSource
-from patchkit.analysis.upstream.reading.parallel import AT_ONCE, Progress, tried
+from patchkit.analysis.upstream.reading.parallel import CONNECTIONS, Progress, tried
 from patchkit.analysis.uses.packages import content_hash, modules_of
 from patchkit.analysis.uses.reader import Use, uses_of
 
@@ -21,7 +21,7 @@ class Unfit(NamedTuple):
     """A finding, and where what is gone went; None where that is not known."""
 
     finding: Finding
-    went: Whereabouts | None
+    went: MoveResult | None
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ def fit(
     package: str,
     source: ReleaseSource,
     roots: Sequence[str],  # the import packages that it is asked about
-    subjects: Sequence[Subject],
-    kept: Kept,
+    subjects: Sequence[CheckedRelease],
+    kept: FactStore,
     progress: Progress | None = None,
 ) -> Fit:
     """Read what a package uses, and look it up in releases, the oldest first."""
@@ -84,12 +84,12 @@ def fit(
 
 
 def _uses(
-    source: ReleaseSource, roots: Sequence[str], kept: Kept, subjects: Sequence[Subject]
+    source: ReleaseSource, roots: Sequence[str], kept: FactStore, subjects: Sequence[CheckedRelease]
 ) -> list[Use]:
     key = f"{roots} {content_hash(source)}"
     known = kept.get("uses", key)
     if known is None:
-        with no_collection(), ThreadPoolExecutor(AT_ONCE) as threads:
+        with no_collection(), ThreadPoolExecutor(CONNECTIONS) as threads:
             for one in subjects:  # meanwhile their lists of files are fetched
                 threads.submit(tried, lambda one: one.source.paths(), one)
             known = [one.as_data() for one in uses_of(modules_of(source, roots), roots)]

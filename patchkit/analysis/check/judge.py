@@ -10,14 +10,14 @@ from patchkit.analysis.check.coverage import packages_of
 from patchkit.analysis.check.declarations import meet
 from patchkit.analysis.check.findings import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.analysis.check.packs import PackSource
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.trails import splits
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.fields import HOOKS
 from patchkit.analysis.upstream.resolving.values import METHODS, Kind
 from patchkit.core.rows.declaration import Add, AddField, Change, Edit, Provide, Replace, Row, Wrap
 from patchkit.core.rows.target import Target
-from patchkit.core.text.rewriting import CountError, FunctionText, TextEdit, nearest, rewrite
+from patchkit.core.text.rewriting import FunctionText, MiscountError, TextEdit, nearest, rewrite
 from patchkit.errors import TargetError
 
 _PLAIN = frozenset([Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.DECORATED])
@@ -33,7 +33,9 @@ _HELPER = "where this row replaces all callers too, unrelated=True compares noth
 class Judge:
     """Judges the changes of one row in one release, after the Edits of rows that come before."""
 
-    def __init__(self, row: Row, subject: Subject, pack: PackSource, edits: "EditSequence") -> None:
+    def __init__(
+        self, row: Row, subject: CheckedRelease, pack: PackSource, edits: "EditSequence"
+    ) -> None:
         self._row = row
         self._subject = subject
         self._facts = subject.facts
@@ -236,7 +238,7 @@ def _faults(
             message = f"found new the same as old, expected other code, {where(facts)}"
             fix = "write into new what should stand there"
             yield Fault(codes.EDIT_CHANGES_NOTHING, message, fix)
-    except CountError as error:
+    except MiscountError as error:
         assert facts.lines is not None
         yield _miscounted(change, text, facts.lines[0], error.starts, place)
     except TargetError as error:
@@ -275,7 +277,7 @@ def _has(new: str, text: str) -> bool:
         return False
     try:
         rewrite(FunctionText(text), TextEdit(new, new))
-    except CountError as error:
+    except MiscountError as error:
         return bool(error.starts)
     except TargetError:
         return False

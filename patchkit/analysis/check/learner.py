@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from patchkit.analysis.check.opening import of_release
-from patchkit.analysis.check.subjects import Kept
+from patchkit.analysis.check.releases import FactStore
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.analysis.upstream.reading.index import Link
 from patchkit.analysis.upstream.reading.releases import Library, Release
@@ -61,7 +61,7 @@ class _Learner:
         cache = Cache(Path(task.cache), self._notify)
         settings = PipSettings(*task.settings)
         self._library = Library(settings, cache, offline=task.offline, notice=self._notify)
-        self.kept = Kept(cache, brief=task.brief)
+        self.kept = FactStore(cache, brief=task.brief)
 
     def learn(self, request: Request) -> None:
         """Look a release up, and answer; what fails is left to the first process."""

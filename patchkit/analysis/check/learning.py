@@ -5,18 +5,18 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.second_process import SecondProcess
-from patchkit.analysis.check.subjects import Subject
 from patchkit.analysis.upstream.reading.parallel import Progress, for_each
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
 
-Wanted = Callable[[Subject], Iterable[Target]]
+Wanted = Callable[[CheckedRelease], Iterable[Target]]
 T = TypeVar("T")
 
 
 def learn_all(
-    subjects: Sequence[Subject], wanted: Wanted, progress: Progress | None = None
+    subjects: Sequence[CheckedRelease], wanted: Wanted, progress: Progress | None = None
 ) -> dict[str, UpstreamError]:
     """Look up in each release what is wanted of it; return who cannot be read, by name.
 
@@ -24,7 +24,7 @@ def learn_all(
     """
     second = SecondProcess(subjects, wanted)
 
-    def work(subject: Subject) -> None:
+    def work(subject: CheckedRelease) -> None:
         second.wait_for(subject)
         subject.learn(wanted(subject))
         subject.rest()
@@ -38,8 +38,8 @@ def learn_all(
 
 
 def in_parallel(
-    subjects: Sequence[Subject],
-    work: Callable[[Subject], T],
+    subjects: Sequence[CheckedRelease],
+    work: Callable[[CheckedRelease], T],
     progress: Progress | None = None,
     beside: contextlib.AbstractContextManager[object] | None = None,
 ) -> dict[str, T | UpstreamError]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from patchkit.analysis.check.coverage import Coverage, allows
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.parallel import Progress
 from patchkit.core.record import Record
 from patchkit.core.rows.declaration import Row
@@ -13,8 +13,8 @@ from patchkit.core.rows.project import parse_toml
 from patchkit.core.versions.requirements import (
     applies_here,
     canonical,
+    parse_requirement,
     release_order,
-    requirement_of,
     written_bounds,
 )
 from patchkit.errors import SettingsError, UpstreamError, VersionError
@@ -27,7 +27,7 @@ Cases = dict[str, frozenset[int]]  # what to exercise, in words, and the places 
 
 
 def cases(
-    rows: Sequence[Row], subjects: Sequence[Subject], progress: Progress | None = None
+    rows: Sequence[Row], subjects: Sequence[CheckedRelease], progress: Progress | None = None
 ) -> tuple[Cases, Mapping[str, UpstreamError]]:
     """List what has to be exercised in the releases of one distribution, and who cannot be read.
 
@@ -177,13 +177,13 @@ def _ranges(row: Row) -> Iterator[tuple[int | None, list[str], list[str]]]:
 
 
 def _bounds(texts: Iterable[str]) -> list[str]:
-    parsed = [(requirement_of(text), written_bounds(text)) for text in texts]
+    parsed = [(parse_requirement(text), written_bounds(text)) for text in texts]
     here = [(one.name, bounds) for one, bounds in parsed if bounds and applies_here(one)]
     return [f"{name}{bound}" for name, bounds in here for bound in bounds.split(",")]
 
 
 def _project(bound: str) -> str:
-    return canonical(requirement_of(bound).name)
+    return canonical(parse_requirement(bound).name)
 
 
 def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from patchkit.analysis.check.subjects import Kept, Subject
+from patchkit.analysis.check.releases import CheckedRelease, FactStore
 from patchkit.analysis.upstream.reading.commits import CommitSource, commits
 from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.releases import (
@@ -23,17 +23,17 @@ from patchkit.core.versions.installed import Versions
 from patchkit.core.versions.requirements import (
     FoundVersion,
     canonical,
+    parse_requirement,
     parse_version,
-    requirement_of,
 )
 from patchkit.errors import UpstreamError
 
 
-def on_index(spec: str, library: Library, *, brief: bool = False) -> list[Subject]:
+def on_index(spec: str, library: Library, *, brief: bool = False) -> list[CheckedRelease]:
     """Open what a requirement allows, or RequirementError; `brief` ones tell nothing of sources."""
     if spec[:1].isdigit() and parse_version(spec):
         raise UpstreamError(f"found {spec!r}, expected a name as well, such as 'vllm=={spec}'")
-    kept = Kept(library.cache, brief=brief)
+    kept = FactStore(library.cache, brief=brief)
     found = [of_release(one, kept) for one in find_releases(spec, library)]
     if not found:
         raise UpstreamError(f"found no release that {spec!r} allows, {_expected(spec, library)}")
@@ -42,7 +42,7 @@ def on_index(spec: str, library: Library, *, brief: bool = False) -> list[Subjec
 
 def _expected(spec: str, library: Library) -> str:
     """Say what to ask for; where a project has but pre-releases, none is asked for by itself."""
-    name = requirement_of(spec).name
+    name = parse_requirement(spec).name
     links = library.index.links(name)
     versions = sorted(one for link in links if (one := parse_version(link.version)))
     if versions and all(one.is_prerelease for one in versions):
@@ -53,11 +53,11 @@ def _expected(spec: str, library: Library) -> str:
     return f"expected one at least{newest}"
 
 
-def of_release(release: Release, kept: Kept) -> Subject:
+def of_release(release: Release, kept: FactStore) -> CheckedRelease:
     """Make a subject of a release on the index."""
     about = (release.name, release.project, release.version, release.opened)
     option, key = f"--releases '{about[1]}=={about[2]}'", release.link.sha256 or ""
-    return Subject(
+    return CheckedRelease(
         *about,
         kept if key else None,
         key,
@@ -67,7 +67,9 @@ def of_release(release: Release, kept: Kept) -> Subject:
     )
 
 
-def installed(packages: Iterable[str], versions: Versions) -> tuple[list[Subject], list[str]]:
+def installed(
+    packages: Iterable[str], versions: Versions
+) -> tuple[list[CheckedRelease], list[str]]:
     """Open import packages where they are installed, and list those that are not."""
     subjects, missing = [], []
     for package in packages:
@@ -80,7 +82,7 @@ def installed(packages: Iterable[str], versions: Versions) -> tuple[list[Subject
     return subjects, missing
 
 
-def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[Subject]:
+def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[CheckedRelease]:
     """Open a source tree, with those of the packages that it holds, one at least."""
     if not directory.is_dir():
         raise UpstreamError(f"found no folder {str(directory)!r}, expected a source tree")
@@ -99,11 +101,11 @@ def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[S
     raise UpstreamError(f"the tree at {directory}: {fault}")
 
 
-def of_commits(directory: Path, package: str, library: Library) -> list[Subject]:
+def of_commits(directory: Path, package: str, library: Library) -> list[CheckedRelease]:
     """Make a subject of each commit that led to the one checked out, the oldest first."""
-    kept, project = Kept(library.cache), canonical(package)
+    kept, project = FactStore(library.cache), canonical(package)
     return [
-        Subject(
+        CheckedRelease(
             f"{project} {one.day} {one.hash[:12]} {one.title}",
             project,
             one.version,
@@ -115,7 +117,7 @@ def of_commits(directory: Path, package: str, library: Library) -> list[Subject]
     ]
 
 
-def archive(file: Path, versions: Versions) -> list[Subject]:
+def archive(file: Path, versions: Versions) -> list[CheckedRelease]:
     """Open a wheel file, or a source distribution."""
     if not file.is_file():
         raise UpstreamError(f"found no file {str(file)!r}, expected a wheel")
@@ -125,10 +127,10 @@ def archive(file: Path, versions: Versions) -> list[Subject]:
 
 def _local(
     source: ReleaseSource, package: str, versions: Versions, option: str = "--here"
-) -> Subject:
+) -> CheckedRelease:
     project = canonical(package)
     here = FoundVersion(project, source.version or "nothing", source.name)
     found = versions.believed(package) or here
     _ = found.counts_as  # raises, and says what to set
     name = f"{project} {found.version}"
-    return Subject(name, project, found.version, lambda: source, option=option)
+    return CheckedRelease(name, project, found.version, lambda: source, option=option)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.findings import Finding, Place
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.reading.tree import Tree
 from patchkit.core.rows.declaration import Patch, Row
@@ -76,7 +76,7 @@ class PackSource:
         self._places: dict[str, Place] = {}
         # Its source, and that of the packages around it.
         source = Tree(f"pack {name}", None, self.root, name.partition(".")[0])
-        self.subject = Subject(source.name, name, "", lambda: source)
+        self.subject = CheckedRelease(source.name, name, "", lambda: source)
 
     @functools.cached_property
     def bodies(self) -> Mapping[str, Path]:

@@ -9,7 +9,7 @@ from patchkit.analysis.check import codes
 from patchkit.analysis.check.coverage import Coverage, packages_of
 from patchkit.analysis.check.findings import Finding, Place
 from patchkit.analysis.check.learning import learn_all
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.parallel import Progress
 from patchkit.core.lock.format import Lock, Span, joined
 from patchkit.core.record import grouped
@@ -27,18 +27,18 @@ class Commands:
     lock: str | None = None
     releases: Sequence[str] = ()
 
-    def diff(self, row: Row, subject: Subject) -> str:
+    def diff(self, row: Row, subject: CheckedRelease) -> str:
         """Write the command that shows what a release has; '' where none can."""
         if subject.is_local:
             return self._of("diff", row, subject.option)
         is_named = subject.project in map(canonical, packages_of([row])[:1])
         return self._of("diff", row, f"--to {subject.version}") if is_named else ""
 
-    def accept(self, row: Row, subject: Subject) -> str:
+    def accept(self, row: Row, subject: CheckedRelease) -> str:
         """Write the command that accepts what a release has."""
         return self._of("lock", row, subject.option)
 
-    def accept_all(self, row: Row, subject: Subject) -> str:
+    def accept_all(self, row: Row, subject: CheckedRelease) -> str:
         """Write the command that accepts what all releases have that were looked at."""
         asked = " ".join(f"--releases {shlex.quote(one)}" for one in self.releases)
         return self._of("lock", row, asked or (subject.option if subject.is_local else ""))
@@ -72,7 +72,7 @@ def of_reviews(
             yield Finding(code, message, fix, row.name, str(target), one.name, *place)
 
 
-def _sources(row: Row, coverage: Coverage) -> dict[tuple[Target, str], list[Subject]]:
+def _sources(row: Row, coverage: Coverage) -> dict[tuple[Target, str], list[CheckedRelease]]:
     return grouped(
         ((place, mark), subject)
         for subject in coverage.subjects
@@ -83,7 +83,7 @@ def _sources(row: Row, coverage: Coverage) -> dict[tuple[Target, str], list[Subj
 
 def of_bases(row: Row, coverage: Coverage, place: Place) -> Iterator[Finding]:
     """Find classes that stay the same from one release to the next while a base changes."""
-    last: dict[tuple[str, Target], Subject] = {}
+    last: dict[tuple[str, Target], CheckedRelease] = {}
     for subject in coverage.subjects:
         for target in dict.fromkeys(one.place for one in coverage.due(row, subject)):
             before = last.get((subject.project, target))
@@ -95,7 +95,7 @@ def of_bases(row: Row, coverage: Coverage, place: Place) -> Iterator[Finding]:
                 yield Finding(codes.BASE_CHANGED, message, fix, *where)
 
 
-def _changed(target: Target, before: Subject, after: Subject) -> list[str]:
+def _changed(target: Target, before: CheckedRelease, after: CheckedRelease) -> list[str]:
     try:
         old, new = before.facts(target), after.facts(target)
     except UpstreamError:
@@ -106,7 +106,10 @@ def _changed(target: Target, before: Subject, after: Subject) -> list[str]:
 
 
 def accept(
-    lock: Lock, rows: Sequence[Row], subjects: Sequence[Subject], progress: Progress | None = None
+    lock: Lock,
+    rows: Sequence[Row],
+    subjects: Sequence[CheckedRelease],
+    progress: Progress | None = None,
 ) -> tuple[Lock, Mapping[str, UpstreamError]]:
     """Take the sources of targets in releases for reviewed; also return who cannot be read."""
     coverage = Coverage(rows, subjects)
@@ -126,7 +129,7 @@ def accept(
 
 def _spans(row: Row, target: Target, coverage: Coverage) -> Iterator[Span]:
 
-    def source(subject: Subject) -> tuple[str, str | None]:
+    def source(subject: CheckedRelease) -> tuple[str, str | None]:
         is_due = target in coverage.reviewed(row, subject)
         return subject.project, subject.facts(target).fingerprint if is_due else None
 
@@ -138,7 +141,9 @@ def _spans(row: Row, target: Target, coverage: Coverage) -> Iterator[Span]:
             yield Span(mark, project, first, last, tuple(sorted(wordings)))
 
 
-def _merged(old: Sequence[Span], new: Sequence[Span], subjects: Sequence[Subject]) -> list[Span]:
+def _merged(
+    old: Sequence[Span], new: Sequence[Span], subjects: Sequence[CheckedRelease]
+) -> list[Span]:
     """Keep what was reviewed outside of the releases that were looked at, or before an update."""
     kept = []
     for span in old:

@@ -15,7 +15,7 @@ from types import TracebackType
 
 from patchkit.analysis.check import learner
 from patchkit.analysis.check.learner import IN_FLIGHT, Answer, Request, Task
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
 
@@ -37,7 +37,9 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
     """
 
     def __init__(
-        self, subjects: Sequence[Subject], wanted: Callable[[Subject], Iterable[Target]]
+        self,
+        subjects: Sequence[CheckedRelease],
+        wanted: Callable[[CheckedRelease], Iterable[Target]],
     ) -> None:
         self._subjects = subjects
         self._wanted = wanted
@@ -75,7 +77,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         """How many releases it has learnt that this process has not come to yet."""
         return len(self._learnt)
 
-    def wait_for(self, subject: Subject) -> None:
+    def wait_for(self, subject: CheckedRelease) -> None:
         """Return when a release is this process's to look into: when the other one is done.
 
         Raises:

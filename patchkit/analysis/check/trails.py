@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.learning import in_parallel, learn_all
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.moves.catalog import Catalog
-from patchkit.analysis.upstream.moves.whereabouts import Whereabouts
+from patchkit.analysis.upstream.moves.whereabouts import MoveResult
 from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.core.record import grouped
 from patchkit.core.rows.declaration import Add, Provide
@@ -24,7 +24,9 @@ class _Edge(NamedTuple):
     """A release that lacks a target, next to one that knows where it is."""
 
     target: Target  # as it was asked for
-    origin: tuple[Target, Subject | None]  # where it is in the release that knows, if one does
+    origin: tuple[
+        Target, CheckedRelease | None
+    ]  # where it is in the release that knows, if one does
     at: int  # the place of the release that lacks it
     way: int  # to where it goes on from there, 1 or -1
 
@@ -39,7 +41,7 @@ class Trails:
 
     def __init__(
         self,
-        subjects: Sequence[Subject],
+        subjects: Sequence[CheckedRelease],
         targets: Iterable[Target],
         ways: Sequence[int],
         *,
@@ -52,7 +54,7 @@ class Trails:
             target: {at: target for at, one in enumerate(subjects) if one.has(target)}
             for target in targets
         }
-        self._told: dict[tuple[Target, int], Whereabouts] = {}
+        self._told: dict[tuple[Target, int], MoveResult] = {}
 
     def follow(self) -> None:
         """Search, and go on from what was found."""
@@ -66,7 +68,7 @@ class Trails:
                 break
             self._confirm(list(self._searched(edges)))
 
-    def told(self, target: Target, subject: Subject) -> Whereabouts | None:
+    def told(self, target: Target, subject: CheckedRelease) -> MoveResult | None:
         """Return what became of a target in a release; None where that was not asked."""
         return self._told.get((target, self._subjects.index(subject)))
 
@@ -91,7 +93,7 @@ class Trails:
             return False
         return self._subjects[at].state(target) == "absent"
 
-    def _searched(self, edges: Iterable[_Edge]) -> Iterator[tuple[_Edge, Whereabouts]]:
+    def _searched(self, edges: Iterable[_Edge]) -> Iterator[tuple[_Edge, MoveResult]]:
         jobs = grouped((self._subjects[edge.at], edge) for edge in edges)
         results = in_parallel(
             list(jobs), lambda subject: subject.moves([edge.origin for edge in jobs[subject]])
@@ -101,9 +103,9 @@ class Trails:
             if isinstance(found, list):
                 yield from zip(some, found, strict=True)
 
-    def _confirm(self, found: Sequence[tuple[_Edge, Whereabouts]]) -> None:
+    def _confirm(self, found: Sequence[tuple[_Edge, MoveResult]]) -> None:
         spans = [(edge, answer, list(self._beyond(edge))) for edge, answer in found]
-        wanted: dict[Subject, set[Target]] = {}
+        wanted: dict[CheckedRelease, set[Target]] = {}
         for _, answer, span in spans:
             for at in span:
                 if answer.place:
@@ -133,18 +135,20 @@ class Moves:
     """The targets that releases lack of those that they should have, all looked for together."""
 
     def __init__(
-        self, several: Iterable[Subject], wanted: Callable[[Subject], Iterable[Target]]
+        self,
+        several: Iterable[CheckedRelease],
+        wanted: Callable[[CheckedRelease], Iterable[Target]],
     ) -> None:
         self._projects = grouped((one.project, one) for one in several)
         self._trails = {
             project: _followed(subjects, wanted) for project, subjects in self._projects.items()
         }
 
-    def told(self, target: Target, subject: Subject) -> Whereabouts | None:
+    def told(self, target: Target, subject: CheckedRelease) -> MoveResult | None:
         """Return where a target went that a release lacks; None where nothing is known."""
         return self._trails[subject.project].told(target, subject)
 
-    def words(self, target: Target, subject: Subject) -> str:
+    def words(self, target: Target, subject: CheckedRelease) -> str:
         """Say where a target went that a release lacks, or since when it is there; or ''."""
         same = self._projects[subject.project]
         since = next((one for one in same if one.has(target)), None)
@@ -156,7 +160,7 @@ class Moves:
         return "" if since else meant(target, subject)
 
 
-def places_of(coverage: Coverage, subject: Subject) -> Iterator[Target]:
+def places_of(coverage: Coverage, subject: CheckedRelease) -> Iterator[Target]:
     """List what rows change in a release, and so expect there."""
     for row in coverage.rows:
         for change in coverage.due(row, subject):
@@ -164,7 +168,9 @@ def places_of(coverage: Coverage, subject: Subject) -> Iterator[Target]:
                 yield change.place
 
 
-def _followed(subjects: Sequence[Subject], wanted: Callable[[Subject], Iterable[Target]]) -> Trails:
+def _followed(
+    subjects: Sequence[CheckedRelease], wanted: Callable[[CheckedRelease], Iterable[Target]]
+) -> Trails:
     missed = {one for each in subjects for one in wanted(each) if each.state(one) == "absent"}
     learn_all(subjects, lambda _: missed)
     trails = Trails(subjects, sorted(missed, key=str), ways=(1,), by_name=True)
@@ -172,7 +178,7 @@ def _followed(subjects: Sequence[Subject], wanted: Callable[[Subject], Iterable[
     return trails
 
 
-def meant(target: Target, subject: Subject) -> str:
+def meant(target: Target, subject: CheckedRelease) -> str:
     """Ask whether a target of a release was meant that is like one that it lacks; or ''."""
     kept, key = subject.kept, f"{subject.key} {target}"
     near: list[str] | None = kept.get("near", key) if kept else None
@@ -186,7 +192,7 @@ def meant(target: Target, subject: Subject) -> str:
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
-def _near(target: Target, subject: Subject) -> list[Target]:
+def _near(target: Target, subject: CheckedRelease) -> list[Target]:
     modules = subject.resolver.modules
     if modules.get(target.module) is None:
         return _elsewhere(target, subject)
@@ -195,7 +201,7 @@ def _near(target: Target, subject: Subject) -> list[Target]:
     return [Target(target.module, one) for one in get_close_matches(target.qualname, names, n=2)]
 
 
-def _elsewhere(target: Target, subject: Subject) -> list[Target]:
+def _elsewhere(target: Target, subject: CheckedRelease) -> list[Target]:
     """Read `up.mod.f`, which is no module, as `up.mod:f`; else look for modules named alike."""
     for place in splits(target.module) if not target.qualname else ():
         if subject.has(place):

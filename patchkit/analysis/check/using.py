@@ -10,7 +10,7 @@ from patchkit.analysis.check.compatibility import refused_call
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.findings import Fault, Finding
 from patchkit.analysis.check.packs import PackSource
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.trails import Moves
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.syntax import Signature
@@ -34,7 +34,7 @@ class Misfit(NamedTuple):
     uses: list[Use]
 
 
-def misfits(uses: Sequence[Use], subjects: Sequence[Subject]) -> dict[str, list[Misfit]]:
+def misfits(uses: Sequence[Use], subjects: Sequence[CheckedRelease]) -> dict[str, list[Misfit]]:
     """List what of some uses does not fit releases, by their names.
 
     What stands below a test, how something is called, and an override may be meant for none of
@@ -50,7 +50,9 @@ def misfits(uses: Sequence[Use], subjects: Sequence[Subject]) -> dict[str, list[
 
 
 def _is_meant(
-    misfit: Misfit, counts: Mapping[tuple[codes.Code, Target], int], subjects: Sequence[Subject]
+    misfit: Misfit,
+    counts: Mapping[tuple[codes.Code, Target], int],
+    subjects: Sequence[CheckedRelease],
 ) -> bool:
     code, target = misfit.fault.code, misfit.target
     if code in (codes.USE_GONE_AT_IMPORT, codes.USE_GONE):
@@ -60,7 +62,7 @@ def _is_meant(
     return judged > 1 and counts[code, target] >= judged
 
 
-def _misfits(uses: Sequence[Use], subject: Subject, known: _Known) -> list[Misfit]:
+def _misfits(uses: Sequence[Use], subject: CheckedRelease, known: _Known) -> list[Misfit]:
     """List what does not fit one release; what is gone with its holder is not told."""
     found: dict[tuple[Target, str], Misfit] = {}
     gone: dict[Target, list[Use]] = {}
@@ -77,7 +79,7 @@ def _misfits(uses: Sequence[Use], subject: Subject, known: _Known) -> list[Misfi
     return [*(_gone(one, gone[one], subject) for one in told), *found.values()]
 
 
-def _is_of_value(target: Target, subject: Subject) -> bool:
+def _is_of_value(target: Target, subject: CheckedRelease) -> bool:
     """Whether it is an attribute of a value, which other code may have replaced meanwhile."""
     holder = subject.facts(target.holder) if target.qualname else None
     return holder is not None and holder.is_present and holder.kind not in _SPACES
@@ -89,7 +91,7 @@ def _holders(target: Target) -> Iterator[Target]:
         yield target
 
 
-def _gone(target: Target, uses: Sequence[Use], subject: Subject) -> Misfit:
+def _gone(target: Target, uses: Sequence[Use], subject: CheckedRelease) -> Misfit:
     """Tell of a name that is gone, the use first with which most fails."""
     first, *others = sorted(uses, key=lambda one: (one.guarded, not one.at_import))
     code = codes.USE_GONE_AT_IMPORT if first.at_import else codes.USE_GONE
@@ -139,7 +141,7 @@ def _refused(theirs: Signature, call: Call) -> str | None:
     return None
 
 
-def finding_of(patch: str, misfit: Misfit, subject: Subject, moves: Moves) -> Finding:
+def finding_of(patch: str, misfit: Misfit, subject: CheckedRelease, moves: Moves) -> Finding:
     """Make a finding of a patch or a package, with where what is gone went."""
     (code, message, fix, _), first = misfit.fault, misfit.uses[0]
     message += moves.words(misfit.target, subject)
@@ -156,26 +158,26 @@ class RowUses:
         self._bodies = BodyUses(coverage.packages, packs)
         self._made: dict[str, tuple[str, ...]] = {}
 
-    def inside(self, row: Row, subject: Subject) -> list[Use]:
+    def inside(self, row: Row, subject: CheckedRelease) -> list[Use]:
         """List what the body of a row uses of a release, directly or by its helpers."""
         uses = self._bodies.of(row)
         here = self._coverage.covered(subject)
         return [use for use in uses if use.target.module.partition(".")[0] in here]
 
-    def targets(self, subject: Subject) -> Iterator[Target]:
+    def targets(self, subject: CheckedRelease) -> Iterator[Target]:
         """List what rows use of a release that they are looked into."""
         for row in self._coverage.rows:
             if self._coverage.tried(row, subject):
                 yield from (one.target for one in self.inside(row, subject))
 
-    def read(self, subject: Subject) -> Iterator[Target]:
+    def read(self, subject: CheckedRelease) -> Iterator[Target]:
         """List what has to be there, of what rows use of a release in their range."""
         for row in self._coverage.rows:
             if self._coverage.due(row, subject):
                 uses = self.inside(row, subject)
                 yield from (one.target for one in uses if one.how != "override")
 
-    def misfits(self, row: Row, subjects: Sequence[Subject]) -> dict[str, list[Misfit]]:
+    def misfits(self, row: Row, subjects: Sequence[CheckedRelease]) -> dict[str, list[Misfit]]:
         """List what of a row's uses does not fit releases, by their names."""
         found: dict[str, list[Misfit]] = {}
         for project in dict.fromkeys(one.project for one in subjects):
@@ -187,7 +189,7 @@ class RowUses:
             for name, fits in found.items()
         }
 
-    def _made_in(self, subject: Subject) -> tuple[str, ...]:
+    def _made_in(self, subject: CheckedRelease) -> tuple[str, ...]:
         """List the names that rows themselves make in a release, for all rows that ask."""
         if subject.name not in self._made:
             due = (

@@ -15,7 +15,7 @@ from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.authoring.adopt.definitions import Definitions
 from patchkit.authoring.adopt.difference import UnexpressedCode, difference
 from patchkit.authoring.adopt.unified import applied, read_diff
-from patchkit.authoring.scaffold.plan import Place, PlannedFile, write
+from patchkit.authoring.scaffold.plan import PackLocation, PlannedFile, write
 from patchkit.authoring.scaffold.rows import TextChange, new_pack, rewritten, span
 from patchkit.core.rows.declaration import Change, Edit, Patch, Provide, Role
 from patchkit.errors import ScaffoldError, UpstreamError
@@ -64,7 +64,7 @@ class AdoptedRows:
             count += sum(change.kind != "BeforeImport" for change in patch.changes)
         return count
 
-    def files(self, place: Place) -> list[PlannedFile]:
+    def files(self, place: PackLocation) -> list[PlannedFile]:
         """Plan the pack; `patchkit.authoring.scaffold.plan.write` writes all of it, or nothing."""
         rows = new_pack(place.module, *self.patches)
         old = place.file.read_bytes() if place.file.exists() else None

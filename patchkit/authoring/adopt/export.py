@@ -8,7 +8,7 @@ from pathlib import Path
 
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.packs import PackSource
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.files import parse
 from patchkit.authoring.adopt.definitions import Definitions
 from patchkit.authoring.adopt.transplant import ModuleText
@@ -27,7 +27,7 @@ class Export:
         unwritten: the changes that a diff cannot have, each as a line with the reason.
     """
 
-    subject: Subject
+    subject: CheckedRelease
     texts: dict[str, str] = field(default_factory=dict)
     unwritten: list[str] = field(default_factory=list)
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.authoring.adopt.bodies import BodyText
 from patchkit.authoring.adopt.difference import UnexpressedCode
@@ -52,7 +52,7 @@ class PileRows(AdoptedRows):
         codes: By module of the pile, the module of the pack that has its code.
     """
 
-    subject: Subject = field(kw_only=True)
+    subject: CheckedRelease = field(kw_only=True)
     pack: str = field(kw_only=True)
     readers: Sequence[PileReader] = field(kw_only=True)
     by_hand: dict[str, str] = field(default_factory=dict)

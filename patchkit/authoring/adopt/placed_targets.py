@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from patchkit.analysis.check.compatibility import refused_call
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.authoring.adopt.pile_reader import PileReader
@@ -38,7 +38,9 @@ class PlacedTarget:
         return self.facts is not None and self.facts.state == "absent"
 
 
-def placed_target(subject: Subject, dotted_name: str, *, is_definition: bool) -> PlacedTarget:
+def placed_target(
+    subject: CheckedRelease, dotted_name: str, *, is_definition: bool
+) -> PlacedTarget:
     """Find where the module ends in a dotted name, and ask a release for the target.
 
     Args:
@@ -72,7 +74,7 @@ def placed_target(subject: Subject, dotted_name: str, *, is_definition: bool) ->
     return PlacedTarget(target, facts)
 
 
-def _is_module(subject: Subject, parts: Sequence[str]) -> bool:
+def _is_module(subject: CheckedRelease, parts: Sequence[str]) -> bool:
     """Return whether the parts of a dotted name are a module, judged by case elsewhere."""
     if subject.covers(parts[:1]):
         return subject.has(Target(".".join(parts)))

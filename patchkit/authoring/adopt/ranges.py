@@ -2,7 +2,12 @@
 
 from collections.abc import Collection, Iterable
 
-from patchkit.core.versions.requirements import canonical, release_order, requirement_of, satisfies
+from patchkit.core.versions.requirements import (
+    canonical,
+    parse_requirement,
+    release_order,
+    satisfies,
+)
 
 
 def carried_requirements(
@@ -20,7 +25,7 @@ def carried_requirements(
     names = {canonical(package) for package in packages}
     carried: list[str] = []
     for text in requires:
-        if canonical(requirement_of(text).name) in names:
+        if canonical(parse_requirement(text).name) in names:
             carried.append(_carried(text, new, is_new=is_new, is_over=is_over))
         else:
             carried.append(text)
@@ -29,7 +34,7 @@ def carried_requirements(
 
 def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
     """Write one requirement of a distribution that the release is of; see above."""
-    requirement = requirement_of(text)
+    requirement = parse_requirement(text)
     allowed = satisfies(new, str(requirement.specifier))
     if allowed != is_over and not is_new:
         return text

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from patchkit.analysis.check.comparison import Comparison, compare
 from patchkit.analysis.check.coverage import Coverage, package_of
 from patchkit.analysis.check.packs import PackSource
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.using import RowUses
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.authoring.adopt.definitions import Definitions, names_in
@@ -74,8 +74,8 @@ class Rebase:
     """
 
     row: Row
-    old: Subject
-    new: Subject
+    old: CheckedRelease
+    new: CheckedRelease
     pack: PackSource
     keep: bool = False
     conflicts: list[Conflict] = field(default_factory=list)
@@ -189,7 +189,7 @@ class Rebase:
         numbered.sort(key=lambda pair: (isinstance(pair[1], Edit), str(pair[1].place)))
         return numbered
 
-    def _tried(self, release: Subject) -> Sequence[Change]:
+    def _tried(self, release: CheckedRelease) -> Sequence[Change]:
         """List the changes that the row makes in a release."""
         coverage = Coverage([self.row], [release], inverse=True)
         return coverage.tried(self.row, coverage.subjects[0])
@@ -384,11 +384,11 @@ def _group_key(index: int, change: Change) -> object:
     return index
 
 
-def _definitions(release: Subject, facts: Facts) -> Definitions:
+def _definitions(release: CheckedRelease, facts: Facts) -> Definitions:
     """Read the module of a release that defines something."""
     return Definitions.of(facts.path, release.source.read(facts.path) or b"")
 
 
-def _release(subject: Subject) -> str:
+def _release(subject: CheckedRelease) -> str:
     """Name the version of a release, as requirements have to name it."""
     return FoundVersion(subject.project, subject.version, subject.name).counts_as

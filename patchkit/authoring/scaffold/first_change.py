@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from patchkit.analysis.check.judge import edited
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.trails import Trails, meant
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.values import Kind
@@ -46,10 +46,10 @@ class UpstreamTarget:
     """
 
     target: Target
-    releases: tuple[Subject, ...]
+    releases: tuple[CheckedRelease, ...]
 
     @property
-    def newest(self) -> Subject:
+    def newest(self) -> CheckedRelease:
         """The release that the patch is written for."""
         return self.releases[-1]
 
@@ -76,7 +76,7 @@ class UpstreamTarget:
         return ScaffoldError(f"{self.target}: found {actual}, expected {expected}")
 
 
-def look_up(target: Target, subjects: Sequence[Subject]) -> UpstreamTarget:
+def look_up(target: Target, subjects: Sequence[CheckedRelease]) -> UpstreamTarget:
     """Choose the releases of a target's package.
 
     Args:

@@ -13,7 +13,7 @@ from patchkit.core.rows.declaration import Change, Patch, Role
 from patchkit.core.versions.requirements import (
     FoundVersion,
     canonical,
-    requirement_of,
+    parse_requirement,
     written_bounds,
 )
 from patchkit.errors import ScaffoldError
@@ -34,7 +34,7 @@ class Plan(NamedTuple):
     """
 
     patch: Patch
-    place: "Place"
+    place: "PackLocation"
     row: str
     files: "Sequence[PlannedFile]"
     refusal: ScaffoldError | None = None
@@ -59,7 +59,7 @@ class PatchRequest(NamedTuple):
 
 
 def plan(
-    request: PatchRequest, targets: Sequence[UpstreamTarget], place: "Place", tests: Path
+    request: PatchRequest, targets: Sequence[UpstreamTarget], place: "PackLocation", tests: Path
 ) -> Plan:
     """Work out a new patch.
 
@@ -100,7 +100,7 @@ def _identifier(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _body_name(request: PatchRequest, first: UpstreamTarget, place: "Place") -> str:
+def _body_name(request: PatchRequest, first: UpstreamTarget, place: "PackLocation") -> str:
     """Name a body: as is asked, else after the first target's module, else after the patch."""
     if request.body:
         return request.body
@@ -145,7 +145,7 @@ def _requirement(upstream: UpstreamTarget, bounds: Sequence[str]) -> str:
     package = upstream.target.module.partition(".")[0]
     newest = upstream.newest
     for text in bounds:
-        if canonical(requirement_of(text).name) != newest.project:
+        if canonical(parse_requirement(text).name) != newest.project:
             continue
         bound = written_bounds(text)
         if bound:
@@ -157,7 +157,7 @@ def _requirement(upstream: UpstreamTarget, bounds: Sequence[str]) -> str:
     return f"{package}>={lower},<{upper}"
 
 
-class Place(NamedTuple):
+class PackLocation(NamedTuple):
     """Where a pack is, or is to be.
 
     Args:
@@ -231,7 +231,7 @@ class PlannedFile(NamedTuple):
         return list(lines)[2:]  # without the names of files
 
 
-def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place:
+def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> PackLocation:
     """Find where a pack is, or is to be.
 
     Args:
@@ -253,8 +253,8 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place
     if file is not None and file.name != INIT:
         raise ScaffoldError(f"{text} is the file {file}, expected a package, for its bodies")
     if file is not None:
-        return Place(text, file.parent)
-    return Place(text, _home(here.resolve()).joinpath(*text.split(".")))
+        return PackLocation(text, file.parent)
+    return PackLocation(text, _home(here.resolve()).joinpath(*text.split(".")))
 
 
 def _home(here: Path) -> Path:
@@ -266,7 +266,7 @@ def _home(here: Path) -> Path:
     return here
 
 
-def _of_folder(text: str, folder: Path) -> Place:
+def _of_folder(text: str, folder: Path) -> PackLocation:
     """Name the pack of a folder, with the packages that are around it.
 
     Raises:
@@ -279,7 +279,7 @@ def _of_folder(text: str, folder: Path) -> Place:
         names.insert(0, outer.name)
     if not all(name.isidentifier() for name in names):
         raise ScaffoldError(f"found {text!r}, expected a name to import, such as my_pack")
-    return Place(".".join(names), folder)
+    return PackLocation(".".join(names), folder)
 
 
 def write(files: Iterable[PlannedFile]) -> None:

@@ -19,7 +19,7 @@ from patchkit.authoring.adopt.differing import (
 )
 from patchkit.authoring.adopt.pile_order import read_pile
 from patchkit.authoring.adopt.piles import PileRows
-from patchkit.authoring.scaffold.plan import INIT, Place, place_of, write
+from patchkit.authoring.scaffold.plan import INIT, PackLocation, place_of, write
 from patchkit.cli import inputs, options
 from patchkit.cli.commands.new import find_file
 from patchkit.cli.output import progress_bar, say
@@ -114,7 +114,7 @@ def _is_difference(changed: str, package: str) -> bool:
     return "=" in changed and canonical(name) == canonical(package)
 
 
-def _new_pack(into: str) -> Place:
+def _new_pack(into: str) -> PackLocation:
     """Find the place of a pack; ScaffoldError if there is one already."""
     pack = place_of(into, Path(), find_file)
     if pack.file.exists() and pack.file.read_bytes().strip():

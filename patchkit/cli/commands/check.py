@@ -10,8 +10,8 @@ from patchkit.analysis.check.codes import CODES, RELEASE_UNREADABLE
 from patchkit.analysis.check.comparison import Difference, differences
 from patchkit.analysis.check.coverage import released
 from patchkit.analysis.check.findings import Report
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands
-from patchkit.analysis.check.subjects import Subject
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
 from patchkit.cli import inputs, options, pages
 from patchkit.cli.output import progress_bar
@@ -119,7 +119,7 @@ def check_patches(
     reviewed = options.locks_of(lock).of_all(rows)
     packages = released(rows)
     with progress_bar() as progress:
-        subjects: list[Subject] = []
+        subjects: list[CheckedRelease] = []
         if rows:
             subjects = inputs.open_packages(release_options, packages, library)
         versions = _versions_on_index(subjects, library)
@@ -156,7 +156,9 @@ def _suggested_commands(
     return Commands(packs, lock, releases)
 
 
-def _versions_on_index(subjects: Sequence[Subject], library: Library) -> dict[str, list[str]]:
+def _versions_on_index(
+    subjects: Sequence[CheckedRelease], library: Library
+) -> dict[str, list[str]]:
     """List all versions of the projects of which releases on the index are checked."""
     versions: dict[str, list[str]] = {}
     for subject in subjects:

@@ -3,7 +3,7 @@
 import click
 
 from patchkit.analysis.check.fit import fit
-from patchkit.analysis.check.subjects import Kept
+from patchkit.analysis.check.releases import FactStore
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.analysis.uses.packages import open_package
 from patchkit.cli import inputs, options, pages
@@ -47,7 +47,7 @@ def command(
     with progress_bar() as progress:
         name, source = open_package(package, library)
         subjects = inputs.open_packages(release_options, roots, library, brief=True)
-        result = fit(name, source, roots, subjects, Kept(library.cache), progress)
+        result = fit(name, source, roots, subjects, FactStore(library.cache), progress)
     if not result.uses:
         raise click.UsageError(f"{package} does not use {distribution}")
     pages.write_report(result.report, form, output, lambda: fit_json(result))

@@ -9,8 +9,8 @@ import click
 
 from patchkit.analysis.check.coverage import released
 from patchkit.analysis.check.findings import told_causes
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import accept
-from patchkit.analysis.check.subjects import Subject
 from patchkit.analysis.upstream.reading.parallel import Progress
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.cli import inputs, options
@@ -115,7 +115,7 @@ def _hint_to_be_read(file: Path, rows: Sequence[Row]) -> str:
 
 def _locks_before_and_after(
     rows_by_file: Mapping[Path, Sequence[Row]],
-    subjects: Sequence[Subject],
+    subjects: Sequence[CheckedRelease],
     progress: Progress | None,
 ) -> tuple[BeforeAndAfter, dict[str, UpstreamError]]:
     """Accept the sources in releases.

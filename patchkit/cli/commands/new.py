@@ -9,7 +9,7 @@ import click
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.scaffold.first_change import UpstreamTarget, look_up
-from patchkit.authoring.scaffold.plan import PatchRequest, Place, Plan, place_of, write
+from patchkit.authoring.scaffold.plan import PackLocation, PatchRequest, Plan, place_of, write
 from patchkit.authoring.scaffold.plan import plan as make_plan
 from patchkit.cli import inputs, options
 from patchkit.cli.module_source import file_of, find_module
@@ -97,7 +97,10 @@ def command(
 
 
 def _plan(
-    request: PatchRequest, targets: Sequence[UpstreamTarget], place_of_pack: Place, tests: Path
+    request: PatchRequest,
+    targets: Sequence[UpstreamTarget],
+    place_of_pack: PackLocation,
+    tests: Path,
 ) -> Plan:
     """Plan the files; UsageError if the role, which no folder of the pack tells, is not named."""
     try:
@@ -109,7 +112,7 @@ def _plan(
         raise click.UsageError(f"{fault}: expected --role, which processes it is for") from error
 
 
-def _find_pack(pack: str | None) -> Place:
+def _find_pack(pack: str | None) -> PackLocation:
     """Find the pack that is named, else the only one of the project or of `PATCHKIT_PATCHES`."""
     if not pack:
         packs = Project.read().packs or Settings.read().packs
@@ -179,7 +182,7 @@ def _next_steps(plan: Plan) -> Iterator[NextStep]:
     yield NextStep("record the target as reviewed", f"patchkit lock {name}")
 
 
-def _steps_to_import_pack(pack: Place) -> Iterator[NextStep]:
+def _steps_to_import_pack(pack: PackLocation) -> Iterator[NextStep]:
     """List what is to be done for commands and tests to find a pack; nothing if they do."""
     project = Project.read()
     if pack.module not in (*project.packs, *packs_for(Settings.read())):

@@ -16,9 +16,9 @@ from patchkit.core.rows.declaration import Change, Row
 from patchkit.core.rows.selection import Selection
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.installed import Versions
-from patchkit.core.versions.requirements import requirement_of
+from patchkit.core.versions.requirements import parse_requirement
 from patchkit.errors import UpstreamError
-from patchkit.runtime.drift import Here, Look
+from patchkit.runtime.drift import InstalledSource, RowDrift
 
 
 @click.command("show")
@@ -54,9 +54,9 @@ def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
     versions = selection.versions
     requirements = []
     for text in row.patch.requires:
-        version = versions.find(requirement_of(text).name)
+        version = versions.find(parse_requirement(text).name)
         requirements.append((text, version, options.reason(versions.unmet, text)))
-    installed = Here()
+    installed = InstalledSource()
     lock = locks.of(row)
     changes = []
     for change in row.patch.changes:
@@ -95,16 +95,18 @@ def _as_json(value: object) -> str | int | float | bool | None:
     return repr(value)
 
 
-def _review(row: Row, change: Change, lock: Lock | None, installed: Here) -> ReviewHere | None:
+def _review(
+    row: Row, change: Change, lock: Lock | None, installed: InstalledSource
+) -> ReviewHere | None:
     if not change.is_reviewed:
         return None
     if lock is None:
         return ReviewHere("no-lock", "no lock file covers this patch")
-    verdict = Look(row.name, lock, installed).verdict(change.place)
+    verdict = RowDrift(row.name, lock, installed).verdict(change.place)
     return ReviewHere(*verdict, lock.spans(row.name, str(change.place)))
 
 
-def state_of(target: Target, installed: Here) -> TargetHere:
+def state_of(target: Target, installed: InstalledSource) -> TargetHere:
     """Find a target among what is installed, by reading sources.
 
     Args:

@@ -10,14 +10,14 @@ from rich.text import Text
 from patchkit.authoring.adopt.difference import UnexpressedCode
 from patchkit.authoring.adopt.differing import AdoptedRows
 from patchkit.authoring.adopt.piles import PileRows
-from patchkit.authoring.scaffold.plan import Place
+from patchkit.authoring.scaffold.plan import PackLocation
 from patchkit.cli.report.as_json import Data, to_json
 from patchkit.cli.report.console import console
 from patchkit.core.rows.declaration import Patch
 from patchkit.errors import shown
 
 
-def print_adopted(adopted: AdoptedRows, pack: Place, *, written: bool) -> None:
+def print_adopted(adopted: AdoptedRows, pack: PackLocation, *, written: bool) -> None:
     """Print the rows, what no row expresses, and what to do next.
 
     Args:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.analysis.check.breaking import Break
-    from patchkit.analysis.check.comparison import Comparison, Side, Step
+    from patchkit.analysis.check.comparison import Comparison, HistoryEntry, Side
     from patchkit.analysis.check.findings import Finding, Report
     from patchkit.analysis.check.fit import Fit
-    from patchkit.analysis.upstream.moves.whereabouts import Whereabouts
+    from patchkit.analysis.upstream.moves.whereabouts import MoveResult
     from patchkit.authoring.scaffold.plan import Plan
     from patchkit.cli.report.here import ChangeHere, NextStep, ReviewHere, RowHere
     from patchkit.core.lock.format import Lock
@@ -216,7 +216,7 @@ def _fit_of_release(fit: Fit, release: str) -> Data:
     }
 
 
-def _unfit(finding: Finding, whereabouts: Whereabouts | None) -> Data:
+def _unfit(finding: Finding, whereabouts: MoveResult | None) -> Data:
     return {
         "code": finding.code.code,
         **named(finding, "severity", name="target"),
@@ -265,12 +265,12 @@ def _side(side: Side) -> Data:
     }
 
 
-def history_json(target: Target, steps: Iterable[Step]) -> str:
+def history_json(target: Target, steps: Iterable[HistoryEntry]) -> str:
     """Write what `history` finds."""
     return to_json({"target": target, "releases": [_step(step) for step in steps]})
 
 
-def _step(step: Step) -> Data:
+def _step(step: HistoryEntry) -> Data:
     state = step.state
     if state == "undecidable":
         state = "absent"

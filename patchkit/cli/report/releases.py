@@ -7,7 +7,7 @@ from rich.table import Column
 from rich.text import Text
 
 from patchkit.analysis.check.breaking import Break
-from patchkit.analysis.check.comparison import Comparison, Step
+from patchkit.analysis.check.comparison import Comparison, HistoryEntry
 from patchkit.analysis.check.matrix import Boundary
 from patchkit.cli.report.console import Line, columns, console, print_diff_lines, print_lines, whole
 from patchkit.cli.report.words import markdown_table
@@ -86,7 +86,7 @@ def print_boundaries(boundaries: Iterable[Boundary]) -> None:
     console().print(table)
 
 
-def print_history(target: Target, steps: Iterable[Step]) -> None:
+def print_history(target: Target, steps: Iterable[HistoryEntry]) -> None:
     """Print where a target was; releases that say the same are one line.
 
     Args:
@@ -99,8 +99,8 @@ def print_history(target: Target, steps: Iterable[Step]) -> None:
     print_lines(out, [(heads, "what happened"), *_history_lines(steps)])
 
 
-def _history_lines(steps: Iterable[Step]) -> Iterator[Line]:
-    previous: Step | None = None
+def _history_lines(steps: Iterable[HistoryEntry]) -> Iterator[Line]:
+    previous: HistoryEntry | None = None
     for _, group in groupby(steps, lambda step: (step.state, step.fingerprint, step.moved_to)):
         identical = list(group)
         first = identical[0]
@@ -116,7 +116,7 @@ def _history_lines(steps: Iterable[Step]) -> Iterator[Line]:
         previous = last
 
 
-def _event(step: Step, previous: Step | None) -> str:
+def _event(step: HistoryEntry, previous: HistoryEntry | None) -> str:
     """Say what happened to a target between two steps.
 
     Args:
@@ -144,7 +144,7 @@ def _event(step: Step, previous: Step | None) -> str:
     return event
 
 
-def _moved(step: Step, previous: Step | None) -> str:
+def _moved(step: HistoryEntry, previous: HistoryEntry | None) -> str:
     event = str(step.moved_to)
     is_same_target = previous is not None and previous.moved_to == step.moved_to
     if not is_same_target:

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.packs import PackSource
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.authoring.adopt.export import exported
 from patchkit.cli.report.as_json import Data, to_json
 from patchkit.core.rows.declaration import Row
 
 
 def sbom_json(
-    subjects: Iterable[Subject], rows: Sequence[Row], packs: Mapping[str, PackSource]
+    subjects: Iterable[CheckedRelease], rows: Sequence[Row], packs: Mapping[str, PackSource]
 ) -> str:
     """Write a bill of materials.
 
@@ -28,7 +28,9 @@ def sbom_json(
     return to_json({**head, "components": components})
 
 
-def _component(subject: Subject, rows: Sequence[Row], packs: Mapping[str, PackSource]) -> Data:
+def _component(
+    subject: CheckedRelease, rows: Sequence[Row], packs: Mapping[str, PackSource]
+) -> Data:
     coverage = Coverage(rows, [subject])
     patches = [_patch(row, coverage, packs) for row in rows if coverage.due(row, subject)]
     url = f"pkg:pypi/{subject.project}@{subject.version}"

@@ -10,7 +10,7 @@ from patchkit.core.versions.installed import Versions
 from patchkit.core.versions.requirements import (
     canonical,
     holds_between,
-    requirement_of,
+    parse_requirement,
     written_bounds,
 )
 from patchkit.errors import VersionError
@@ -98,7 +98,7 @@ class Selection(Record):
 
     def _reason_by_source(self, text: str, row: Row) -> str | None:
         """Judge by the reviewed sources; '' where the requirement holds, None where unknown."""
-        name = requirement_of(text).name
+        name = parse_requirement(text).name
         self.versions.believed(name)  # an override that says nothing is an error all the same
         reviewed = self.reviewer.releases(row, canonical(name)) if self.reviewer else None
         holds = holds_between(text, *reviewed) if reviewed else None

@@ -19,7 +19,7 @@ class Item(NamedTuple):
         return f"[{self.key!r}]"
 
 
-Step = str | Item
+TargetStep = str | Item
 
 
 class Target(Record):
@@ -43,7 +43,7 @@ class Target(Record):
         return hash((self.module, self.qualname))
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[TargetStep, ...]:
         """The qualname, taken apart; () for a module."""
         return steps_of(self.qualname) if self.qualname else ()
 
@@ -59,7 +59,7 @@ class Target(Record):
 
 
 @lru_cache(maxsize=4096)
-def steps_of(qualname: str) -> tuple[Step, ...]:
+def steps_of(qualname: str) -> tuple[TargetStep, ...]:
     """Take a qualname apart: names, and items of containers; raise ValueError if it is none."""
     if "[" not in qualname:
         names = tuple(map(intern, qualname.split(".")))  # one string each, however often it is set
@@ -69,10 +69,10 @@ def steps_of(qualname: str) -> tuple[Step, ...]:
     return tuple(_parse_items(qualname))
 
 
-def _parse_items(qualname: str) -> list[Step]:
+def _parse_items(qualname: str) -> list[TargetStep]:
     from ast import literal_eval  # noqa: PLC0415 - few rows name an item, and it takes 5 ms
 
-    step, steps = re.compile(_STEP), list[Step]()
+    step, steps = re.compile(_STEP), list[TargetStep]()
     at = 0
     while at < len(qualname):
         match = step.match(qualname, at)

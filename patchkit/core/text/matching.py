@@ -107,7 +107,7 @@ def _value(text: str) -> object:
     return ast.dump(expression)
 
 
-class Reading(NamedTuple):
+class ComparedTokens(NamedTuple):
     """A function's tokens as they are compared."""
 
     tokens: list[Token]  # without the commas that mean nothing
@@ -115,7 +115,7 @@ class Reading(NamedTuple):
     free: dict[int, int]
 
 
-def read(tokens: Iterable[Token]) -> Reading:
+def read(tokens: Iterable[Token]) -> ComparedTokens:
     """Take the commas that mean nothing out of a function's tokens."""
     kept, free = list[Token](), dict[int, int]()
     brackets: list[tuple[bool, int]] = []  # whether it makes no tuple; the commas in it
@@ -132,7 +132,7 @@ def read(tokens: Iterable[Token]) -> Reading:
                 if is_free or commas > has_comma:
                     free[token.start] = kept.pop().end if has_comma else 0
         kept.append(token)
-    return Reading(kept, free)
+    return ComparedTokens(kept, free)
 
 
 def _makes_no_tuple(bracket: str, before: list[Token]) -> bool:
@@ -156,7 +156,7 @@ class Match(NamedTuple):
     span: range
 
 
-def find(fragment: Sequence[Token], reading: Reading) -> list[Match]:
+def find(fragment: Sequence[Token], reading: ComparedTokens) -> list[Match]:
     """Find all places, those that overlap with an earlier one left out."""
     matches: list[Match] = []
     first, past = fragment[0], 0
@@ -167,7 +167,7 @@ def find(fragment: Sequence[Token], reading: Reading) -> list[Match]:
     return matches
 
 
-def _match(fragment: Sequence[Token], reading: Reading, first: int) -> Match | None:
+def _match(fragment: Sequence[Token], reading: ComparedTokens, first: int) -> Match | None:
     tokens, free = reading
     at, end, pairs = first, 0, list[tuple[Token, Token]]()
     for number, ours in enumerate(fragment):

@@ -83,7 +83,7 @@ class TextEdit(NamedTuple):
     times: int = 1
 
 
-class CountError(TargetError):
+class MiscountError(TargetError):
     """The fragment does not occur as often as it should: where it was looked for, and found."""
 
     def __init__(self, function: FunctionText, starts: list[int]) -> None:
@@ -94,7 +94,7 @@ class CountError(TargetError):
 def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
     """Replace every occurrence of a fragment. Decorators have run already, and are not looked at.
 
-    A CountError where it does not occur as often as it should; a TargetError where `old` or
+    A MiscountError where it does not occur as often as it should; a TargetError where `old` or
     `new` is no Python, or `new` leaves the function.
     """
     fragment, new = _tokens(wanted.old, "old"), _tokens(wanted.new, "new")
@@ -104,7 +104,7 @@ def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
     reading = matching.read(function.tokens)
     matches = matching.find(fragment, reading)
     if len(matches) != wanted.times:
-        raise CountError(function, [match.start for match in matches])
+        raise MiscountError(function, [match.start for match in matches])
     text = function.text
     for match in reversed(matches):
         until, rest = reading.tokens[: match.span.start + 1], reading.tokens[match.span.start :]
@@ -206,7 +206,7 @@ class SourceLine(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
-def describe(error: CountError, wanted: TextEdit, place: SourceLine) -> str:
+def describe(error: MiscountError, wanted: TextEdit, place: SourceLine) -> str:
     """Say what was looked for, how often and where it occurs, or what is nearest to it."""
     text = error.function.text
     lines = [place.line + text.count("\n", 0, start) for start in error.starts]

@@ -46,7 +46,7 @@ class Wording(NamedTuple):
 
     mark: str  # a hash, 16 hexadecimal digits
     module: str  # where the definition stands, after imports were followed
-    page: "_Page"
+    page: "_ModuleSource"
 
     @property
     def lines(self) -> tuple[tuple[int, int], ...]:
@@ -68,7 +68,7 @@ def wording_of(
         found = read(module)
         if found is None or b"\t" in found[0] or "[" in qualname:
             return None
-        page = _Page(found[0], qualname)
+        page = _ModuleSource(found[0], qualname)
         parts += page.bindings()
         if page.texts:
             if page.may_wrap():
@@ -90,7 +90,7 @@ def _hash(parts: list[bytes]) -> str:
     return whole.hexdigest()[:16]
 
 
-class _Page(SourceLines):
+class _ModuleSource(SourceLines):
     """One module's source, as far as one name of it goes."""
 
     def __init__(self, source: bytes, qualname: str) -> None:

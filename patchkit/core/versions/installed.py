@@ -7,7 +7,7 @@ from patchkit.core.versions.requirements import (
     applies_here,
     canonical,
     is_within,
-    requirement_of,
+    parse_requirement,
     written_bounds,
 )
 from patchkit.settings import Settings
@@ -74,7 +74,7 @@ class Versions:
         return ProviderSearch(name, self._path).found()
 
     def _reason(self, text: str) -> str | None:
-        requirement = requirement_of(text)
+        requirement = parse_requirement(text)
         if not applies_here(requirement):
             return None
         version = self.find(requirement.name)

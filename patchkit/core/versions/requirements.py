@@ -111,10 +111,10 @@ def canonical(name: str) -> str:
 def check_requirement(text: str) -> None:
     """Refuse with RequirementError what is no requirement; for a plain one, one match decides."""
     if not _PLAIN.fullmatch(text):
-        requirement_of(text)
+        parse_requirement(text)
 
 
-def requirement_of(text: str) -> Requirement:
+def parse_requirement(text: str) -> Requirement:
     """Read a requirement (PEP 508); raise RequirementError if it is none, or names a URL."""
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 - late, see above
 
@@ -172,7 +172,7 @@ def is_within(version: FoundVersion, clauses: Iterable[Specifier]) -> bool:
 
 def holds_between(text: str, first: str, last: str) -> bool | None:
     """Whether a requirement holds for all releases from one to another; None if for some only."""
-    clauses = list(requirement_of(text).specifier)
+    clauses = list(parse_requirement(text).specifier)
     if any(clause.operator == "===" for clause in clauses):
         return None  # it compares texts
     order = [release_order(version) for version in (first, last)]
@@ -183,7 +183,7 @@ def holds_between(text: str, first: str, last: str) -> bool | None:
 
 def allows_any(texts: Iterable[str]) -> bool:
     """Whether some version can satisfy several requirements on one distribution."""
-    clauses = [clause for text in texts for clause in requirement_of(text).specifier]
+    clauses = [clause for text in texts for clause in parse_requirement(text).specifier]
     if any(clause.operator == "===" for clause in clauses):
         return True  # it compares texts
     return any(is_within(_release(version), clauses) for version in ("0", *_corners(clauses)))

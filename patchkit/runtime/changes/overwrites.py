@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from patchkit.core.rows.target import Item, Step
+from patchkit.core.rows.target import Item, TargetStep
 from patchkit.runtime.changes.foreign import described, leads_to
 from patchkit.runtime.changes.owners import MISSING, namespace, peek, read, words
 from patchkit.runtime.changes.sites import Site, Sites
@@ -62,14 +62,16 @@ class Route(NamedTuple):
     """What stood at each step on the way to a target."""
 
     target: str
-    steps: tuple[tuple[Any, Step, Any], ...]  # owner, attribute or item, and what was found there
+    steps: tuple[
+        tuple[Any, TargetStep, Any], ...
+    ]  # owner, attribute or item, and what was found there
     edited: tuple[FunctionType, CodeType] | None = None  # what an Edit changed, and its code since
 
 
 def route_of(
     target: str,
     module: ModuleType,
-    steps: tuple[Step, ...],
+    steps: tuple[TargetStep, ...],
     sites: Collection[Site],
     edited: FunctionType | None = None,
 ) -> Route:
@@ -83,7 +85,7 @@ def route_of(
     return Route(target, left, None if edited is None else (edited, edited.__code__))
 
 
-def _walk(owner: Any, steps: tuple[Step, ...]) -> Iterator[tuple[Any, Step, Any]]:
+def _walk(owner: Any, steps: tuple[TargetStep, ...]) -> Iterator[tuple[Any, TargetStep, Any]]:
     for step in steps:
         value = peek(owner, step)
         inherits = not (isinstance(step, Item) or isinstance(owner, type))
@@ -102,7 +104,7 @@ def stranger_on(route: Route, sites: Sites) -> Overwrite | None:
     return _stranger_in(*route.edited, sites) if route.edited is not None else None
 
 
-def _judged_step(owner: Any, step: Step, value: Any, sites: Sites) -> Overwrite | None:
+def _judged_step(owner: Any, step: TargetStep, value: Any, sites: Sites) -> Overwrite | None:
     now = peek(owner, step)
     if owner is sys.modules:
         if now is MISSING or is_half_imported(now):

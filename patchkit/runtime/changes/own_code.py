@@ -5,7 +5,7 @@ from enum import Enum
 from types import FunctionType
 from typing import Any
 
-from patchkit.runtime.changes.owners import CACHED, MISSING, inside, is_marked, namespace
+from patchkit.runtime.changes.owners import CACHED, MISSING, inside, is_decorated, namespace
 from patchkit.runtime.changes.sites import Site
 
 WRAPPERS = "patchkit.runtime.changes.objects.wrap"
@@ -62,7 +62,7 @@ def _of_pack(cls: type, pack: str) -> list[type]:
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
-    if is_marked(value):
+    if is_decorated(value):
         return _parts(value.wrapped)
     return inside(value) or (value,)
 

@@ -8,10 +8,10 @@ import sys
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 
-from patchkit.core.rows.target import Item, Step, steps_of
+from patchkit.core.rows.target import Item, TargetStep, steps_of
 from patchkit.errors import TargetError, near
 
-Place = tuple[int, Step]
+Place = tuple[int, TargetStep]
 
 CACHED: Any = type(functools.lru_cache(int))
 """What `lru_cache` and `cache` make."""
@@ -44,7 +44,7 @@ class Location(NamedTuple):
     """An attribute, or an item of a container; not its `own` where the owner only inherits it."""
 
     owner: Any
-    name: Step
+    name: TargetStep
     value: Any
     own: bool
 
@@ -74,7 +74,7 @@ def locate_free(module: ModuleType, qualname: str) -> Location:
     return Location(owner, last, value, value is not MISSING)
 
 
-def peek(owner: Any, step: Step) -> Any:
+def peek(owner: Any, step: TargetStep) -> Any:
     """Return what is stored, or MISSING; runs neither properties nor `__getattr__`."""
     if isinstance(step, Item):
         if isinstance(owner, dict):
@@ -108,7 +108,7 @@ def item_of(owner: Any, item: Item) -> Any:
         return MISSING
 
 
-def _missing(module: ModuleType, qualname: str, owner: Any, step: Step) -> str:
+def _missing(module: ModuleType, qualname: str, owner: Any, step: TargetStep) -> str:
     where = owner.__name__ if isinstance(owner, (ModuleType, type)) else type(owner).__name__
     if isinstance(step, Item):
         known = [str(key) for key in owner] if isinstance(owner, dict) else []
@@ -119,7 +119,7 @@ def _missing(module: ModuleType, qualname: str, owner: Any, step: Step) -> str:
     return f"target {module.__name__}:{qualname} is not there: {where} has no {name}{hint}"
 
 
-def read(owner: Any, step: Step) -> Any:
+def read(owner: Any, step: TargetStep) -> Any:
     """Return what is stored, inherited things included; MISSING if nothing is."""
     if isinstance(step, Item):
         return item_of(owner, step)
@@ -132,7 +132,7 @@ def read(owner: Any, step: Step) -> Any:
     return getattr(owner, step, MISSING) if value is MISSING else value
 
 
-def write(owner: Any, step: Step, value: Any) -> None:
+def write(owner: Any, step: TargetStep, value: Any) -> None:
     """Store a value."""
     if isinstance(step, Item):
         owner[step.key] = value
@@ -140,7 +140,7 @@ def write(owner: Any, step: Step, value: Any) -> None:
         setattr(owner, step, value)
 
 
-def restore(owner: Any, step: Step, original: Any) -> None:
+def restore(owner: Any, step: TargetStep, original: Any) -> None:
     """Take out what was put on an owner that had none of its own.
 
     What is there then is the original: what the owner inherits, or keeps elsewhere than in its
@@ -156,13 +156,13 @@ def restore(owner: Any, step: Step, original: Any) -> None:
         delattr(owner, step) if original is MISSING else write(owner, step, original)
 
 
-def words(owner: Any, step: Step) -> str:
+def words(owner: Any, step: TargetStep) -> str:
     """For messages: `module.name`, `Class.name`, `dict['key']`."""
     where = getattr(owner, "__name__", None) or f"<{type(owner).__name__}>"
     return f"{where}{step}" if isinstance(step, Item) else f"{where}.{step}"
 
 
-def place_of(owner: object, name: Step) -> Place:
+def place_of(owner: object, name: TargetStep) -> Place:
     """Tell a place from all others; a module's attribute is an item of its dict."""
     if isinstance(owner, ModuleType) and not isinstance(name, Item):
         return id(namespace(owner)), Item(name)
@@ -197,7 +197,7 @@ def is_pydantic(cls: type) -> bool:
     return DECORATORS in vars(cls)
 
 
-def is_marked(value: Any) -> bool:
+def is_decorated(value: Any) -> bool:
     """Whether it carries the mark of pydantic's `@field_validator` and the like."""
     return "decorator_info" in getattr(value, "__dict__", ())
 

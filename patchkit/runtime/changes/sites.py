@@ -11,7 +11,7 @@ from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
 from patchkit.core.record import Record, field
-from patchkit.core.rows.target import Step
+from patchkit.core.rows.target import TargetStep
 from patchkit.errors import TargetError, UndoError
 from patchkit.runtime.changes.foreign import described
 from patchkit.runtime.changes.owners import (
@@ -44,12 +44,14 @@ class Site(Record, frozen=False, eq=False):
     """One attribute of one owner, or one item of one container."""
 
     owner: Any
-    name: Step
+    name: TargetStep
     original: Any  # as stored before any patch; MISSING where there was none
     own: bool  # False where the owner did not hold it, so that taking all off removes it
     layers: list[Layer] = field(default_factory=list)  # the innermost first
     current: Any = None
-    aliases: dict[Place, tuple[Any, Step]] = field(default_factory=dict)  # copies that go with it
+    aliases: dict[Place, tuple[Any, TargetStep]] = field(
+        default_factory=dict
+    )  # copies that go with it
     # What it held before, as far as anybody still holds that: made here (who has one, has it from
     # here), or a body's own.
     wrappers: list[Any] = field(default_factory=list)
@@ -57,7 +59,7 @@ class Site(Record, frozen=False, eq=False):
     rebind: frozenset[str] = frozenset()  # packages whose copies are repointed
     guard: threading.RLock = field(default_factory=threading.RLock)
     # Whether a patch lies on a place; such a copy goes with that one.
-    is_patched: Callable[[Any, Step], bool] = lambda _owner, _name: False
+    is_patched: Callable[[Any, TargetStep], bool] = lambda _owner, _name: False
 
     def __post_init__(self) -> None:
         self.current = self.original
@@ -128,14 +130,14 @@ class Site(Record, frozen=False, eq=False):
         known = (self.current, self.original, *self.wrappers, *self.replacements)
         return any(value is held for held in known)
 
-    def followers(self) -> Iterator[tuple[Any, Step, Any]]:
+    def followers(self) -> Iterator[tuple[Any, TargetStep, Any]]:
         """The copies that still hold what they have from here: their places, and what it is."""
         for owner, name in list(self.aliases.values()):
             value = read(owner, name)
             if value is not MISSING and self.knows(value) and not self.is_patched(owner, name):
                 yield owner, name, value
 
-    def forget(self, owner: Any, name: Step) -> None:
+    def forget(self, owner: Any, name: TargetStep) -> None:
         """Leave a copy, which does not go with this one after all."""
         self.aliases.pop(place_of(owner, name), None)
 
@@ -235,16 +237,16 @@ class Sites(Record, frozen=False, eq=False):
                 self._sites[place_of(location.owner, location.name)] = site
         return site
 
-    def get(self, owner: object, name: Step) -> Site | None:
+    def get(self, owner: object, name: TargetStep) -> Site | None:
         """Return the latest site of an attribute that was changed."""
         return self._sites.get(place_of(owner, name))  # it keeps its owner alive
 
-    def leader(self, owner: object, name: Step) -> Site | None:
+    def leader(self, owner: object, name: TargetStep) -> Site | None:
         """Return the site that a place was last repointed with."""
         site = self._led.get(place_of(owner, name))
         return site if site is not None and place_of(owner, name) in site.aliases else None
 
-    def follow(self, site: Site, owner: Any, name: Step) -> None:
+    def follow(self, site: Site, owner: Any, name: TargetStep) -> None:
         """Note that a place goes with a site from now on, and with no other."""
         place = place_of(owner, name)
         if (before := self._led.get(place)) is not None:
@@ -252,7 +254,7 @@ class Sites(Record, frozen=False, eq=False):
         self._led[place] = site
         site.aliases[place] = (owner, name)
 
-    def holds(self, owner: object, name: Step) -> bool:
+    def holds(self, owner: object, name: TargetStep) -> bool:
         """Whether a patch lies on this very attribute."""
         site = self.get(owner, name)
         return site is not None and bool(site.layers)

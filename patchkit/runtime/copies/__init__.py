@@ -17,11 +17,11 @@ from patchkit.runtime.imports.half_imported import (
     being_imported,
     is_initializing,
     spec_of,
-    when_ready,
+    when_initialized,
 )
 
 
-class Where(NamedTuple):
+class SearchScope(NamedTuple):
     """The modules to look through.
 
     Late, they have had time to copy by any way: those of the target's package are looked into also
@@ -32,16 +32,16 @@ class Where(NamedTuple):
     late: bool = True
 
 
-NOWHERE = Where((), late=False)
+NO_MODULES = SearchScope((), late=False)
 """Nothing can have been copied yet."""
 
 
-def everywhere() -> Where:
+def all_modules() -> SearchScope:
     """Look through all modules."""
-    return Where(list(sys.modules))
+    return SearchScope(list(sys.modules))
 
 
-def modules_since(name: str) -> Where:
+def modules_since(name: str) -> SearchScope:
     """Look through a module and those that began to load after it did.
 
     At its first execution nobody else can have copied from it; what decorates its objects can have
@@ -49,7 +49,7 @@ def modules_since(name: str) -> Where:
     """
     loaded = list(sys.modules)
     since = loaded.index(name) if name in loaded else 0
-    return Where(loaded[since:][::-1], late=False)
+    return SearchScope(loaded[since:][::-1], late=False)
 
 
 def untraced(site: Site) -> str | None:
@@ -86,7 +86,7 @@ class Latecomers:
         new = [name for name in list(sys.modules) if name not in self._known]
         for name in (*self._half, *new):
             spec = _spec(name)
-            if not (is_initializing(spec) and when_ready(spec, look, name)):
+            if not (is_initializing(spec) and when_initialized(spec, look, name)):
                 look(name)
 
 

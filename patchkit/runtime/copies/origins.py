@@ -17,7 +17,7 @@ from typing import Any, cast
 from patchkit.runtime.changes.owners import MISSING, namespace, peek
 from patchkit.runtime.changes.sites import Site, Sites
 from patchkit.runtime.copies.bindings import Bindings, NameSource, Value, all_scopes
-from patchkit.runtime.copies.scope import ELSEWHERE, Elsewhere
+from patchkit.runtime.copies.scope import UNRELATED, UnrelatedOrigin
 
 Place = tuple[Any, str]
 Ends = Iterator[Site | bool | None]
@@ -31,10 +31,10 @@ class Origins:
         self._modules: dict[int, Bindings | None] = {}
         self._classes: dict[type, list[Bindings]] = {}
 
-    def of(self, owner: Any, name: str, value: Any) -> Site | Elsewhere | None:
+    def of(self, owner: Any, name: str, value: Any) -> Site | UnrelatedOrigin | None:
         """Tell which changed attribute a module's or class's attribute got its value from.
 
-        ELSEWHERE where the code names another place, and that holds it; None where the code does
+        UNRELATED where the code names another place, and that holds it; None where the code does
         not say, names both, or may bind the place by other means too.
         """
         ends = set(self._ends((owner, name), value, ()))
@@ -44,7 +44,7 @@ class Origins:
         if sites or None in ends or True not in ends:
             return None
         code = self._code(owner)
-        return None if code is not None and code.may_set(name) else ELSEWHERE
+        return None if code is not None and code.may_set(name) else UNRELATED
 
     def is_copy(self, owner: Any, name: str) -> bool:
         """Whether the code says that a place has what it holds from another."""

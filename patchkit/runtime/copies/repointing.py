@@ -4,17 +4,17 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from patchkit.core.rows.target import Item, Step
+from patchkit.core.rows.target import Item, TargetStep
 from patchkit.runtime.changes.owners import MISSING, namespace, words, write
 from patchkit.runtime.changes.sites import Site
-from patchkit.runtime.copies import Where
+from patchkit.runtime.copies import SearchScope
 from patchkit.runtime.copies.holders import KEY
 from patchkit.runtime.copies.scope import Holder, Keepers, Outcome, home_of, is_within, maker_of
 from patchkit.runtime.copies.search import CopySearch
 from patchkit.runtime.copies.stale import StaleValues
 
 
-def repoint(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
+def repoint(sites: Iterable[Site], where: SearchScope, keepers: Keepers) -> Outcome:
     """Repoint the copies of what attributes held before; the sites carry them along after that."""
     run = _Pass(StaleValues(sites, keepers), keepers)
     near = () if where.late else _named_by(run.stale.sites)
@@ -25,7 +25,7 @@ def repoint(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
     return run.outcome
 
 
-def restore(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
+def restore(sites: Iterable[Site], where: SearchScope, keepers: Keepers) -> Outcome:
     """Repoint what copies a layer's value that is gone; else tell only what is out of scope."""
     run = _Pass(StaleValues(sites, keepers, originals=False), keepers)
     run.settle(CopySearch(run.stale, keepers, late=True, deep=False), where.modules)
@@ -112,7 +112,7 @@ def _named_by(sites: Iterable[Site]) -> frozenset[str]:
     return frozenset(name for name in makers if is_within(name, packages))
 
 
-def _refused(owner: Any, step: Step, site: Site) -> Exception | None:
+def _refused(owner: Any, step: TargetStep, site: Site) -> Exception | None:
     """Write what the site holds by now; return what a class raises instead."""
     try:
         while True:

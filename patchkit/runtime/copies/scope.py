@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
-from patchkit.core.rows.target import Step
+from patchkit.core.rows.target import TargetStep
 from patchkit.runtime.changes.owners import MISSING, inside, namespace
 from patchkit.runtime.changes.sites import Site, Sites
 
@@ -12,11 +12,11 @@ _ATOMS = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
 """Values of these types are shared by code that has nothing to do with each other."""
 
 
-class Elsewhere:
+class UnrelatedOrigin:
     """The origin of a place that did not get what it holds from any changed attribute."""
 
 
-ELSEWHERE = Elsewhere()
+UNRELATED = UnrelatedOrigin()
 
 
 class Holder(NamedTuple):
@@ -25,7 +25,7 @@ class Holder(NamedTuple):
     words: str
     site: Site
     owner: Any = None
-    step: Step = ""
+    step: TargetStep = ""
     module: str = ""
 
 
@@ -72,7 +72,7 @@ def can_be_traced(original: Any) -> bool:
 class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
 
 
-def is_defined_at(value: Any, owner: Any, name: Step) -> bool:
+def is_defined_at(value: Any, owner: Any, name: TargetStep) -> bool:
     """Whether a function or class calls itself by a place."""
     value, *_ = inside(value) or (value,)
     is_plain = isinstance(value, (type, FunctionType))

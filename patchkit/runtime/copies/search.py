@@ -6,7 +6,7 @@ from itertools import accumulate
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from patchkit.core.rows.target import Item, Step
+from patchkit.core.rows.target import Item, TargetStep
 from patchkit.runtime.changes.owners import namespace
 from patchkit.runtime.changes.sites import Site
 from patchkit.runtime.copies.holders import CLASS, KEY, MAPPING, HolderKinds, keys_of
@@ -30,7 +30,7 @@ class _Namespace(NamedTuple):
         is_class = isinstance(self.owner, type)
         return f"{self.module}:" + (f"{self.owner.__qualname__}." if is_class else "")
 
-    def place(self, key: str) -> tuple[Any, Step]:
+    def place(self, key: str) -> tuple[Any, TargetStep]:
         """Tell what to write to; a module's dict, as its class may watch assignments."""
         return (self.owner, key) if isinstance(self.owner, type) else (self.values, Item(key))
 

@@ -12,9 +12,9 @@ from patchkit.core.rows.target import Item
 from patchkit.runtime.changes.owners import inside, namespace
 from patchkit.runtime.changes.sites import Site
 from patchkit.runtime.copies.scope import (
-    ELSEWHERE,
-    Elsewhere,
+    UNRELATED,
     Keepers,
+    UnrelatedOrigin,
     can_be_traced,
     home_of,
     is_defined_at,
@@ -56,14 +56,14 @@ class StaleValues:
         """Every site that has or had a value."""
         return self._claims.get(id(value), [])
 
-    def origin(self, owner: Any, name: str, value: Any) -> Site | Elsewhere | None:
-        """Tell whose value a place has; ELSEWHERE for no site's, None where nobody can tell."""
-        origin: Site | Elsewhere | None = self.proven(value)
+    def origin(self, owner: Any, name: str, value: Any) -> Site | UnrelatedOrigin | None:
+        """Tell whose value a place has; UNRELATED for no site's, None where nobody can tell."""
+        origin: Site | UnrelatedOrigin | None = self.proven(value)
         if origin is None and is_defined_at(value, owner, name):
-            return ELSEWHERE  # a proven one is a copy of the module, `__main__` beside its own name
+            return UNRELATED  # a proven one is a copy of the module, `__main__` beside its own name
         origin = origin or self._origins.of(owner, name, value)
         if origin is None and any(self._is_from(site, owner, name) for site in self.claims(value)):
-            return ELSEWHERE
+            return UNRELATED
         origin = self._all_sites.leader(owner, name) if origin is None else origin
         return self._onwards(origin) if isinstance(origin, Site) else origin
 

@@ -25,7 +25,7 @@ from patchkit.runtime.imports.half_imported import (
     is_half_imported,
     is_initializing,
     spec_of,
-    when_ready,
+    when_initialized,
 )
 from patchkit.runtime.imports.loaders import Notifier, Watcher, instrument, thread_telling
 
@@ -144,8 +144,8 @@ class Finder:
         if not is_initializing(spec):
             return False
         if (telling := thread_telling(spec)) is None:
-            return when_ready(spec, self._notifier.completed, name)
-        return telling != get_ident() and when_ready(spec, self._notifier.ended, name)
+            return when_initialized(spec, self._notifier.completed, name)
+        return telling != get_ident() and when_initialized(spec, self._notifier.ended, name)
 
     def _come_first(self) -> None:
         """Move in front of a finder that was added later and may find a watched module itself.

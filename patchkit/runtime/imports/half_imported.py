@@ -70,7 +70,7 @@ def culprit(error: Exception) -> str | None:
     return next(half, None)
 
 
-def when_ready(spec: Any, call: Callable[[str], None], name: str) -> bool:
+def when_initialized(spec: Any, call: Callable[[str], None], name: str) -> bool:
     """Call `call(name)` when importlib is done with a spec; False if that cannot be arranged.
 
     No lock is needed: the end of the import stores the attribute, then takes the waiters; this

@@ -60,7 +60,7 @@ def is_served(module: ModuleType) -> bool:
     return loader is not None and loader.patch != ""
 
 
-def refuse_removed(name: str, module: ModuleType) -> None:
+def refuse_withdrawn(name: str, module: ModuleType) -> None:
     """Fail the import of a module that was served by a patch whose other changes have failed."""
     if loader_of(module) is not None and not is_served(module):
         raise _not_found(name)

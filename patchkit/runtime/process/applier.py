@@ -13,7 +13,7 @@ from patchkit.core.rows.declaration import AFTER
 from patchkit.errors import ApplyError
 from patchkit.runtime.changes.context import unwind
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.copies import Where, everywhere
+from patchkit.runtime.copies import SearchScope, all_modules
 from patchkit.runtime.process.making import (
     CopiesPass,
     Inspection,
@@ -85,7 +85,7 @@ class Applier:
         self,
         groups: Iterable[ChangeGroup],
         modules: Mapping[str, ModuleType],
-        scope: Callable[[], Where],
+        scope: Callable[[], SearchScope],
         *,
         from_body: bool = False,
     ) -> None:
@@ -124,7 +124,7 @@ class Applier:
         names = dict.fromkeys(group.module for group in missed)
         whole = {name: sys.modules[name] for name in names if self._executions.is_whole(name)}
         due = [group for group in missed if group.module in whole]
-        self.apply(due, whole, everywhere, from_body=from_body)
+        self.apply(due, whole, all_modules, from_body=from_body)
 
     def apply_missed(self) -> None:
         """Apply what no import has told of; not what the end of an import that is going on will."""
@@ -201,7 +201,7 @@ class Applier:
 
     # -- all that were made -----------------------------------------------------------------------
 
-    def _finish(self, made: list[ChangeGroup], scope: Callable[[], Where]) -> None:
+    def _finish(self, made: list[ChangeGroup], scope: Callable[[], SearchScope]) -> None:
         if not (groups := [group for group in made if self._still_wanted(group)]):
             return
         try:

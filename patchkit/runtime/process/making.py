@@ -153,12 +153,14 @@ class CopiesPass(Record, eq=False):
     schedule: Schedule
     states: PatchStates
 
-    def repoint(self, groups: Sequence[ChangeGroup], scope: Callable[[], copies.Where]) -> None:
+    def repoint(
+        self, groups: Sequence[ChangeGroup], scope: Callable[[], copies.SearchScope]
+    ) -> None:
         """Repoint the copies of what groups have changed, and note what is to be told of each."""
         from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
 
         sites = [site for group in groups for _, site in group.made.sites if site.rebind]
-        where = scope() if sites else copies.NOWHERE
+        where = scope() if sites else copies.NO_MODULES
         latecomers = copies.Latecomers(where.modules) if where.late else None
         outcome = repoint(sites, where, self._keepers())
         if latecomers is not None:
@@ -171,7 +173,7 @@ class CopiesPass(Record, eq=False):
         """Repoint what was copied since, after patches were taken back; return what went wrong."""
         from patchkit.runtime.copies.repointing import restore  # noqa: PLC0415 - as above
 
-        where = copies.everywhere()
+        where = copies.all_modules()
         latecomers = copies.Latecomers(where.modules)
         try:
             outcome = restore(self.sites, where, self._keepers())
@@ -187,7 +189,7 @@ class CopiesPass(Record, eq=False):
         from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - as above
 
         try:
-            outcome = repoint(self.sites, copies.Where([module]), self._keepers())
+            outcome = repoint(self.sites, copies.SearchScope([module]), self._keepers())
         except Exception as error:  # noqa: BLE001 - that thread's import is none of ours to fail
             self.states.say("error", f"copies in {module} are not repointed: {error}")
             return

@@ -18,7 +18,7 @@ from patchkit.errors import AgreementError
 from patchkit.runtime.process.patch_state import PatchState, PatchStates
 from patchkit.runtime.process.schedule import Relevance
 
-PatchSet = Mapping[str, "Mark"]
+PatchSet = Mapping[str, "PatchDigest"]
 
 KEY = "patchkit"
 """Where in `VllmConfig.additional_config` the patch sets are, beside patchkit's version."""
@@ -29,7 +29,7 @@ _NO_CODE = {"changes", "requires", "roles", "why", "upstream", "sunset"}
 """Fields of a row that count as changes, as a choice of rows, or not at all."""
 
 
-class Mark(Record):
+class PatchDigest(Record):
     """What two processes compare of one patch."""
 
     at: int  # its place among those of the role; they apply in this order
@@ -38,13 +38,15 @@ class Mark(Record):
     is_open: bool = False  # nobody has asked the row's `when` in this process
 
 
-def patch_set(states: Iterable[PatchState], relevance: Relevance, role: Role) -> dict[str, Mark]:
+def patch_set(
+    states: Iterable[PatchState], relevance: Relevance, role: Role
+) -> dict[str, PatchDigest]:
     """Name the patches that are for a role here, each with what it is."""
     mine = [state for state in states if role in state.row.roles]
     chosen = [state for state in mine if relevance.is_selected(state)]
     packs = {name: modules_digest(name) for name in {state.row.pack for state in chosen}}
     return {
-        state.name: Mark(at, fingerprint(state.row), packs[state.row.pack], _is_open(state))
+        state.name: PatchDigest(at, fingerprint(state.row), packs[state.row.pack], _is_open(state))
         for at, state in enumerate(chosen)
     }
 
@@ -129,7 +131,7 @@ def _stamped(config: Any, role: Role) -> PatchSet | None:
             f"{_version()}, and the main process {theirs or 'an earlier one'}. Install the same "
             "patchkit on every node."
         )
-    return {name: Mark(**mark) for name, mark in sets.get(str(role), {}).items()}
+    return {name: PatchDigest(**mark) for name, mark in sets.get(str(role), {}).items()}
 
 
 def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:

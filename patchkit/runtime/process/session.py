@@ -19,12 +19,12 @@ from patchkit.core.rows.target import Item
 from patchkit.registry import OWN_PACKS, Registry
 from patchkit.runtime.changes.owners import MISSING, namespace
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.copies import NOWHERE, modules_since
+from patchkit.runtime.copies import NO_MODULES, modules_since
 from patchkit.runtime.imports.finder import Finder, let_pass
 from patchkit.runtime.imports.supplied_modules import (
     ProvidedLoader,
     is_served,
-    refuse_removed,
+    refuse_withdrawn,
     unreachable,
 )
 from patchkit.runtime.process import patch_set
@@ -105,7 +105,7 @@ class Session:
         """A module is about to execute."""
         self._applier.note_execution(name)
         if due := self._schedule.due(name, BEFORE):
-            self._applier.apply(due, {}, lambda: NOWHERE)
+            self._applier.apply(due, {}, lambda: NO_MODULES)
 
     def imported(self, name: str, module: ModuleType) -> None:
         """A module has executed."""
@@ -123,7 +123,7 @@ class Session:
             if postponed := self._executions.postponed(name):
                 self._applier.apply_late(postponed)
             if serving:
-                refuse_removed(name, module)
+                refuse_withdrawn(name, module)
 
     def import_ended(self, name: str) -> None:
         """Apply what another thread asked for while the end of a module's execution was told."""
@@ -150,7 +150,7 @@ class Session:
         return None
 
     def _serve(self, name: str, module: ModuleType) -> bool:
-        self._applier.apply(self._schedule.due(name, SERVING), {name: module}, lambda: NOWHERE)
+        self._applier.apply(self._schedule.due(name, SERVING), {name: module}, lambda: NO_MODULES)
         return is_served(module)
 
     # -- roles ----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from support.programs import program
 
 from patchkit.cli.commands.show import state_of
 from patchkit.core.rows.target import Target
-from patchkit.runtime.drift import Here
+from patchkit.runtime.drift import InstalledSource
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ def upstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def answer(text: str) -> TargetHere:
     """What is said of a target in the package."""
-    return state_of(Target.parse(f"upstream_of_test.{text}"), Here())
+    return state_of(Target.parse(f"upstream_of_test.{text}"), InstalledSource())
 
 
 def state(text: str) -> str:
@@ -84,7 +84,7 @@ def test_what_the_source_does_not_tell_is_undecided(upstream: Path, name: str) -
 def test_a_module_that_is_not_there(upstream: Path, name: str) -> None:
     """A missing module, a missing parent, and a parent that is no package."""
     assert state(f"{name}:f") == state(name) == "no-module"
-    assert state_of(Target("no_such_top_level.module", "f"), Here()).state == "no-module"
+    assert state_of(Target("no_such_top_level.module", "f"), InstalledSource()).state == "no-module"
 
 
 def test_the_place_is_that_of_the_definition(upstream: Path) -> None:
@@ -105,13 +105,13 @@ def test_namespace_packages_are_looked_through(upstream: Path) -> None:
 def test_a_module_without_source_is_undecided(upstream: Path) -> None:
     """Built-in and compiled modules are here, but what they hold cannot be read."""
     for module in ("sys", "upstream_of_test.native"):
-        assert state_of(Target(module, "path"), Here()).state == "undecided"
-        assert state_of(Target(module), Here()).state == "present"
+        assert state_of(Target(module, "path"), InstalledSource()).state == "undecided"
+        assert state_of(Target(module), InstalledSource()).state == "present"
 
 
 def test_a_namespace_on_top_is_not_looked_into(upstream: Path) -> None:
     """Its module is there, and what it holds is not said to be missing."""
-    found = state_of(Target("spaces_of_test.module", "f"), Here())
+    found = state_of(Target("spaces_of_test.module", "f"), InstalledSource())
     assert found.state == "undecided"
     assert "spaces_of_test is a namespace package" in found.detail
 

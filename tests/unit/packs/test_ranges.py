@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from support.packages import REPOSITORY
 
 from patchkit.analysis.check.coverage import allows
-from patchkit.core.versions.requirements import canonical, requirement_of
+from patchkit.core.versions.requirements import canonical, parse_requirement
 from patchkit.registry import OWN_PACKS, read_pack
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def rows() -> list[Row]:
 
 def edges(text: str) -> tuple[str, str]:
     """The first and the last release that a requirement allows."""
-    name = canonical(requirement_of(text).name)
+    name = canonical(parse_requirement(text).name)
     released = (DATA / f"versions_{name}.txt").read_text().split()
     inside = [release for release in released if allows([text], name, release)]
     return inside[0], inside[-1]
@@ -70,8 +70,8 @@ def edges(text: str) -> tuple[str, str]:
 
 def bounded(texts: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, str]]]:
     for text in texts:
-        if requirement_of(text).specifier:
-            yield canonical(requirement_of(text).name), edges(text)
+        if parse_requirement(text).specifier:
+            yield canonical(parse_requirement(text).name), edges(text)
 
 
 def test_every_range_begins_and_ends_where_upstream_does() -> None:

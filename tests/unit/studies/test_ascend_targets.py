@@ -9,7 +9,7 @@ import ascend_targets as tool
 import pytest
 from analysis.check.released import Memory
 
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,9 +21,9 @@ def found_in(source: str) -> list[str]:
     return list(tool.set_in(ast.parse(dedent(source)).body, tool.Scope()))
 
 
-def release(version: str, files: Mapping[str, str]) -> Subject:
+def release(version: str, files: Mapping[str, str]) -> CheckedRelease:
     source = Memory(f"vllm {version}", version, {"vllm/__init__.py": "", **files})
-    return Subject(f"vllm {version}", "vllm", version, lambda: source)
+    return CheckedRelease(f"vllm {version}", "vllm", version, lambda: source)
 
 
 @pytest.mark.parametrize(

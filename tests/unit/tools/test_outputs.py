@@ -41,8 +41,8 @@ Traceback:
     g()
     ^^^
   File "/home/me/clone/patchkit/b.py", line 4, in g
-    raise CountError
-patchkit.core.text.CountError: no
+    raise MiscountError
+patchkit.core.text.MiscountError: no
 """
 OTHER = "80: list\n-- pack/__init__.py --\n-- up/mod.py --\nx = 1\n"
 
@@ -123,7 +123,7 @@ def test_wheels_and_repositories_are_made_of_files(tmp_path: Path) -> None:
         ('{"age": 100829.9}', '{"age": SECONDS}'),
         ("made 2026-11-25 14:11 UTC", "made MOMENT"),
         ("3    1     bad   12.5     two", "3    1     bad   SECONDS  two"),
-        (TRACEBACK, "Traceback:\n  frames of patchkit\npatchkit.CountError: no\n"),
+        (TRACEBACK, "Traceback:\n  frames of patchkit\npatchkit.MiscountError: no\n"),
         ("in /home/me/clone/patchkit", "in CHECKOUT/patchkit"),
         ("in /home/me/clone-2/patchkit", "in OTHER/patchkit"),
         ("vllm 0.11.0 at line 12, 100% alike", "vllm 0.11.0 at line 12, 100% alike"),

@@ -15,7 +15,7 @@ from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.target import Target
 
 
-class Whereabouts(NamedTuple):
+class MoveResult(NamedTuple):
     """What became of a target."""
 
     place: Target | None  # None where it is gone
@@ -23,7 +23,7 @@ class Whereabouts(NamedTuple):
     words: str  # what happened, for people; '' where nothing is known
 
 
-GONE = Whereabouts(None, None, "")
+GONE = MoveResult(None, None, "")
 _SHORT = 0.9
 """Likeness from which a short method is the same, in the same class."""
 
@@ -36,16 +36,16 @@ class MoveSearch:
         self._new = new
         self._old = old
         self._evidence = Evidence(new, old, reach)
-        self._known: dict[Target, Whereabouts] = {}
+        self._known: dict[Target, MoveResult] = {}
 
-    def find(self, target: Target) -> Whereabouts:
+    def find(self, target: Target) -> MoveResult:
         """Find what became of a target; raises UpstreamError where a release cannot be read."""
         if target not in self._known:
             self._known[target] = GONE  # what is asked for again meanwhile, goes round in a circle
             self._known[target] = self._find(target)
         return self._known[target]
 
-    def _find(self, target: Target) -> Whereabouts:
+    def _find(self, target: Target) -> MoveResult:
         old = self._old.resolve(target) if self._old else None
         if old is None or old.state != "present":
             return self._by_name(target)
@@ -59,7 +59,7 @@ class MoveSearch:
             return self._through(old, old.defined)
         return self._definition(target, old)
 
-    def _through(self, old: Resolution, defined: Target) -> Whereabouts:
+    def _through(self, old: Resolution, defined: Target) -> MoveResult:
         found = self._new.resolve(defined)
         if found.state == "present":
             return _at(defined, old, found, f"it was {defined}, which is still there")
@@ -67,7 +67,7 @@ class MoveSearch:
         words = f"it was {defined}, {further.words}"
         return further._replace(words=words) if further.place else further
 
-    def _member(self, target: Target, old: Resolution) -> Whereabouts:
+    def _member(self, target: Target, old: Resolution) -> MoveResult:
         owner = target.holder
         if self._new.resolve(owner).state == "present":
             return self._left(owner, old)
@@ -80,10 +80,10 @@ class MoveSearch:
             return _at(place, old, found, f"moved with {owner} to {place}")
         if found.state == "undecidable":
             words = f"{owner} is now {went}, and it cannot be told whether that has it"
-            return Whereabouts(None, None, words)
+            return MoveResult(None, None, words)
         return self._left(went, old)
 
-    def _left(self, owner: Target, old: Resolution) -> Whereabouts:
+    def _left(self, owner: Target, old: Resolution) -> MoveResult:
         lost = Lost.of(old)
         renamed = self._renamed_in(owner, lost) if lost else None
         if renamed:
@@ -110,18 +110,18 @@ class MoveSearch:
         judged = self._evidence.judged(page, inside, lost)
         return self._evidence.best((one for one in judged if one.likeness >= enough), lost.target)
 
-    def _elsewhere(self, old: Resolution, otherwise: str) -> Whereabouts:
+    def _elsewhere(self, old: Resolution, otherwise: str) -> MoveResult:
         lost = Lost.of(old)
         if lost is None or not lost.likeness.is_telling:
-            return Whereabouts(None, None, otherwise)
+            return MoveResult(None, None, otherwise)
         *_, pages = self._evidence.stages(lost.target.module, len(lost.text))
         alike = (one for one in self._evidence.alike(pages, lost) if one.likeness >= RENAMED)
         best = self._evidence.best(alike, lost.target)
         if best is None:
-            return Whereabouts(None, None, otherwise)
+            return MoveResult(None, None, otherwise)
         return _told(best, f"{otherwise}; its body went to")
 
-    def _definition(self, target: Target, old: Resolution) -> Whereabouts:
+    def _definition(self, target: Target, old: Resolution) -> MoveResult:
         lost = Lost.of(old)
         if lost is None:
             return GONE
@@ -136,7 +136,7 @@ class MoveSearch:
         is_near = best.place.module == target.module
         return _told(best, "renamed to" if is_near else "moved and renamed to")
 
-    def _module(self, target: Target) -> Whereabouts:
+    def _module(self, target: Target) -> MoveResult:
         page = self._evidence.there.module(target.module)
         if page is None:
             return GONE
@@ -145,7 +145,7 @@ class MoveSearch:
         best = self._evidence.best([one for one in judged if one], target)
         return _told(best, "moved to") if best else GONE
 
-    def _by_name(self, target: Target) -> Whereabouts:
+    def _by_name(self, target: Target) -> MoveResult:
         places: set[Target] = set()
         last = target.module.rpartition(".")[2]
         for pages in self._evidence.stages(target.module, 0):
@@ -159,16 +159,16 @@ class MoveSearch:
         if len(there) != 1:
             return GONE  # several are no answer
         words = f"something of that name is at {there[0]}, by name only"
-        return Whereabouts(there[0], None, words)
+        return MoveResult(there[0], None, words)
 
 
-def _at(place: Target, old: Resolution, found: Resolution, words: str) -> Whereabouts:
+def _at(place: Target, old: Resolution, found: Resolution, words: str) -> MoveResult:
     if not (old.nodes and found.nodes):
-        return Whereabouts(place, None, words)
+        return MoveResult(place, None, words)
     alike = Likeness(old.nodes[:1]).to(Likeness(found.nodes[:1]))
-    return Whereabouts(place, alike, f"{words}, {alike:.0%} alike")
+    return MoveResult(place, alike, f"{words}, {alike:.0%} alike")
 
 
-def _told(found: Candidate, how: str) -> Whereabouts:
+def _told(found: Candidate, how: str) -> MoveResult:
     words = f"{how} {found.place}, {found.likeness:.0%} alike"
-    return Whereabouts(found.place, found.likeness, words)
+    return MoveResult(found.place, found.likeness, words)

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 import urllib3
 from urllib3 import exceptions
 
-from patchkit.analysis.upstream.reading.parallel import AT_ONCE
+from patchkit.analysis.upstream.reading.parallel import CONNECTIONS
 from patchkit.analysis.upstream.reading.replies import host_of, joined, without_secrets
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.errors import UnreachableError, UpstreamError
@@ -122,7 +122,7 @@ class Connections:
     def _new_manager(self, proxy: str, trusted: bool) -> urllib3.PoolManager:
         settings = self._settings
         options: dict[str, Any] = {
-            "maxsize": AT_ONCE,
+            "maxsize": CONNECTIONS,
             "block": True,
             "timeout": urllib3.Timeout(settings.timeout or None),
             "retries": urllib3.Retry(

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from patchkit.errors import UpstreamError
 
-AT_ONCE = 8
+CONNECTIONS = 8
 """How many releases are worked on at a time, and connections open to one host."""
 
 
@@ -43,7 +43,7 @@ def for_each(
         progress: told when one is done.
         beside: entered before the first one; left before threads are waited for, also in an error.
     """
-    with ThreadPoolExecutor(AT_ONCE, "patchkit-releases") as threads, beside or nullcontext():
+    with ThreadPoolExecutor(CONNECTIONS, "patchkit-releases") as threads, beside or nullcontext():
         started = {threads.submit(tried, work, one): one for one in items}
         try:
             for count, done in enumerate(as_completed(started), 1):

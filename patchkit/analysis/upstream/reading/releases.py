@@ -19,7 +19,12 @@ from patchkit.analysis.upstream.reading.index import Index, Link, local_path, pa
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.analysis.upstream.reading.web import Web
 from patchkit.analysis.upstream.reading.wheel import LocalContent, WheelReader
-from patchkit.core.versions.requirements import canonical, parse_version, requirement_of, satisfies
+from patchkit.core.versions.requirements import (
+    canonical,
+    parse_requirement,
+    parse_version,
+    satisfies,
+)
 from patchkit.errors import UpstreamError, VersionError
 
 if TYPE_CHECKING:
@@ -138,7 +143,7 @@ def find_releases(spec: str, library: Library) -> list[Release]:
     release that its author has taken back only where the requirement names exactly that. Raises
     RequirementError, and UpstreamError where no place knows the project, or none can be asked.
     """
-    requirement = requirement_of(spec)
+    requirement = parse_requirement(spec)
     files: dict[ReleaseVersion, list[Link]] = {}
     for link in library.index.links(requirement.name):
         version = parse_version(link.version)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from patchkit.analysis.upstream.reading.archive import MAX_DOWNLOAD, Span
 from patchkit.analysis.upstream.reading.connections import Connections
-from patchkit.analysis.upstream.reading.parallel import AT_ONCE
+from patchkit.analysis.upstream.reading.parallel import CONNECTIONS
 from patchkit.analysis.upstream.reading.replies import (
     NoRangesError,
     StatusError,
@@ -47,7 +47,7 @@ class Web:
 
     def __init__(self, settings: PipSettings, *, offline: bool = False) -> None:
         self._connections = Connections(settings, offline=offline)
-        self.workers = ThreadPoolExecutor(AT_ONCE, "patchkit-web")
+        self.workers = ThreadPoolExecutor(CONNECTIONS, "patchkit-web")
 
     def close(self) -> None:
         """Close all connections."""

@@ -14,7 +14,7 @@ from patchkit.analysis.upstream.resolving.release_lookup import ReleaseLookup
 from patchkit.analysis.upstream.resolving.syntax import Signature
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, State, Value, Values
 from patchkit.analysis.upstream.resolving.wrapped import WrappedCode, operator_values, wrapped_by
-from patchkit.core.rows.target import Item, Step, Target
+from patchkit.core.rows.target import Item, Target, TargetStep
 
 
 class Resolution:
@@ -214,7 +214,7 @@ class Resolver:
                     return storage
         return ""
 
-    def _follow(self, values: Values, step: Step, *, is_last: bool) -> Values:
+    def _follow(self, values: Values, step: TargetStep, *, is_last: bool) -> Values:
         """Follow one step of a target, an attribute or an item, from each value."""
         reached: list[Value] = []
         for value in values:

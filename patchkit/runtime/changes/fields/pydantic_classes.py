@@ -21,7 +21,7 @@ from patchkit.runtime.changes.owners import (
     DECORATORS,
     FIELDS,
     MISSING,
-    is_marked,
+    is_decorated,
     is_pydantic,
     namespace,
 )
@@ -41,7 +41,7 @@ def is_model(cls: Any) -> bool:
 
 def matters(cls: Any, name: str, values: Collection[Any]) -> bool:
     """Whether a pydantic class must be rebuilt once a member has another of these values."""
-    if name in _BUILT or any(is_marked(value) for value in values):
+    if name in _BUILT or any(is_decorated(value) for value in values):
         return True
     if any(name in table for table in _tables(vars(cls)[DECORATORS]).values()):
         return True
@@ -118,7 +118,7 @@ def collect_decorators(cls: Any, known: Any) -> None:
     }
     _place(tables, cls, own)
     for name, value in tuple(vars(cls).items()):
-        if is_marked(value):
+        if is_decorated(value):
             _place(tables, cls, _tables(DecoratorInfos.build(type("StandIn", (), {name: value}))))
     setattr(cls, DECORATORS, type(known)(**tables))
     if is_model(cls):  # which notes when it is made whether these two are somebody's own

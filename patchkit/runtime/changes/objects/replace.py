@@ -27,7 +27,7 @@ from patchkit.runtime.changes.owners import (
     CACHED,
     MISSING,
     Location,
-    is_marked,
+    is_decorated,
     locate,
     locate_free,
     read,
@@ -138,7 +138,7 @@ def _refuse_unrelated(words: str, old: Any, new: Any) -> None:
 def _is_code(value: Any) -> bool:
     if isinstance(value, (FunctionType, staticmethod, classmethod, property, CACHED)):
         return True
-    return is_marked(value)
+    return is_decorated(value)
 
 
 def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any:

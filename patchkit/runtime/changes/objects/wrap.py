@@ -26,7 +26,7 @@ from patchkit.runtime.changes.owners import (
     CACHED,
     MISSING,
     Location,
-    is_marked,
+    is_decorated,
     locate,
     locate_free,
 )
@@ -102,7 +102,7 @@ def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
             f"found the class {value.__name__}, expected a function or method; wrap its "
             "__init__ or __new__, or use Replace"
         )
-    if is_marked(value):
+    if is_decorated(value):
         inner: Any = value
         wrapped = _wrapper(inner.wrapped, by=by, in_class=in_class)
         return dataclasses.replace(inner, wrapped=wrapped)

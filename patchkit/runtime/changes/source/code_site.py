@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any
 from weakref import WeakValueDictionary
 
-from patchkit.core.text.rewriting import CountError, FunctionText, TextEdit, describe, rewrite
+from patchkit.core.text.rewriting import FunctionText, MiscountError, TextEdit, describe, rewrite
 from patchkit.errors import TargetError, UndoError
 from patchkit.runtime.changes.owners import held_elsewhere
 from patchkit.runtime.changes.source.recompile import Source, publish
@@ -101,7 +101,7 @@ class CodeSite:
                 function = rewrite(function, edit.wanted)
             except TargetError as error:
                 said: object = error
-                if isinstance(error, CountError):
+                if isinstance(error, MiscountError):
                     said = describe(error, edit.wanted, self._source.place)
                 raise TargetError(f"{edit.words}: {said}") from error
         try:

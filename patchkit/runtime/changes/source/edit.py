@@ -7,7 +7,7 @@ from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, Modu
 from typing import Any, ClassVar
 
 from patchkit.core.rows.declaration import Edit
-from patchkit.core.rows.target import Item, Step, steps_of
+from patchkit.core.rows.target import Item, TargetStep, steps_of
 from patchkit.core.text.rewriting import TextEdit
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context, PreparedLayers
@@ -92,7 +92,7 @@ def _caches(around: list[Any], function: FunctionType) -> list[Any]:
     return [cache for cache in around if callable(getattr(cache, "cache_clear", None))]
 
 
-def _step(owner: Any, step: Step, sites: Sites) -> Any:
+def _step(owner: Any, step: TargetStep, sites: Sites) -> Any:
     if isinstance(step, str):
         _refuse_inherited(owner, step)
     site = sites.get(owner, step)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.analysis.check.checking import Check
 from patchkit.analysis.check.packs import read_packs
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.files import ContentMark
 from patchkit.core.lock.format import Lock
 from patchkit.errors import UpstreamError
@@ -59,10 +59,10 @@ def files_of(modules: Mapping[str, str]) -> dict[str, str]:
     return files
 
 
-def subject(version: str, **modules: str) -> Subject:
+def subject(version: str, **modules: str) -> CheckedRelease:
     """A release of `up`."""
     source = Memory(f"up {version}", version, files_of(modules))
-    return Subject(f"up {version}", "up", version, lambda: source, is_local=False)
+    return CheckedRelease(f"up {version}", "up", version, lambda: source, is_local=False)
 
 
 def edit(old: str, new: str, count: int = 1, target: str = "up.mod:f") -> str:
@@ -80,17 +80,17 @@ def write_wheels(folder: Path, releases: Mapping[str, Mapping[str, str]]) -> Non
             archive.writestr(f"up-{version}.dist-info/METADATA", "Name: up\n")
 
 
-def broken(version: str) -> Subject:
+def broken(version: str) -> CheckedRelease:
     """A release that cannot be read."""
 
     def fail() -> ReleaseSource:
         raise UpstreamError(f"up {version}: it is cut off")
 
-    return Subject(f"up {version}", "up", version, fail, is_local=False)
+    return CheckedRelease(f"up {version}", "up", version, fail, is_local=False)
 
 
 def checked(
-    subjects: Sequence[Subject],
+    subjects: Sequence[CheckedRelease],
     lock: Lock | None = None,
     known: Mapping[str, Sequence[str]] | None = None,
 ) -> Report:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pytest
     from support.packages import World
 
-    from patchkit.analysis.check.subjects import Subject
+    from patchkit.analysis.check.releases import CheckedRelease
     from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
     from patchkit.analysis.uses.reader import Use
     from patchkit.core.rows.declaration import Change, Row
@@ -85,7 +85,7 @@ def test_what_rows_make_is_asked_once_a_release(
     asked: list[str] = []
     due = Coverage.due
 
-    def counted(coverage: Coverage, row: Row, subject: Subject) -> list[Change]:
+    def counted(coverage: Coverage, row: Row, subject: CheckedRelease) -> list[Change]:
         asked.append(row.name)
         return due(coverage, row, subject)
 

@@ -15,7 +15,7 @@ from patchkit.settings import Settings
 if TYPE_CHECKING:
     from support.packages import World
 
-    from patchkit.analysis.check.subjects import Subject
+    from patchkit.analysis.check.releases import CheckedRelease
     from patchkit.core.rows.declaration import Row
 
 __all__ = ["world"]
@@ -34,7 +34,7 @@ def patch(world: World, monkeypatch: pytest.MonkeyPatch) -> Row:
     return only
 
 
-def releases(**texts: str) -> list[Subject]:
+def releases(**texts: str) -> list[CheckedRelease]:
     return [subject(version[1:].replace("_", "."), mod=text) for version, text in texts.items()]
 
 

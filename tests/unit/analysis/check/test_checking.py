@@ -6,7 +6,7 @@ import pytest
 from support.packages import row
 
 from analysis.check.released import Memory, broken, checked, codes, edit, files_of, subject, the
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.core.lock.format import Lock, Span
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ def test_what_provides_a_package_stands_for_it(world: World) -> None:
     more = row("more", "patch_a", REPLACE, requires="('up>=2', 'up-nightly<2.5')")
     world.pack(old, new, more, patch_a=BODY)
     source = Memory("n", "2.5", files_of({"mod": "def f(a): ...\n"}))
-    nightly = Subject("up-nightly 2.5", "up-nightly", "2.5", lambda: source)
+    nightly = CheckedRelease("up-nightly 2.5", "up-nightly", "2.5", lambda: source)
     grid = checked([nightly]).grid
     assert {name: str(*row.values()) for name, row in grid.items()} == {
         "old": "out-of-range",

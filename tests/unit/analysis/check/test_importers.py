@@ -6,7 +6,7 @@ import pytest
 from support.packages import row
 
 from analysis.check.released import Memory, checked, edit, subject, the
-from patchkit.analysis.check.subjects import Subject
+from patchkit.analysis.check.releases import CheckedRelease
 
 if TYPE_CHECKING:
     from support.packages import World
@@ -38,7 +38,7 @@ def test_a_package_is_imported_from_without_its_name(world: World) -> None:
     files = {"up/__init__.py": "", "up/a/__init__.py": "def f(): ...", "up/a/b.py": "f = 1"}
     for text, found in (("from . import f", ["up.a.b"]), ("from . import g", [])):
         source = Memory("up 1.0", "1.0", {**files, "up/a/b.py": text})
-        report = checked([Subject("up 1.0", "up", "1.0", lambda source=source: source)])
+        report = checked([CheckedRelease("up 1.0", "up", "1.0", lambda source=source: source)])
         details = [one.details for one in report.findings if one.code.code == "PK402"]
         assert details == ([found] if found else [])
 

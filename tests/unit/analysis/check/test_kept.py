@@ -10,7 +10,7 @@ from analysis.check.released import Memory, files_of
 from patchkit.analysis.check.checking import Check
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.packs import read_packs
-from patchkit.analysis.check.subjects import Kept, Subject
+from patchkit.analysis.check.releases import CheckedRelease, FactStore
 from patchkit.analysis.check.trails import meant
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.core.lock.format import Lock
@@ -44,8 +44,8 @@ RELEASES = st.lists(
 
 
 def subjects(
-    releases: Sequence[Mapping[str, str]], kept: Kept | None, begun: str = "1"
-) -> list[Subject]:
+    releases: Sequence[Mapping[str, str]], kept: FactStore | None, begun: str = "1"
+) -> list[CheckedRelease]:
     """Releases of those modules that are not ''."""
     return [
         _subject(f"{begun}.{at}", {name: text for name, text in one.items() if text}, kept)
@@ -53,10 +53,10 @@ def subjects(
     ]
 
 
-def _subject(version: str, modules: Mapping[str, str], kept: Kept | None) -> Subject:
+def _subject(version: str, modules: Mapping[str, str], kept: FactStore | None) -> CheckedRelease:
     source = Memory(f"up {version}", version, files_of(modules))
     key = f"hash of {version}"
-    return Subject(source.name, "up", version, lambda: source, kept, key, is_local=False)
+    return CheckedRelease(source.name, "up", version, lambda: source, kept, key, is_local=False)
 
 
 @given(RELEASES)
@@ -65,7 +65,7 @@ def test_what_is_concluded_once_is_what_would_be_concluded_again(
     releases: Sequence[Mapping[str, str]],
 ) -> None:
     """Whatever releases have in common, each answers as if it had been asked alone."""
-    kept = Kept(Cache(None))
+    kept = FactStore(Cache(None))
     several, alone = subjects(releases, kept), subjects(releases, None)
     assert learn_all(several, lambda _: TARGETS) == {}
     again = subjects(releases, kept, "2")
@@ -79,9 +79,9 @@ def test_what_is_known_of_the_same_files_is_not_read() -> None:
     """A release whose files say nothing new is not opened for what was concluded before."""
     cache = Cache(None)
     modules = {"a": "def f(x): return x", "b": "x = 1"}
-    first = _subject("1", modules, Kept(cache))
+    first = _subject("1", modules, FactStore(cache))
     learn_all([first], lambda _: [Target("up.a", "f")])
-    second = _subject("2", {**modules, "b": "x = 2"}, Kept(cache))
+    second = _subject("2", {**modules, "b": "x = 2"}, FactStore(cache))
     second.source.read = None  # type: ignore[method-assign, assignment]
     learn_all([second], lambda _: [Target("up.a", "f")])
     assert second.facts(Target("up.a", "f")) == first.facts(Target("up.a", "f"))
@@ -89,7 +89,7 @@ def test_what_is_known_of_the_same_files_is_not_read() -> None:
 
 def test_what_held_the_gone_is_learnt_with_it() -> None:
     """What held a name that is gone is known as well, whether a class may have it or a value."""
-    subject = _subject("1", {"a": "class C: ..."}, Kept(Cache(None)))
+    subject = _subject("1", {"a": "class C: ..."}, FactStore(Cache(None)))
     subject.learn([Target("up.a", "C.gone"), Target("up.b")])
     assert subject.unknown([Target("up.a", "C"), Target("up.a")]) == [Target("up.a")]
 
@@ -97,7 +97,9 @@ def test_what_held_the_gone_is_learnt_with_it() -> None:
 def test_what_was_meant_is_kept() -> None:
     """A name like one that is missing is looked for once, unless the release cannot be read."""
     cache, gone = Cache(None), Target("up.aaab", "f")
-    first, second, third = (_subject("1", {"aaaa": "def f(): ..."}, Kept(cache)) for _ in "123")
+    first, second, third = (
+        _subject("1", {"aaaa": "def f(): ..."}, FactStore(cache)) for _ in "123"
+    )
 
     def unreadable(path: str) -> bytes:
         raise UpstreamError(path)
@@ -122,10 +124,10 @@ def test_a_body_that_derives_from_its_target_needs_no_file(
     def unreadable(path: str) -> bytes:
         raise UpstreamError(path)
 
-    def state(subject: Subject) -> str:
+    def state(subject: CheckedRelease) -> str:
         return Check(list(rows), [subject], Lock(), {}).run().grid["p"][subject.name]
 
-    first, again = (_subject("1", {"a": "class C: ..."}, Kept(cache)) for _ in "12")
+    first, again = (_subject("1", {"a": "class C: ..."}, FactStore(cache)) for _ in "12")
     assert state(first) == "ok"
     again.source.read = unreadable  # type: ignore[method-assign]
     assert state(again) == "ok"

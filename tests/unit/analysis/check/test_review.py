@@ -12,10 +12,10 @@ from patchkit.registry import read_pack
 if TYPE_CHECKING:
     from support.packages import World
 
-    from patchkit.analysis.check.subjects import Subject
+    from patchkit.analysis.check.releases import CheckedRelease
 
 
-def releases(*numbers: int) -> list[Subject]:
+def releases(*numbers: int) -> list[CheckedRelease]:
     """Releases of which 1 and 2, and 3 and 4, have the same source."""
     return [subject(f"{one}.0", mod=f"def f(): return {(one + 1) // 2}") for one in numbers]
 

@@ -16,8 +16,8 @@ from analysis.upstream.shops import WHEEL
 from patchkit.analysis.check import learner, second_process
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.opening import on_index
+from patchkit.analysis.check.releases import CheckedRelease, FactStore
 from patchkit.analysis.check.second_process import SecondProcess
-from patchkit.analysis.check.subjects import Kept, Subject
 from patchkit.analysis.upstream.reading.cache import Cache
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def learnt_alone(buyer: Customer, monkeypatch: pytest.MonkeyPatch) -> tuple[dict
 
 def conclusions(place: Path) -> list[object]:
     """What is kept of targets, for releases that have the same files."""
-    kept = Kept(Cache(place))
+    kept = FactStore(Cache(place))
     known = [kept.get("conclusions", str(target)) for target in TARGETS]
     return [sorted(rows, key=str) for rows in known]
 
@@ -111,13 +111,13 @@ def test_what_the_second_process_has_learnt_is_not_learnt_again(
 ) -> None:
     """The first process takes it from the cache."""
     concluded: list[str] = []
-    conclude = Subject._conclude
+    conclude = CheckedRelease._conclude
 
-    def noted(subject: Subject, *given: Any) -> None:
+    def noted(subject: CheckedRelease, *given: Any) -> None:
         concluded.append(subject.version)
         conclude(subject, *given)
 
-    monkeypatch.setattr(Subject, "_conclude", noted)
+    monkeypatch.setattr(CheckedRelease, "_conclude", noted)
     learnt(buyer)
     assert str(COUNT - 1) not in concluded
     assert "0" in concluded

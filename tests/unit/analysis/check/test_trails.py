@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from support.packages import World
 
-    from patchkit.analysis.check.subjects import Subject
+    from patchkit.analysis.check.releases import CheckedRelease
 
 F = "def f(alpha, beta):\n    return sorted(alpha + one for one in beta if one.is_ready(alpha))\n"
 PLACE = Target("up.mod", "f")
 
 
 def followed(
-    subjects: Sequence[Subject], *ways: int, target: Target = PLACE, by_name: bool = False
+    subjects: Sequence[CheckedRelease], *ways: int, target: Target = PLACE, by_name: bool = False
 ) -> list[str | None]:
     """Where the target is said to be in each release; '' where it is said to be gone."""
     learn_all(subjects, lambda _: [target])

@@ -12,7 +12,7 @@ from support.packages import row
 from analysis.check.released import checked, codes, subject, the, write_wheels
 from patchkit.analysis.check.checking import Check
 from patchkit.analysis.check.packs import read_packs
-from patchkit.analysis.check.subjects import Kept
+from patchkit.analysis.check.releases import FactStore
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.reading.archive import Archived
 from patchkit.analysis.upstream.reading.cache import Cache, default_directory
@@ -264,6 +264,6 @@ def test_a_package_is_read_once(index: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_facts_without_sources_are_kept_apart() -> None:
     """What `fit` has learnt of a release lacks fingerprints; `check` does not take it for whole."""
     cache, known = Cache(None), {"up.mod:f": Facts("absent", "it is gone").as_data()}
-    Kept(cache, brief=True).put("facts", "up 1", known)
-    assert Kept(cache, brief=True).get("facts", "up 1") == known
-    assert Kept(cache).get("facts", "up 1") is None
+    FactStore(cache, brief=True).put("facts", "up 1", known)
+    assert FactStore(cache, brief=True).get("facts", "up 1") == known
+    assert FactStore(cache).get("facts", "up 1") is None

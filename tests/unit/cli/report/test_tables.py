@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.analysis.check.comparison import Step
+from patchkit.analysis.check.comparison import HistoryEntry
 from patchkit.cli.report.as_json import to_json
 from patchkit.cli.report.doctor import print_doctor
 from patchkit.cli.report.here import (
@@ -129,7 +129,7 @@ def test_history_keeps_names_whole(
 ) -> None:
     """What is too long for the line stands below it, and breaks between words."""
     place = "vllm.executor.ray_distributed_executor:RayWorkerWrapper.execute_model"
-    step = Step(
+    step = HistoryEntry(
         "0.10.1.1",
         "absent",
         "d5d1d1f39d6821ae",

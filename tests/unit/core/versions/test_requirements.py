@@ -23,7 +23,7 @@ from patchkit.core.versions.requirements import (
     allows_any,
     check_requirement,
     holds_between,
-    requirement_of,
+    parse_requirement,
     satisfies,
 )
 from patchkit.errors import RequirementError, VersionError
@@ -256,7 +256,7 @@ class TestRequirement:
 
     def test_parsed(self) -> None:
         """A requirement is read into packaging's own value."""
-        assert requirement_of("vllm>=0.11").name == "vllm"
+        assert parse_requirement("vllm>=0.11").name == "vllm"
 
 
 @given(SPECIFIERS, st.sets(st.sampled_from(REAL), min_size=2))

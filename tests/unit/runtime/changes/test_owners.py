@@ -14,7 +14,7 @@ from patchkit.errors import TargetError
 from patchkit.runtime.changes.owners import (
     MISSING,
     is_built,
-    is_marked,
+    is_decorated,
     is_pydantic,
     locate,
     namespace,
@@ -161,6 +161,6 @@ def test_classes_that_were_built_from_their_members() -> None:
 def test_a_decorated_method() -> None:
     """What `@field_validator` returns, before pydantic has made a class of it."""
     mark = pydantic.field_validator("number")
-    assert is_marked(mark(classmethod(lambda cls, value: value)))
-    assert not is_marked(lambda cls, value: value)
-    assert not is_marked(Config)
+    assert is_decorated(mark(classmethod(lambda cls, value: value)))
+    assert not is_decorated(lambda cls, value: value)
+    assert not is_decorated(Config)

@@ -139,7 +139,7 @@ def test_early_a_module_that_names_nothing_of_the_target_is_not_looked_into(load
     site, _ = loaded.changed("function")
     keepers = Keepers((), (), loaded.sites)
     assert repoint([site], copies.modules_since("up"), keepers).left == []
-    assert words(repoint([site], copies.everywhere(), keepers).left) == ["up.user:held[0]"]
+    assert words(repoint([site], copies.all_modules(), keepers).left) == ["up.user:held[0]"]
 
 
 def test_early_what_the_targets_module_holds_itself_is_found(loaded: Loaded) -> None:

@@ -10,7 +10,7 @@ from support.reviews import review
 
 from patchkit.core.lock.format import Lock, Span, read_lock
 from patchkit.core.rows.target import Target
-from patchkit.runtime.drift import Here, Look
+from patchkit.runtime.drift import InstalledSource, RowDrift
 
 if TYPE_CHECKING:
     from support.packages import World
@@ -20,12 +20,12 @@ world = packages.world
 TARGET = Target("up.mod", "function")
 
 
-def look(world: World, lock: Lock, *, parser: bool = True) -> Look:
+def look(world: World, lock: Lock, *, parser: bool = True) -> RowDrift:
     """A look at the world; without a parser, one that fails where it would need it."""
-    here = Here([str(world.folder)])
+    here = InstalledSource([str(world.folder)])
     if not parser:
         here.facts = lambda target: pytest.fail(f"{target} was parsed")  # type: ignore[method-assign]
-    return Look("p", lock, here)
+    return RowDrift("p", lock, here)
 
 
 def test_the_reviewed_text_is_known_without_a_parser(world: World) -> None:
@@ -42,7 +42,7 @@ def test_what_a_call_wraps_is_compared_in_a_process(world: World) -> None:
     a_world(world)
     world.module("up.mod", source.format(1))
     target = Target("up.mod", "function")
-    facts = Here([str(world.folder)]).facts(target)
+    facts = InstalledSource([str(world.folder)]).facts(target)
     assert facts.wording is None
     lock = Lock({"p": {str(target): [Span(facts.fingerprint or "", "up", "1.0", "1.0")]}})
     assert look(world, lock).verdict(target).state == "reviewed"

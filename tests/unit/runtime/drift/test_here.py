@@ -8,7 +8,7 @@ from support import packages
 
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
-from patchkit.runtime.drift import Here
+from patchkit.runtime.drift import InstalledSource
 
 if TYPE_CHECKING:
     from support.packages import World
@@ -19,7 +19,7 @@ world = packages.world
 def test_reads_the_files_of_packages_and_modules(world: World) -> None:
     """Says which of them it is; nothing is imported."""
     world.module("up.sub.mod", "x = 1\n")
-    here = Here([str(world.folder)])
+    here = InstalledSource([str(world.folder)])
     assert here.read("up.sub.mod") == (b"x = 1\n", False)
     assert here.read("up.sub") == (b"", True)
     assert here.read("up.gone") is None
@@ -32,14 +32,14 @@ def test_a_package_that_is_loaded_is_read_where_it_was_loaded_from(world: World)
     world.module("up.mod", "x = 1\n")
     __import__("up")
     sys.path.remove(str(world.folder))
-    assert Here().read("up.mod") == (b"x = 1\n", False)
-    assert Here([]).read("up.mod") is None
+    assert InstalledSource().read("up.mod") == (b"x = 1\n", False)
+    assert InstalledSource([]).read("up.mod") is None
 
 
 def test_a_package_is_opened_once_until_it_rests(world: World) -> None:
     """Many targets are looked up in one parsed module, which a process does not keep for ever."""
     world.module("up.mod", "x = 1\n")
-    here = Here([str(world.folder)])
+    here = InstalledSource([str(world.folder)])
     first = here.resolver("up")
     assert here.facts(Target("up.mod", "x")).is_present
     assert here.resolver("up") is first
@@ -50,4 +50,4 @@ def test_a_package_is_opened_once_until_it_rests(world: World) -> None:
 def test_what_is_not_installed_cannot_be_looked_up(world: World) -> None:
     """It says so."""
     with pytest.raises(UpstreamError, match="nowhere is not installed"):
-        Here([str(world.folder)]).facts(Target("nowhere.mod", "f"))
+        InstalledSource([str(world.folder)]).facts(Target("nowhere.mod", "f"))

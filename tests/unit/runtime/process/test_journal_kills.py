@@ -22,7 +22,7 @@ pytestmark = pytest.mark.processes
 
 world = packages.world
 
-AT_ONCE = 20
+CONNECTIONS = 20
 WORK = """
 import patchkit.auto
 from up.mod import function
@@ -156,10 +156,10 @@ def test_many_processes_at_once(patched: World) -> None:
             stderr=subprocess.PIPE,
             text=True,
         )
-        for _ in range(AT_ONCE)
+        for _ in range(CONNECTIONS)
     ]
     os.close(reader)
-    os.write(writer, b"x" * AT_ONCE)
+    os.write(writer, b"x" * CONNECTIONS)
     os.close(writer)
     for process in processes:
         assert process.communicate(timeout=2 * TIMEOUT) == ("new\n", "")

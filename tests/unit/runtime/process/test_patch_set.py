@@ -15,7 +15,7 @@ from support.packages import World, row
 from patchkit import Role
 from patchkit.errors import AgreementError
 from patchkit.runtime.process import patch_set as patch_sets
-from patchkit.runtime.process.patch_set import Mark, fingerprint
+from patchkit.runtime.process.patch_set import PatchDigest, fingerprint
 
 if TYPE_CHECKING:
     from patchkit.runtime.process.session import Session
@@ -131,15 +131,15 @@ def test_a_place_for_the_stamp(world: World, extra: object) -> None:
 
 def test_digests_are_equal_for_equal_sets_only() -> None:
     """An open `when` does not count, nor where the set stands; names, order and code do."""
-    one = {"a": Mark(0, "1", "2"), "b": Mark(1, "3", "2")}
-    same = {"b": Mark(7, "3", "2", is_open=True), "a": Mark(5, "1", "2")}
+    one = {"a": PatchDigest(0, "1", "2"), "b": PatchDigest(1, "3", "2")}
+    same = {"b": PatchDigest(7, "3", "2", is_open=True), "a": PatchDigest(5, "1", "2")}
     assert patch_sets.digest(one) == patch_sets.digest(same)
-    others: list[dict[str, Mark]] = [
+    others: list[dict[str, PatchDigest]] = [
         {},
         {"a": one["a"]},
-        {"a": one["a"], "b": Mark(1, "4", "2")},
-        {"a": one["a"], "b": Mark(1, "3", "9")},
-        {"b": Mark(0, "3", "2"), "a": Mark(1, "1", "2")},
+        {"a": one["a"], "b": PatchDigest(1, "4", "2")},
+        {"a": one["a"], "b": PatchDigest(1, "3", "9")},
+        {"b": PatchDigest(0, "3", "2"), "a": PatchDigest(1, "1", "2")},
     ]
     assert patch_sets.digest(one) not in [patch_sets.digest(other) for other in others]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from analysis.upstream.memory import Memory
 from patchkit.analysis.upstream.moves.catalog import Likeness
 from patchkit.analysis.upstream.moves.evidence import RENAMED
-from patchkit.analysis.upstream.moves.whereabouts import MoveSearch, Whereabouts
+from patchkit.analysis.upstream.moves.whereabouts import MoveResult, MoveSearch
 from patchkit.analysis.upstream.resolving.resolve import Resolver
 from patchkit.core.rows.target import Target
 
@@ -44,18 +44,18 @@ def likeness_of(one: ast.AST, other: ast.AST) -> float:
     return Likeness([one]).to(Likeness([other]))
 
 
-def search(target: str, new: dict[str, str], old: dict[str, str] | None = None) -> Whereabouts:
+def search(target: str, new: dict[str, str], old: dict[str, str] | None = None) -> MoveResult:
     """What became of a target of the old release in a new one."""
     before = Resolver(Memory({"up.": "", **(OLD if old is None else old)}))
     return MoveSearch(Resolver(Memory({"up.": "", **new})), before).find(Target.parse(target))
 
 
-def by_name(target: str, new: dict[str, str]) -> Whereabouts:
+def by_name(target: str, new: dict[str, str]) -> MoveResult:
     """What is said of a target of which no release is known that has it."""
     return MoveSearch(Resolver(Memory({"up.": "", **new})), None).find(Target.parse(target))
 
 
-def place(found: Whereabouts) -> str | None:
+def place(found: MoveResult) -> str | None:
     """Where it is, as text."""
     return str(found.place) if found.place else None
 
@@ -122,7 +122,7 @@ def test_another_name_beside_it_is_no_definition_of_its_own() -> None:
 def test_another_function_of_the_name_is_no_move() -> None:
     """A name in an unrelated module with an unlike source is not offered."""
     new = {"up.new": function("f", OTHER)}
-    assert search("up.old:f", new, {"up.old": function("f")}) == Whereabouts(None, None, "")
+    assert search("up.old:f", new, {"up.old": function("f")}) == MoveResult(None, None, "")
 
 
 def test_a_trivial_source_is_no_evidence() -> None:
@@ -178,7 +178,7 @@ def test_a_namesake_in_another_class_is_not_offered() -> None:
     """Where the class is gone, a method of the same name elsewhere says nothing."""
     other = f"class Parser:{OTHER.format(name='adjust')}{SMALL.format(name='size')}"
     found = search("up.old:Worker.adjust", {"up.new": other.replace("strip", "split")})
-    assert found == Whereabouts(None, None, "up.old:Worker is gone too")
+    assert found == MoveResult(None, None, "up.old:Worker is gone too")
 
 
 def test_a_body_that_became_a_function_is_found_by_its_source() -> None:

@@ -13,7 +13,7 @@ from analysis.upstream import archives
 from analysis.upstream.server import Shop, serving
 from analysis.upstream.shops import WHEEL, Customer
 from patchkit.analysis.upstream.reading.cache import IndexPage
-from patchkit.analysis.upstream.reading.parallel import AT_ONCE
+from patchkit.analysis.upstream.reading.parallel import CONNECTIONS
 from patchkit.analysis.upstream.reading.releases import find_releases
 from patchkit.errors import RequirementError, UpstreamError
 
@@ -137,7 +137,7 @@ def test_a_host_that_is_down_is_asked_once(
         errors = prefetch(releases, ["up/m0.py"])
     assert len(errors) == 40
     assert all("does not answer" in str(error) for error in errors.values())
-    assert len(tried) <= AT_ONCE
+    assert len(tried) <= CONNECTIONS
 
 
 def test_nobody_knows_the_project(buyer: Customer) -> None:

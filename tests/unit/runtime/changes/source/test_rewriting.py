@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from patchkit.core.text.rewriting import CountError, FunctionText, TextEdit, rewrite
+from patchkit.core.text.rewriting import FunctionText, MiscountError, TextEdit, rewrite
 from patchkit.errors import TargetError
 
 
@@ -150,14 +150,14 @@ def test_windows_line_ends() -> None:
 
 def test_decorators_are_not_looked_at() -> None:
     """They have run; only what stands from `def` on can be found."""
-    with pytest.raises(CountError):
+    with pytest.raises(MiscountError):
         edited("@mark(1)\ndef f(): return 2\n", "1", "3")
 
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_another_count_is_refused(times: int) -> None:
     """The error has the places."""
-    with pytest.raises(CountError) as caught:
+    with pytest.raises(MiscountError) as caught:
         edited("def f(): return a + a\n", "a", "b", times)
     assert len(caught.value.starts) == 2
 
@@ -176,7 +176,7 @@ def test_what_is_no_edit_is_refused(old: str, new: str, words: str | None) -> No
     text = "def f(a): return a\n" if words is None else "def f(a):\n    return a\n"
     with pytest.raises(TargetError, match=words or "ends the function") as caught:
         edited(text, old, new)
-    assert not isinstance(caught.value, CountError)
+    assert not isinstance(caught.value, MiscountError)
 
 
 AFTER = "\n    # said of what follows\nx = 1\n"

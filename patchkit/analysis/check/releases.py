@@ -1,4 +1,4 @@
-"""The releases that are looked at, each with what it says of targets; read once and kept."""
+"""The releases that are checked, each with what is known of targets; read once and kept."""
 
 import functools
 import hashlib
@@ -14,7 +14,7 @@ from typing import Any
 from patchkit.analysis import upstream, uses
 from patchkit.analysis.upstream.facts import Facts, facts_of
 from patchkit.analysis.upstream.moves.catalog import REACH
-from patchkit.analysis.upstream.moves.whereabouts import MoveSearch, Whereabouts
+from patchkit.analysis.upstream.moves.whereabouts import MoveResult, MoveSearch
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.analysis.upstream.reading.files import Files, ParsedFiles, Question, ReleaseSource
 from patchkit.analysis.upstream.reading.releases import Release
@@ -30,14 +30,14 @@ _Grounds = tuple[tuple[Question, str], ...]
 
 
 @dataclass(eq=False)
-class Subject:
+class CheckedRelease:
     """One release; whatever reads it raises `UpstreamError` where that cannot be done."""
 
     name: str  # for messages, `vllm 0.32.0`
     project: str  # the distribution, canonicalized
     version: str
     opened: Callable[[], ReleaseSource]  # called when its files are asked for
-    kept: "Kept | None" = None  # None for what may change under it
+    kept: "FactStore | None" = None  # None for what may change under it
     key: str = ""  # by which name its facts are kept
     is_local: bool = field(default=True, kw_only=True)  # whether all its files are at hand
     option: str = field(default="", kw_only=True)  # asks for it alone on a command line
@@ -126,14 +126,14 @@ class Subject:
         except UpstreamError:
             return "unreadable"
 
-    def moves(self, lost: "Sequence[tuple[Target, Subject | None]]") -> list[Whereabouts]:
+    def moves(self, lost: "Sequence[tuple[Target, CheckedRelease | None]]") -> list[MoveResult]:
         """Find where targets went, each with a release that has it, None where none is known."""
         keys = {(one, old): f"{self.key} {old.key if old else '-'} {one}" for one, old in lost}
-        kept, found = self.kept, dict[tuple[Target, Subject | None], Whereabouts]()
+        kept, found = self.kept, dict[tuple[Target, CheckedRelease | None], MoveResult]()
         for one, key in keys.items() if kept else ():
             if kept and (known := kept.get("moves", key)):
                 place, *more = known
-                found[one] = Whereabouts(Target.parse(place) if place else None, *more)
+                found[one] = MoveResult(Target.parse(place) if place else None, *more)
         for one, move in self._searched([one for one in lost if one not in found]):
             found[one] = move
             if kept:
@@ -141,8 +141,8 @@ class Subject:
         return [found[one] for one in lost]
 
     def _searched(
-        self, lost: "Sequence[tuple[Target, Subject | None]]"
-    ) -> "Iterator[tuple[tuple[Target, Subject | None], Whereabouts]]":
+        self, lost: "Sequence[tuple[Target, CheckedRelease | None]]"
+    ) -> "Iterator[tuple[tuple[Target, CheckedRelease | None], MoveResult]]":
         for old in dict.fromkeys(old for _, old in lost):
             ours, theirs = self._own_resolver(), old._own_resolver() if old else None  # noqa: SLF001 - of this class
             search = MoveSearch(ours, theirs, None if self.is_local else REACH)
@@ -154,7 +154,7 @@ class Subject:
         parsed = self.kept.parsed if self.kept else None
         return Resolver(self.source, python=sys.version_info[:2], parsed=parsed)
 
-    def _conclude(self, targets: Sequence[Target], kept: "Kept") -> None:
+    def _conclude(self, targets: Sequence[Target], kept: "FactStore") -> None:
         with kept.ahead:
             missing = self._not_concluded(targets, kept)
             with kept.turn:  # meanwhile, its neighbour may have been looked into
@@ -165,7 +165,7 @@ class Subject:
         known = {str(target): one.as_data() for target, one in self._facts.items()}
         kept.put("facts", self.key, known)
 
-    def _not_concluded(self, targets: Iterable[Target], kept: "Kept") -> list[Target]:
+    def _not_concluded(self, targets: Iterable[Target], kept: "FactStore") -> list[Target]:
         """Recall what was concluded from the same files; fetch those that tell of the rest."""
         files = self.resolver.modules.files
         known = {target: kept.concluded(target, files) for target in targets}
@@ -175,7 +175,7 @@ class Subject:
             files.prefetch_unparsed(path for target in missing for path in _paths(target))
         return missing
 
-    def _look_up(self, missing: Iterable[Target], kept: "Kept") -> None:
+    def _look_up(self, missing: Iterable[Target], kept: "FactStore") -> None:
         for _, several in groupby(sorted(missing, key=str), lambda one: one.module):
             resolver = self.resolver.afresh()  # what it asks is asked for this module's targets
             for one in several:
@@ -190,7 +190,7 @@ def _paths(target: Target) -> Iterable[str]:
     yield "/".join(parts) + ".py"
 
 
-class Kept:
+class FactStore:
     """Facts and moves in a cache; safe for threads.
 
     Files of the same path, size and checksum count as one, and lead to the same conclusions.
