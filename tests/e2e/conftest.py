@@ -18,17 +18,28 @@ if TYPE_CHECKING:
 
 # Files that take minutes, the longest first: workers that begin with them end together.
 LONG = (
-    *("test_lanes.py", "test_ways_in.py", "test_compile_cache.py", "test_old_ray.py"),
-    *("test_two_nodes.py", "test_data_llm.py", "test_serve_llm.py", "test_guide.py"),
-    *("test_swallowed.py", "test_watch_workflows.py", "test_cpu_ray.py", "test_real_torch_npu.py"),
-    *(
-        "test_rows.py",
-        "test_docs_pages.py",
-        "test_old_releases.py",
-        "test_processes.py",
-        "test_drift.py",
-    ),
-    *("test_journal_engine.py", "test_flagship.py", "test_status_ray.py", "test_outsider_pack.py"),
+    "test_lanes.py",
+    "test_ways_in.py",
+    "test_docs_pages.py",
+    "test_old_ray.py",
+    "test_data_llm.py",
+    "test_serve_llm.py",
+    "test_two_nodes.py",
+    "test_watch_workflows.py",
+    "test_guide.py",
+    "test_swallowed.py",
+    "test_rows.py",
+    "test_outsider_pack.py",
+    "test_processes.py",
+    "test_compile_cache.py",
+    "test_cpu_ray.py",
+    "test_status_ray.py",
+    "test_drift.py",
+    "test_real_torch_npu.py",
+    "test_flagship.py",
+    "test_tutorial.py",
+    "test_adopt_piles.py",
+    "test_old_releases.py",
 )
 
 

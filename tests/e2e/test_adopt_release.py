@@ -1,4 +1,7 @@
-"""Rows made of a point release, in the release before it: the engine is the later one's."""
+"""Rows made of a point release, in the release before it: the engine is the later one's.
+
+Only in `make e2e-all`.
+"""
 
 from __future__ import annotations
 

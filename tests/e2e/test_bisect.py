@@ -1,4 +1,7 @@
-"""`patchkit bisect` on a real engine: which of two patches changes the tokens."""
+"""`patchkit bisect` on a real engine: which of two patches changes the tokens.
+
+Only in `make e2e-all`.
+"""
 
 from __future__ import annotations
 

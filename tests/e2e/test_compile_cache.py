@@ -3,6 +3,8 @@
 vLLM 0.32.0 writes the artifact of a CPU's model, under a key of its own, but fails to load it
 ('function' object has no attribute 'finalize_loading'). A patch of the test's pack, which is in
 every run, loads it with torch's own function; the key stays vLLM's.
+
+Takes about 3 min.
 """
 
 from __future__ import annotations

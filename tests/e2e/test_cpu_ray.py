@@ -1,4 +1,7 @@
-"""vLLM's own CPU platform on a Ray that has CPUs only: nothing is simulated here."""
+"""vLLM's own CPU platform on a Ray that has CPUs only: nothing is simulated here.
+
+Takes about 3 min.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`ray.data.llm` on a Ray that lacks it: real Ray 2.35.0, real vLLM 0.32.0; rows are counted."""
+"""`ray.data.llm` on a Ray that lacks it: real Ray 2.35.0, real vLLM 0.32.0; rows are counted.
+
+Takes about 6 min.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What nobody has reviewed, in a real engine: told, stopped or left out, by policy."""
+"""What nobody has reviewed, in a real engine: told, stopped or left out, by policy.
+
+Takes about 2 min.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The seed's failure and its cure on a real vLLM 0.32.0, over two simulated NPUs."""
+"""The seed's failure and its cure on a real vLLM 0.32.0, over two simulated NPUs.
+
+Takes about 2 min.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The example packs of docs/patch-guide.md, installed as a reader would, on a real engine."""
+"""The example packs of docs/patch-guide.md, installed as a reader would, on a real engine.
+
+Takes about 4 min.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Patched objects stay what they were: copied, pickled, spawned, sent over Ray, looked at."""
+"""Patched objects stay what they were: copied, pickled, spawned, sent over Ray, looked at.
+
+Takes about 7 s.
+"""
 
 from __future__ import annotations
 

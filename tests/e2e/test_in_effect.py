@@ -1,6 +1,8 @@
 """Every applied row of the thirty-six says whether it was called, in a real vLLM 0.32.0.
 
 `make effects` runs it over and over, on several Pythons; `test_rows.py` asks the same once.
+
+Only in `make effects`.
 """
 
 from __future__ import annotations

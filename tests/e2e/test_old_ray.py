@@ -1,4 +1,7 @@
-"""vLLM 0.32.0 on Rays that its executor V1 refuses, or that lack what it imports."""
+"""vLLM 0.32.0 on Rays that its executor V1 refuses, or that lack what it imports.
+
+Takes about 6 min.
+"""
 
 from __future__ import annotations
 

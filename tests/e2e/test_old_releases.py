@@ -1,4 +1,7 @@
-"""The flagship on the real Ray actors of old releases."""
+"""The flagship on the real Ray actors of old releases.
+
+Takes about 110 s.
+"""
 
 from __future__ import annotations
 

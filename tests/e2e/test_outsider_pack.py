@@ -1,4 +1,7 @@
-"""A pack that is not patchkit's, with one patch a role, seen to act inside a real engine."""
+"""A pack that is not patchkit's, with one patch a role, seen to act inside a real engine.
+
+Takes about 4 min.
+"""
 
 from __future__ import annotations
 

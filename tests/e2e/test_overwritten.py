@@ -1,4 +1,7 @@
-"""Somebody overwrites a target in a worker of a real engine, after the worker has its role."""
+"""Somebody overwrites a target in a worker of a real engine, after the worker has its role.
+
+Takes about 65 s.
+"""
 
 from __future__ import annotations
 

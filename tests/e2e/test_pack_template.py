@@ -1,4 +1,7 @@
-"""`examples/pack-template`, built as a wheel elsewhere, in an environment with a real vLLM."""
+"""`examples/pack-template`, built as a wheel elsewhere, in an environment with a real vLLM.
+
+Takes about 95 s.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Processes of the real vLLM that are known by the table: weight-cache daemons, late actors."""
+"""Processes of the real vLLM that are known by the table: weight-cache daemons, late actors.
+
+Takes about 3 min.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A module that the real Ray lacks, provided by a pack: in the driver, a task and an actor."""
+"""A module that the real Ray lacks, provided by a pack: in the driver, a task and an actor.
+
+Takes about 10 s.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The flagship with the real torch_npu, whose CANN libraries are stubs made here."""
+"""The flagship with the real torch_npu, whose CANN libraries are stubs made here.
+
+Takes about 2 min.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 vLLM 0.32.0 refuses its second runner where Triton has no back end for CPUs, which no build on the
 index has. Triton's own interpreter serves: a row of the pack has vLLM believe that it is one. It
 needs a torch that comes with Triton, as in the environment `vllm-0.32.0-python-3.12`.
+
+Only in `make effects`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The example pack `ray.serve.llm`, installed, on a real Ray 2.35 with a real vLLM.
 
 The cluster pretends to have the accelerators that the documented example asks for.
+
+Takes about 6 min.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A real Ray: what its workers are told, and what `patchkit status --ray` gathers."""
+"""A real Ray: what its workers are told, and what `patchkit status --ray` gathers.
+
+Takes about 3 min.
+"""
 
 from __future__ import annotations
 

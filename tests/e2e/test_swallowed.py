@@ -1,4 +1,7 @@
-"""A patch that fails in a real engine: whoever swallows the error, no process goes on without."""
+"""A patch that fails in a real engine: whoever swallows the error, no process goes on without.
+
+Takes about 4 min.
+"""
 
 from __future__ import annotations
 

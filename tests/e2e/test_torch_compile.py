@@ -1,4 +1,7 @@
-"""torch.compile sees the patched function, whole; it traces wrapt's proxies as the original."""
+"""torch.compile sees the patched function, whole; it traces wrapt's proxies as the original.
+
+Takes about 45 s.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""docs/tutorial.md, word by word: an empty environment first, then one with a real vLLM."""
+"""docs/tutorial.md, word by word: an empty environment first, then one with a real vLLM.
+
+Takes about 2 min.
+"""
 
 from __future__ import annotations
 

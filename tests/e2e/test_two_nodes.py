@@ -2,6 +2,8 @@
 
 The nodes share the kernel and vLLM's files, and nothing else: `nodes.py` says how. Every test
 makes its own two environments, nodes and Ray.
+
+Takes about 5 min.
 """
 
 from __future__ import annotations

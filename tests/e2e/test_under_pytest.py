@@ -1,4 +1,7 @@
-"""A pack that is installed beside a real vLLM, and pytest: only what a test names is applied."""
+"""A pack that is installed beside a real vLLM, and pytest: only what a test names is applied.
+
+Takes about 75 s.
+"""
 
 from __future__ import annotations
 

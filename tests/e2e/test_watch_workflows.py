@@ -3,6 +3,8 @@
 What is simulated: GitHub's runner (`workflow_runner`), `gh` (`gh_stand_in`), GitHub's own actions,
 and the repository of vLLM, which git's own `insteadOf` puts in a folder; its files are those of the
 release that is installed here.
+
+Takes about 5 min.
 """
 
 from __future__ import annotations

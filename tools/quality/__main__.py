@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from .limits import FILE, faults, read_limits, set_anew, tightened, write_limits
+from .limits import FILE, faults, read_limits, tightened, write_limits
 from .measures import Measure, measure
 from .source import read_package
 from .table import is_shown, page_with, table
@@ -30,11 +30,10 @@ def main(arguments: list[str] | None = None) -> int:
         return _print_details(measures, options.details)
     if options.check:
         return _check(repository, measures)
-    if options.tighten or options.reset:
-        renewed = set_anew if options.reset else tightened
-        limits = renewed(measures, read_limits(repository / FILE))
+    if options.tighten:
+        limits = tightened(measures, read_limits(repository / FILE))
         write_limits(repository / FILE, limits)
-    if options.tighten or options.reset or options.write:
+    if options.tighten or options.write:
         _write_page(repository, measures)
     print(table(measures, read_limits(repository / FILE)))
     return 0
@@ -46,7 +45,6 @@ def _parser() -> argparse.ArgumentParser:
     action.add_argument("--check", action="store_true", help="print faults only; 1 if there is one")
     action.add_argument("--details", metavar="KEY", help="what makes up a measure")
     action.add_argument("--tighten", action="store_true", help="lower limits to what is measured")
-    action.add_argument("--reset", action="store_true", help="set all limits to what is measured")
     action.add_argument("--write", action="store_true", help=f"write the table of {PAGE}")
     parser.add_argument("--repository", type=Path, default=_repository(), metavar="DIR")
     return parser

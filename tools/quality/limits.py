@@ -6,12 +6,9 @@ what it is raised for.
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-
-from .measures import NODES
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -25,8 +22,6 @@ if TYPE_CHECKING:
     from .measures import Measure
 
 FILE = "quality.toml"
-_HEADROOM = 1.03
-"""How much a wing may grow after its limit was set anew."""
 _HEADER = """\
 # What `make quality` measures may not pass its limit here: `make lint` fails if it does.
 #
@@ -35,7 +30,7 @@ _HEADER = """\
 # lowest   the lowest that the limit has been
 # bought   what a limit that is not the lowest was raised for; required then
 #
-# `make quality-tighten` lowers limits to what is measured. `make quality-limits` sets all anew.
+# `make quality-tighten` lowers limits to what is measured. Raise one by hand, and say what for.
 """
 
 
@@ -169,29 +164,6 @@ def _lowered(limit: Limit, value: float) -> Limit:
     if limit.lowest is None or value <= limit.lowest:
         return replace(limit, limit=value, lowest=value, bought="")
     return replace(limit, limit=value)
-
-
-def set_anew(measures: Iterable[Measure], limits: Mapping[str, Limit]) -> dict[str, Limit]:
-    """Make what is measured the limit, whatever the limit was; a wing may be 3% larger.
-
-    Args:
-        measures: What was measured.
-        limits: The limits by the key of the measure, of which the aims are kept.
-
-    Returns:
-        The new limits, in the order of the measures.
-    """
-    anew = {}
-    for measure in measures:
-        aim = limits.get(measure.key, Limit()).aim
-        if measure.is_limited:
-            value = _lowest_useful(measure.value, aim)
-            if measure.key.startswith(NODES):
-                value = math.ceil(value * _HEADROOM)
-            anew[measure.key] = Limit(value, aim, lowest=value)
-        elif aim is not None:
-            anew[measure.key] = Limit(aim=aim)
-    return anew
 
 
 def _lowest_useful(value: float | None, aim: float | None) -> float:

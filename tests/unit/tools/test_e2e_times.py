@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 import e2e_times
@@ -9,6 +10,8 @@ import pytest
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+TESTS = e2e_times.REPOSITORY / e2e_times.TESTS
 
 LOG = """
 ....                                                                     [100%]
@@ -85,3 +88,11 @@ def test_a_log_without_durations_is_an_error(
     (tmp_path / "log").write_text("3 passed in 1s\n")
     assert e2e_times.main([str(tmp_path / "log")]) == 1
     assert "found no durations" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("file", sorted(TESTS.glob("test_*.py")), ids=lambda file: file.name)
+def test_each_file_says_how_long_it_takes(file: Path) -> None:
+    """Or which command runs it, where `make test-all` leaves it out."""
+    docstring = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
+    last = docstring.splitlines()[-1]
+    assert e2e_times.SENTENCE.fullmatch(last) or last.startswith("Only in `make ")
