@@ -1,4 +1,4 @@
-"""What cannot be replaced, wrapped or added, and why: said before anything is changed."""
+"""Refuses targets that cannot be replaced, wrapped or added, before anything is changed."""
 
 import enum
 import inspect
@@ -17,43 +17,66 @@ from patchkit.errors import TargetError
 from patchkit.runtime.changes.objects.kernels import has_python_kernel, loaded_torch
 from patchkit.runtime.changes.owners import MISSING, Location
 
-_HEAP, _IMMUTABLE = 1 << 9, 1 << 8
-_SLOTS = (MemberDescriptorType, GetSetDescriptorType, type(vars(namedtuple("_Pair", "one"))["one"]))
+_HEAP = 1 << 9
+"""`Py_TPFLAGS_HEAPTYPE` of CPython: the class was made at run time."""
+
+_IMMUTABLE = 1 << 8
+"""`Py_TPFLAGS_IMMUTABLETYPE` of CPython: nobody can set its attributes."""
+
+_TUPLE_FIELD = type(vars(namedtuple("_Single", "field"))["field"])
+_SLOTS = (MemberDescriptorType, GetSetDescriptorType, _TUPLE_FIELD)
 """What `__slots__`, msgspec and NamedTuple put on a class for each field."""
+
 _SET_ITEM = (dict.__setitem__, OrderedDict.__setitem__, list.__setitem__)
 _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
 
 
-def refuse_fixed(location: Location, words: str) -> None:
-    """Refuse a place that nothing can be put in, and say what can be named in its stead."""
-    owner, kind = location.owner, type(location.owner)
-    fault = ""
+def refuse_fixed(location: Location, label: str) -> None:
+    """Refuse a location that nothing can be put in, and say what can be named in its stead.
+
+    Args:
+        location: Where the change would be made.
+        label: The change as its row declares it, which begins the error.
+
+    Raises:
+        TargetError: Nothing can be put there, or it would have no effect.
+    """
+    fault = _fixed_fault(location)
+    if fault:
+        raise TargetError(f"{label}: {fault}")
+
+
+def _fixed_fault(location: Location) -> str:
+    """Say why nothing can be put in a location; "" where it can."""
+    owner = location.owner
+    kind = type(owner)
     if isinstance(location.name, Item):
-        if getattr(kind, "__setitem__", None) not in _SET_ITEM:
-            fault = (
-                f"found a {kind.__name__}, expected a dict or list, which keeps what it is given; "
-                "name that behind it, Replace the whole, or let an AfterImport set the item and "
-                "return what takes that back"
-            )
-    elif isinstance(owner, type):
-        fault = _class_fault(owner, location)
-    elif isinstance(owner, threading.local):
-        fault = (
+        if getattr(kind, "__setitem__", None) in _SET_ITEM:
+            return ""
+        return (
+            f"found a {kind.__name__}, expected a dict or list, which keeps what it is given; "
+            "name that behind it, Replace the whole, or let an AfterImport set the item and "
+            "return what takes that back"
+        )
+    if isinstance(owner, type):
+        return _class_fault(owner, location)
+    if isinstance(owner, threading.local):
+        return (
             "found an attribute of a threading.local, of which each thread has its own; let an "
             "AfterImport change its class, or what sets it"
         )
-    elif not (isinstance(owner, ModuleType) or location.own) and (
-        hasattr(type(location.value), "__set__") or not hasattr(owner, "__dict__")
-    ):
-        fault = (
+    if isinstance(owner, ModuleType) or location.own:
+        return ""
+    if hasattr(type(location.value), "__set__") or not hasattr(owner, "__dict__"):
+        return (
             f"found {location.value!r} of {kind!r}, which an instance cannot have for itself; "
             "name the class"
         )
-    if fault:
-        raise TargetError(f"{words}: {fault}")
+    return ""
 
 
 def _class_fault(owner: type, location: Location) -> str:
+    """Say why an attribute of a class cannot be changed; "" where it can."""
     flags = owner.__flags__
     if not flags & _HEAP or flags & _IMMUTABLE:
         return (
@@ -74,33 +97,62 @@ def _class_fault(owner: type, location: Location) -> str:
     return ""
 
 
-def refuse_kept(location: Location, new: Any, words: str) -> None:
-    """Refuse what is not kept where it is named: an enum's member, a field in a slot."""
-    owner, name = location.owner, location.name
-    if isinstance(owner, enum.EnumMeta):
-        # Python keeps a member in several tables, and everybody shares it.
-        is_other = isinstance(name, str) and name not in owner._member_map_
-        becomes_none = str(name).startswith("_") or hasattr(type(new), "__get__")
-        if not (is_other and (becomes_none or location.value is not MISSING)):
-            raise TargetError(
-                f"{words}: found the enum {owner.__qualname__}, whose members are not changed one "
-                "by one; let an AfterImport do it and return what takes it back (docs/targets.md "
-                "shows how)"
-            )
+def refuse_kept(location: Location, new: Any, label: str) -> None:
+    """Refuse what is not kept where it is named: an enum's member, a field in a slot.
+
+    Args:
+        location: Where the change would be made.
+        new: The body's object, which would go there.
+        label: The change as its row declares it, which begins the error.
+
+    Raises:
+        TargetError: The class does not keep that object under that name.
+    """
+    owner = location.owner
+    name = location.name
+    if isinstance(owner, enum.EnumMeta) and _is_member(owner, location, new):
+        raise TargetError(
+            f"{label}: found the enum {owner.__qualname__}, whose members are not changed one "
+            "by one; let an AfterImport do it and return what takes it back (docs/targets.md "
+            "shows how)"
+        )
     is_slot = isinstance(owner, type) and isinstance(location.value, _SLOTS)
     if is_slot and not hasattr(type(new), "__set__"):
         raise TargetError(
-            f"{words}: found {owner.__qualname__}.{name}, through which each instance reads a value"
+            f"{label}: found {owner.__qualname__}.{name}, through which each instance reads a value"
             " of its own, expected a default that lies on the class; Replace the class by one that "
             "derives from it with another default"
         )
 
 
-def refuse_registered(value: Any, words: str) -> None:
-    """Refuse a function that an operator of torch goes on calling."""
-    if isinstance(value, FunctionType) and (operator := _operator_of(value)):
+def _is_member(owner: enum.EnumMeta, location: Location, new: Any) -> bool:
+    """Whether a change is one of an enum's members, or would make another member.
+
+    Python keeps a member in several tables, and everybody shares it.
+    """
+    name = location.name
+    if not isinstance(name, str) or name in owner._member_map_:
+        return True
+    stays_plain = name.startswith("_") or hasattr(type(new), "__get__")
+    return not stays_plain and location.value is MISSING
+
+
+def refuse_registered(value: Any, label: str) -> None:
+    """Refuse a function that an operator of torch goes on calling.
+
+    Args:
+        value: What the target holds.
+        label: The change as its row declares it, which begins the error.
+
+    Raises:
+        TargetError: An operator was made of the function.
+    """
+    if not isinstance(value, FunctionType):
+        return
+    operator = _operator_of(value)
+    if operator:
         raise TargetError(
-            f"{words}: found the function of the operator {operator}, which torch goes on calling;"
+            f"{label}: found the function of the operator {operator}, which torch goes on calling;"
             f" name the operator ({value.__module__}:{operator}) or Edit the function"
         )
 
@@ -116,51 +168,81 @@ def _operator_of(function: FunctionType) -> str | None:
         return None
     plain = function.__name__.strip("_")
     ends = (f"::{plain}\n", f"::_{plain}\n", f"::{plain.removesuffix('_impl')}\n")
-    every = torch.library._defs  # noqa: SLF001 - what Python has defined; torch has no other list
-    text = "\n".join((*every, ""))
+    definitions = torch.library._defs  # noqa: SLF001 - what Python has defined; torch has no other list
+    text = "\n".join((*definitions, ""))
     if not any(end in text for end in ends):  # most are not: this takes some microseconds
         return None
-    for name in sorted(name for name in text.splitlines() if f"{name}\n".endswith(ends)):
-        space, _, rest = name.partition("::")
-        packet, _, overload = rest.partition(".")
-        packets = getattr(torch.ops, space)  # what a library defined that is gone is listed still
-        operator = getattr(getattr(packets, packet, None), overload or "default", None)
+    names = [name for name in text.splitlines() if f"{name}\n".endswith(ends)]
+    for name in sorted(names):
+        operator = _operator_named(torch, name)
         if operator is not None and _runs(operator, function):
             return f"torch.ops.{operator}".removesuffix(".default")
     return None
 
 
+def _operator_named(torch: Any, name: str) -> Any:
+    """Return the operator that was defined as `library::operator.overload`.
+
+    What a library defined that is gone is listed still, and None is returned for it.
+    """
+    library, _, in_library = name.partition("::")
+    packet_name, _, overload = in_library.partition(".")
+    packets = getattr(torch.ops, library)
+    packet = getattr(packets, packet_name, None)
+    return getattr(packet, overload or "default", None)
+
+
 def _runs(overload: Any, function: FunctionType) -> bool:
-    calls = {overload.namespace, overload.name().partition("::")[2]}
-    if calls <= {*function.__code__.co_names} or not has_python_kernel(overload):
+    """Whether an operator runs a function, as its name, its kernels and its arguments say."""
+    names_in_call = {overload.namespace, overload.name().partition("::")[2]}
+    calls_operator = names_in_call.issubset(function.__code__.co_names)
+    if calls_operator or not has_python_kernel(overload):
         return False
-    arguments = tuple(inspect.signature(function).parameters)
-    return arguments == tuple(part.name for part in overload._schema.arguments)  # noqa: SLF001
+    parameters = list(inspect.signature(function).parameters)
+    schema = overload._schema  # noqa: SLF001
+    return parameters == [argument.name for argument in schema.arguments]
 
 
 def refused_call(old: Any, new: Any) -> str | None:
-    """Find a call that the original allows and the replacement does not; None where there is none.
+    """Find a call that the original allows and the replacement does not.
 
     Only what cannot work is found: a call with all that the original requires, or with all that it
-    takes by position or by keyword alone. Names that differ are for `patchkit check`. Both may be
-    descriptors around a function; a signature that cannot be told refuses nothing.
+    takes by position or by keyword alone. Names that differ are for `patchkit check`.
+
+    Args:
+        old: The original, which may be a descriptor around a function.
+        new: The replacement, which may be one as well.
+
+    Returns:
+        What is wrong with the call, to follow the name of the replacement; None where there is no
+        such call, or where a signature cannot be told.
     """
-    theirs, ours = _signature(old), _signature(new)
-    if theirs is None or ours is None:
+    allowed = _signature(old)
+    accepted = _signature(new)
+    if allowed is None or accepted is None:
         return None
-    parameters = list(theirs.parameters.values())
-    required = [given for given in parameters if given.default is given.empty]
+    parameters = list(allowed.parameters.values())
+    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
     for call in (required, parameters):
-        positions = [given for given in call if given.kind <= given.POSITIONAL_OR_KEYWORD]
-        keywords = [given.name for given in call if given.kind is given.KEYWORD_ONLY]
-        try:
-            ours.bind(*positions, **dict.fromkeys(keywords))
-        except TypeError as error:
-            return f"takes {ours}, expected to take what callers of {theirs} pass: {error}"
+        error = _binding_error(accepted, call)
+        if error is not None:
+            return f"takes {accepted}, expected to take what callers of {allowed} pass: {error}"
+    return None
+
+
+def _binding_error(signature: inspect.Signature, call: list[inspect.Parameter]) -> TypeError | None:
+    """Return what Python says of a call that passes something for each of these parameters."""
+    positions = [part for part in call if part.kind <= part.POSITIONAL_OR_KEYWORD]
+    keywords = [part.name for part in call if part.kind is part.KEYWORD_ONLY]
+    try:
+        signature.bind(*positions, **dict.fromkeys(keywords))
+    except TypeError as error:
+        return error
     return None
 
 
 def _signature(value: Any) -> inspect.Signature | None:
+    """Return the signature of a function, also of one in a method or property; else None."""
     function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
     if not isinstance(function, FunctionType):
         return None
