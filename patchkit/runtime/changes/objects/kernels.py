@@ -1,4 +1,4 @@
-"""What runs past its name: kernels like Triton's, and custom operators of torch.
+"""Finds where upstream keeps what runs past a name: kernels like Triton's, operators of torch.
 
 All launches `kernel[grid](…)` go through the kernel's `run`, so that is what is changed, on the
 object itself: whoever has imported it launches the changed one, and the compiler still knows it.
@@ -19,161 +19,243 @@ from patchkit.runtime.changes.owners import Location, namespace, read
 from patchkit.runtime.changes.sites import Sites
 
 _COMPOSITE = (
-    *("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"),
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
     "CompositeImplicitAutograd",
 )
-_DEVICES = ("CPU", "CUDA", "PrivateUse1", "XPU", "HPU", "MPS", "XLA", "MTIA", "MAIA", "IPU", "VE")
+"""Dispatch keys of kernels that serve every device without one of its own."""
+
+_DEVICES = (
+    "CPU",
+    "CUDA",
+    "PrivateUse1",
+    "XPU",
+    "HPU",
+    "MPS",
+    "XLA",
+    "MTIA",
+    "MAIA",
+    "IPU",
+    "VE",
+)
 _KEYS = (*_DEVICES, *_COMPOSITE)
 """Dispatch keys under which an operator's own code lies."""
 
 
 def is_kernel(value: Any) -> bool:
-    """Whether this is a kernel like Triton's, or one with a tuner or heuristics around it."""
+    """Whether this is a kernel like Triton's, or one with a tuner or heuristics around it.
+
+    Args:
+        value: What a target holds.
+    """
     if isinstance(value, (type, ModuleType, FunctionType)):
         return False
     kind = type(value)
-    return all(hasattr(kind, name) for name in ("__getitem__", "run")) and hasattr(value, "fn")
+    is_launcher = hasattr(kind, "__getitem__") and hasattr(kind, "run")
+    return is_launcher and hasattr(value, "fn")
 
 
 def launch(kernel: Any) -> Location:
-    """Return the place that every launch goes through."""
-    return Location(kernel, "run", read(kernel, "run"), "run" in namespace(kernel))
+    """Return the location that every launch of a kernel goes through.
+
+    Args:
+        kernel: An object for which `is_kernel` is true.
+    """
+    is_own = "run" in namespace(kernel)
+    return Location(kernel, "run", read(kernel, "run"), is_own)
 
 
-class Op(NamedTuple):
-    """Where a change of an operator has to be made."""
+class Operator(NamedTuple):
+    """Where a change of an operator of torch has to be made.
 
-    places: tuple[Location, ...]  # one for each kernel
-    closed: str = ""  # why the kernels cannot be called from a wrapper, if so
+    Args:
+        locations: The items that hold its kernels, one for each dispatch key.
+        wrap_fault: Why its kernels cannot be called from a wrapper; "" where they can.
+    """
+
+    locations: tuple[Location, ...]
+    wrap_fault: str = ""
 
 
-def op_at(location: Location, sites: Sites) -> Op | None:
-    """Return what a location is of torch's operators, or None; a TargetError for many overloads."""
+def operator_at(location: Location, sites: Sites) -> Operator | None:
+    """Return the operator of torch that a location holds.
+
+    Args:
+        location: Where a target lies.
+        sites: Those of this process, which remember the kernels of each operator.
+
+    Returns:
+        None where the location holds no operator.
+
+    Raises:
+        TargetError: The operator has several overloads, or no kernel of its own here.
+    """
     torch = loaded_torch()
     value = getattr(location.value, "_opoverload", location.value)  # of a CustomOpDef
-    if torch is None or not isinstance(
-        value,
-        (torch._ops.OpOverloadPacket, torch._ops.OpOverload),  # noqa: SLF001
-    ):
+    if torch is None:
+        return None
+    kinds = (torch._ops.OpOverloadPacket, torch._ops.OpOverload)  # noqa: SLF001
+    if not isinstance(value, kinds):
         return None
     overload = _overload(value)
-    kernels = sites.noted(_Known).setdefault(overload, Kernels(torch, overload))
-    places = tuple(kernels.at(key) for key in _KEYS if kernels.has(key))
-    if not places:
+    kernels = sites.noted(_KernelsByOverload).setdefault(overload, Kernels(torch, overload))
+    locations = tuple(kernels.at(key) for key in _KEYS if kernels.has(key))
+    if not locations:
         raise TargetError(
             f"{overload} has no kernel of its own here; let an AfterImport register one with a "
             "torch.library.Library"
         )
-    closed = f"torch {torch.__version__} does not hand out an operator's kernel; Replace can do it"
-    return Op(places, "" if hasattr(torch.library, "get_kernel") else closed)
+    wrap_fault = ""
+    if not hasattr(torch.library, "get_kernel"):
+        wrap_fault = (
+            f"torch {torch.__version__} does not hand out an operator's kernel; Replace can do it"
+        )
+    return Operator(locations, wrap_fault)
 
 
 def loaded_torch() -> Any:
     """Return torch where it has been imported, and is no stand-in without operators; else None."""
     torch = sys.modules.get("torch")
     parts = ("_C", "_library", "_ops", "library", "ops")
-    return torch if all(hasattr(torch, part) for part in parts) else None
+    if all(hasattr(torch, part) for part in parts):
+        return torch
+    return None
 
 
 def has_python_kernel(overload: Any) -> bool:
-    """Whether Python has registered a kernel of an operator."""
-    known = loaded_torch().library._impls  # noqa: SLF001 - the kernels that came from Python
-    return any(_note(overload, key) in known for key in _KEYS)
+    """Whether Python has registered a kernel of an operator.
+
+    Args:
+        overload: One overload of the operator; torch has been imported.
+    """
+    registrations = loaded_torch().library._impls  # noqa: SLF001 - kernels that came from Python
+    return any(_registration(overload, key) in registrations for key in _KEYS)
 
 
-def _overload(op: Any) -> Any:
-    if not hasattr(op, "overloads"):
-        return op
-    names = op.overloads()
+def _overload(operator: Any) -> Any:
+    """Return the only overload of an operator; an overload itself is returned as it is."""
+    if not hasattr(operator, "overloads"):
+        return operator
+    names = operator.overloads()
     if len(names) != 1:
-        raise TargetError(f"{op} has the overloads {', '.join(names)}; name one of them")
-    return getattr(op, names[0])
+        raise TargetError(f"{operator} has the overloads {', '.join(names)}; name one of them")
+    return getattr(operator, names[0])
+
+
+class _Override(NamedTuple):
+    """A kernel that was put over an operator's own: it stays as long as its library does."""
+
+    function: Any
+    library: Any
 
 
 class Kernels:
-    """An operator's kernels by dispatch key: items that a site can read, set and delete."""
+    """An operator's kernels by dispatch key: items that a site can read, set and delete.
+
+    Args:
+        torch: The loaded module.
+        overload: The overload of the operator that has them.
+    """
 
     def __init__(self, torch: Any, overload: Any) -> None:
-        self.thing = overload
+        self.overload = overload
         self.__name__ = f"torch.ops.{overload}"
         self.__module__ = overload.__module__
         self._torch = torch
         self._originals: dict[str, Any] = {}
-        self._held: dict[str, tuple[Any, Any]] = {}
-        self._noted: dict[str, bool] = {}
+        self._overrides: dict[str, _Override] = {}
+        self._was_from_python: dict[str, bool] = {}  # before the first override of a key
 
     def at(self, key: str) -> Location:
-        """Return the location of a kernel."""
+        """Return the location of a kernel.
+
+        Args:
+            key: The kernel's dispatch key.
+        """
         return Location(self, Item(key), self[key], own=True)
 
     def has(self, key: str) -> bool:
-        """Whether there is a kernel for this very key."""
-        has = self._torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001 - the only way
-        return key in self._known_keys and bool(has(self.thing.name(), key))
+        """Whether there is a kernel for this very key.
+
+        Args:
+            key: A dispatch key, which this torch need not know.
+        """
+        has_kernel = self._torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001 - the only way
+        return key in self._dispatch_keys and bool(has_kernel(self.overload.name(), key))
 
     def __getitem__(self, key: str) -> Any:
-        if key in self._held:
-            return self._held[key][0]
+        if key in self._overrides:
+            return self._overrides[key].function
         if key not in self._originals:
-            self._originals[key] = self._former(key)
+            self._originals[key] = self._original(key)
         return self._originals[key]
 
     def __setitem__(self, key: str, function: Any) -> None:
         if function is self._originals.get(key):
             del self[key]
             return
-        note = _note(self.thing, key)
-        self._noted.setdefault(key, note in self._torch.library._impls)  # noqa: SLF001 - for undo
-        library = self._torch.library.Library(self.thing.namespace, "IMPL")
+        registrations = self._torch.library._impls  # noqa: SLF001 - for undo
+        is_from_python = _registration(self.overload, key) in registrations
+        self._was_from_python.setdefault(key, is_from_python)
+        library = self._torch.library.Library(self.overload.namespace, "IMPL")
         with warnings.catch_warnings():
             # That a kernel is overridden is the point.
             warnings.filterwarnings("ignore", message="Warning only once", category=UserWarning)
-            library.impl(_name(self.thing), function, key)
-        _, before = self._held.get(key, (None, None))
-        self._held[key] = (function, library)
-        self._take_down(key, before)
+            library.impl(_name(self.overload), function, key)
+        former = self._overrides.get(key)
+        self._overrides[key] = _Override(function, library)
+        self._take_down(key, former)
 
     def __delitem__(self, key: str) -> None:
-        _, library = self._held.pop(key, (None, None))
-        self._take_down(key, library)
+        override = self._overrides.pop(key, None)
+        self._take_down(key, override)
 
-    def _take_down(self, key: str, library: Any) -> None:
-        if library is None:
+    def _take_down(self, key: str, override: _Override | None) -> None:
+        """Take an override from torch that another one, or none, has followed here."""
+        if override is None:
             return
+        library = override.library
         # torch notes which kernels come from Python, and forgets it for every library at once.
         library._op_impls.clear()  # noqa: SLF001
         library._destroy()  # noqa: SLF001 - as `torch.library._scoped_library` does
-        if not self._noted[key] and key not in self._held:
-            self._torch.library._impls.discard(_note(self.thing, key))  # noqa: SLF001
+        if not self._was_from_python[key] and key not in self._overrides:
+            registrations = self._torch.library._impls  # noqa: SLF001
+            registrations.discard(_registration(self.overload, key))
 
     @property
-    def _known_keys(self) -> Any:
+    def _dispatch_keys(self) -> Any:
+        """Those that this torch knows, by their names."""
         return self._torch._C.DispatchKey.__members__  # noqa: SLF001
 
-    def _former(self, key: str) -> Any:
+    def _original(self, key: str) -> Any:
         """Return a function that runs the kernel that is there now, also once it is overridden."""
-        get: Any = getattr(self._torch.library, "get_kernel", lambda *_: None)
         runs_as = key
         if key in _COMPOSITE:  # for any device: found at one that has no kernel of its own
-            devices = (device for device in _DEVICES if device in self._known_keys)
+            devices = (device for device in _DEVICES if device in self._dispatch_keys)
             runs_as = next(device for device in devices if not self.has(device))
-        kernel = get(self.thing, runs_as)
-        keys = self._torch._C.DispatchKeySet(self._known_keys[runs_as])  # noqa: SLF001
+        kernel: Any = None
+        get_kernel = getattr(self._torch.library, "get_kernel", None)
+        if get_kernel is not None:
+            kernel = get_kernel(self.overload, runs_as)
+        keys = self._torch._C.DispatchKeySet(self._dispatch_keys[runs_as])  # noqa: SLF001
 
-        def former(*args: Any, **kwargs: Any) -> Any:
+        def original(*args: Any, **kwargs: Any) -> Any:
             return kernel.call_boxed(keys, *args, **kwargs)
 
-        former.__name__ = former.__qualname__ = _name(self.thing)
-        return former
+        original.__name__ = _name(self.overload)
+        original.__qualname__ = original.__name__
+        return original
 
 
-class _Known(dict[Any, Kernels]):
+class _KernelsByOverload(dict[Any, Kernels]):
     """The kernels of each operator that was changed."""
 
 
 def _name(overload: Any) -> str:
+    """Return the name of an operator within its library."""
     return str(overload.name().partition("::")[2])
 
 
-def _note(overload: Any, key: str) -> str:
+def _registration(overload: Any, key: str) -> str:
+    """Return the text by which torch notes that a kernel comes from Python."""
     return f"{overload.namespace}/{_name(overload)}/{key}"

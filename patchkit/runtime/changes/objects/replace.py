@@ -16,7 +16,7 @@ from patchkit.core.rows.declaration import Add, Replace
 from patchkit.core.rows.target import Item
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context, PreparedLayers
-from patchkit.runtime.changes.objects.kernels import is_kernel, op_at
+from patchkit.runtime.changes.objects.kernels import is_kernel, operator_at
 from patchkit.runtime.changes.objects.refusals import (
     refuse_fixed,
     refuse_kept,
@@ -47,10 +47,10 @@ def _replaced(change: Replace, context: Context) -> PreparedLayers:
     location = locate_free(context.module, qualname)
     old, new = location.value, _body_object(context, change.by)
     is_of_kind = old is not MISSING and isinstance(new, type(old))  # one operator for another
-    if (op := op_at(location, context.sites)) and not is_of_kind:
+    if (op := operator_at(location, context.sites)) and not is_of_kind:
         if not callable(new):
             raise TargetError(f"{words}: found {new!r}, expected a function")
-        return _layers(op.places, new, context)
+        return _layers(op.locations, new, context)
     if old is MISSING:
         locate(context.module, qualname)  # raises, and says what is near
     refuse_kept(location, new, words)

@@ -20,7 +20,7 @@ from patchkit.core.rows.declaration import Wrap
 from patchkit.core.rows.target import Item
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context, Prepared, PreparedLayers
-from patchkit.runtime.changes.objects.kernels import is_kernel, launch, op_at
+from patchkit.runtime.changes.objects.kernels import is_kernel, launch, operator_at
 from patchkit.runtime.changes.objects.refusals import refuse_fixed, refuse_registered, refused_call
 from patchkit.runtime.changes.owners import (
     CACHED,
@@ -53,10 +53,10 @@ def prepare(change: Wrap, context: Context) -> Prepared:
         raise TargetError(f"{words}: found {by!r}, expected a function")
     if fault := refused_call(_convention, by):
         raise TargetError(f"{words}: {change.by} {fault}")
-    if op := op_at(location, context.sites):
-        if op.closed:
-            raise TargetError(f"{words}: {op.closed}")
-        return wrapped_at(op.places, by, context, words)
+    if op := operator_at(location, context.sites):
+        if op.wrap_fault:
+            raise TargetError(f"{words}: {op.wrap_fault}")
+        return wrapped_at(op.locations, by, context, words)
     if location.value is MISSING:
         locate(context.module, change.place.qualname)  # raises, and says what is near
     refuse_registered(location.value, words)
