@@ -1,4 +1,4 @@
-"""Replace and Add: the target becomes the body's object, also where upstream has nothing yet.
+"""Prepares Replace and Add: the target becomes the body's object, also where there is nothing yet.
 
 Most targets are one attribute or item. Where upstream reads something else (a kernel's launcher,
 torch's dispatcher), that is where the object goes.
@@ -34,94 +34,134 @@ from patchkit.runtime.changes.owners import (
 )
 
 _Decorate = Callable[[Any, FunctionType], Any]
+"""Makes of the original and of the body's plain function what is stored."""
 
 
 def prepare(change: Replace | Add, context: Context) -> PreparedLayers:
-    """Resolve and check what comes there; a TargetError where it cannot serve in that place."""
-    return _added(change, context) if isinstance(change, Add) else _replaced(change, context)
+    """Resolve a target, and check that the body's object can serve in its place.
+
+    Args:
+        change: What the row declares.
+        context: Where the change works; the target's module has been imported.
+
+    Returns:
+        The layers that only have to be put on.
+
+    Raises:
+        TargetError: The target, or the body's object, is not there or does not fit.
+    """
+    if isinstance(change, Add):
+        return _added(change, context)
+    return _replaced(change, context)
 
 
 def _replaced(change: Replace, context: Context) -> PreparedLayers:
     assert context.module is not None
-    qualname, words = change.place.qualname, f"Replace({change.target!r})"
+    label = f"Replace({change.target!r})"
+    qualname = change.place.qualname
     location = locate_free(context.module, qualname)
-    old, new = location.value, _body_object(context, change.by)
+    old = location.value
+    new = _body_object(context, change.by)
+    operator = operator_at(location, context.sites)
     is_of_kind = old is not MISSING and isinstance(new, type(old))  # one operator for another
-    if (op := operator_at(location, context.sites)) and not is_of_kind:
+    if operator is not None and not is_of_kind:
         if not callable(new):
-            raise TargetError(f"{words}: found {new!r}, expected a function")
-        return _layers(op.locations, new, context)
+            raise TargetError(f"{label}: found {new!r}, expected a function")
+        return _layers(operator.locations, new, context)
     if old is MISSING:
         locate(context.module, qualname)  # raises, and says what is near
-    refuse_kept(location, new, words)
-    refuse_registered(old, words)
+    refuse_kept(location, new, label)
+    refuse_registered(old, label)
     if not change.unrelated:
-        _refuse_unrelated(words, old, new)
+        _refuse_unrelated(label, old, new)
     value = _substitute(location, new, unrelated=change.unrelated)
-    _refuse_call(change, old, value)
-    refuse_fixed(location, words)
+    if not change.unrelated:
+        _refuse_call(label, change.by, old, value)
+    refuse_fixed(location, label)
     return _layers([location], value, context)
 
 
 def _body_object(context: Context, name: str) -> Any:
     """Find the body's object; in a class as it is stored, so a static method is one."""
-    named = context.object_named(name)
+    bound = context.object_named(name)
     outer, _, last = name.rpartition(".")
-    owner = context.object_named(outer) if outer else None
-    value = read(owner, last) if isinstance(owner, type) else named
-    return named if value is MISSING else value
+    if not outer:
+        return bound
+    owner = context.object_named(outer)
+    if not isinstance(owner, type):
+        return bound
+    stored = read(owner, last)
+    if stored is MISSING:
+        return bound
+    return stored
 
 
-def _layers(places: Iterable[Location], value: Any, context: Context) -> PreparedLayers:
-    return PreparedLayers(
-        [(context.sites.at(place), context.layer(lambda _: value, base=True)) for place in places]
-    )
+def _layers(locations: Iterable[Location], value: Any, context: Context) -> PreparedLayers:
+    """Prepare to put the same object in some locations."""
+    parts = []
+    for location in locations:
+        site = context.sites.at(location)
+        parts.append((site, context.layer(lambda _: value, base=True)))
+    return PreparedLayers(parts)
 
 
 def _added(change: Add, context: Context) -> PreparedLayers:
     assert context.module is not None
-    words = f"Add({change.target!r})"
+    label = f"Add({change.target!r})"
     location = locate_free(context.module, change.place.qualname)
     new = _body_object(context, change.by)
-    _refuse_present(words, location, context)
-    refuse_kept(location, new, words)
+    _refuse_present(label, location, context)
+    refuse_kept(location, new, label)
     kind = type(location.owner)
     if isinstance(location.name, Item) and not issubclass(kind, dict):
         raise TargetError(
-            f"{words}: found a {kind.__name__}, expected a dict; Replace the whole, or let an "
+            f"{label}: found a {kind.__name__}, expected a dict; Replace the whole, or let an "
             "AfterImport extend it and return what takes that back"
         )
-    refuse_fixed(location, words)
+    refuse_fixed(location, label)
     value = _substitute(location, new)
     return _layers([location], value, context)
 
 
-def _refuse_present(words: str, location: Location, context: Context) -> None:
+def _refuse_present(label: str, location: Location, context: Context) -> None:
+    """Refuse to add what is there already, and say whose it is."""
     owner, name, value, own = location
-    inherits = not (own or isinstance(name, Item))
-    if value is MISSING or (inherits and vars(object).get(str(name)) is value):
+    is_inherited = not own and not isinstance(name, Item)
+    if value is MISSING:
+        return
+    if is_inherited and vars(object).get(str(name)) is value:
         return  # what every class and instance has is nobody's
     whose = "upstream"
     if context.sites.holds(owner, name):
         whose = "another patch adds or changes the same, and upstream or that one"
-    elif inherits:
-        classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
-        cls = next((cls for cls in classes if name in vars(cls)), None)
-        whose = f"upstream's {cls.__module__}.{cls.__qualname__}" if cls else whose
+    elif is_inherited:
+        cls = _class_with(owner, str(name))
+        if cls is not None:
+            whose = f"upstream's {cls.__module__}.{cls.__qualname__}"
     raise TargetError(
-        f"{words}: {whose} has it: found {value!r:.80}; "
+        f"{label}: {whose} has it: found {value!r:.80}; "
         "retire the patch if upstream has it now, Replace it, or let an AfterImport extend it"
     )
 
 
-def _refuse_call(change: Replace, old: Any, new: Any) -> None:
-    if not change.unrelated and (fault := refused_call(old, new)):
-        raise TargetError(
-            f"Replace({change.target!r}): {change.by} {fault} (unrelated=True allows another)"
-        )
+def _class_with(owner: Any, name: str) -> type | None:
+    """Return the class from which an owner inherits an attribute."""
+    kind = owner if isinstance(owner, type) else type(owner)
+    for cls in kind.__mro__:
+        if name in vars(cls):
+            return cls
+    return None
 
 
-def _refuse_unrelated(words: str, old: Any, new: Any) -> None:
+def _refuse_call(label: str, name: str, old: Any, new: Any) -> None:
+    """Refuse an object of the body, by its name there, that the original's callers cannot call."""
+    fault = refused_call(old, new)
+    if fault is not None:
+        raise TargetError(f"{label}: {name} {fault} (unrelated=True allows another)")
+
+
+def _refuse_unrelated(label: str, old: Any, new: Any) -> None:
+    """Refuse an object that is of another kind than the original."""
     fault = ""
     # Not by `issubclass`: a Protocol forbids it, and a class may answer what it likes.
     if isinstance(old, type) and not (isinstance(new, type) and old in new.__mro__):
@@ -132,10 +172,11 @@ def _refuse_unrelated(words: str, old: Any, new: Any) -> None:
     elif _is_code(old) and not (callable(new) or _is_code(new)):
         fault = f"found {new!r}, expected something to call in place of {old!r}"
     if fault:
-        raise TargetError(f"{words}: {fault} (unrelated=True allows another)")
+        raise TargetError(f"{label}: {fault} (unrelated=True allows another)")
 
 
 def _is_code(value: Any) -> bool:
+    """Whether this is a function, or a descriptor or cache around one."""
     if isinstance(value, (FunctionType, staticmethod, classmethod, property, CACHED)):
         return True
     return is_decorated(value)
@@ -148,56 +189,72 @@ def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any
     bound method, and (unless `unrelated`) a cached function, a context manager. A method gets a
     function of its own under its own name, as pickle finds a bound method by that.
     """
-    old, owner, name = location.value, location.owner, location.name
-    decorate: _Decorate = (lambda _, plain: plain) if unrelated else _decorated
+    old = location.value
+    owner = location.owner
+    decorate: _Decorate = _as_it_is if unrelated else _decorated
     if isinstance(owner, type):
-        return _in_class(owner, str(name), old, new, decorate)
+        return _in_class(location, new, decorate)
     if not isinstance(new, FunctionType):
         return new
-    of_class = not (isinstance(owner, ModuleType) or isinstance(name, Item) or location.own)
-    if of_class and isinstance(old, FunctionType):
+    is_in_dict = isinstance(owner, ModuleType) or isinstance(location.name, Item) or location.own
+    if not is_in_dict and isinstance(old, FunctionType):  # the method of an instance's class
         return MethodType(new, owner)
     return decorate(old, new)
 
 
-def _in_class(owner: type, name: str, old: Any, new: Any, decorate: _Decorate) -> Any:
+def _in_class(location: Location, new: Any, decorate: _Decorate) -> Any:
+    """Return what is stored in a class, a descriptor of the same kind as the original."""
+    old = location.value
+    owner = location.owner
+    name = str(location.name)
     if not isinstance(new, FunctionType):
-        return _told_its_name(owner, name, new)
+        return _with_name_set(owner, name, new)
     if isinstance(old, property):
         return old.getter(new)
     if isinstance(old, functools.cached_property):
-        return _told_its_name(owner, name, functools.cached_property(new))
+        return _with_name_set(owner, name, functools.cached_property(new))
     if isinstance(old, staticmethod):
         return staticmethod(decorate(old.__func__, new))
-    own = _own_function(owner, name, new)
+    method = _named_function(owner, name, new)
     if isinstance(old, classmethod):
-        return classmethod(decorate(old.__func__, own))
-    return decorate(old, own)
+        return classmethod(decorate(old.__func__, method))
+    return decorate(old, method)
 
 
-def _told_its_name(owner: type, name: str, value: Any) -> Any:
-    """Do what Python does for a descriptor in a class's body."""
-    tell = getattr(type(value), "__set_name__", None)
-    if tell is None:
+def _with_name_set(owner: type, name: str, value: Any) -> Any:
+    """Call `__set_name__` of a descriptor, as Python does for one in a class's body."""
+    set_name = getattr(type(value), "__set_name__", None)
+    if set_name is None:
         return value
     if isinstance(value, functools.cached_property):
         value = copy.copy(value)  # it refuses a second name
         value.attrname = None
-    tell(value, owner, name)
+    set_name(value, owner, name)
     return value
 
 
-def _own_function(owner: type, name: str, function: FunctionType) -> FunctionType:
+def _named_function(owner: type, name: str, function: FunctionType) -> FunctionType:
+    """Return a function with the name of a method: the same, or a copy that is named so."""
     if function.__name__ == name:
         return function
-    code, defaults = function.__code__, function.__defaults__
-    twin = FunctionType(code, function.__globals__, name, defaults, function.__closure__)
+    twin = FunctionType(
+        function.__code__,
+        function.__globals__,
+        name,
+        function.__defaults__,
+        function.__closure__,
+    )
     twin.__kwdefaults__ = function.__kwdefaults__
     twin.__annotations__ = function.__annotations__
     twin.__doc__ = function.__doc__
     vars(twin).update(vars(function))
-    twin.__qualname__, twin.__module__ = f"{owner.__qualname__}.{name}", owner.__module__
+    twin.__qualname__ = f"{owner.__qualname__}.{name}"
+    twin.__module__ = owner.__module__
     return twin
+
+
+def _as_it_is(_old: Any, new: FunctionType) -> Any:
+    return new
 
 
 def _decorated(old: Any, new: FunctionType) -> Any:
