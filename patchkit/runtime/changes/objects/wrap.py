@@ -1,4 +1,4 @@
-"""Wrap: the body's function runs around the target.
+"""Prepares Wrap: the body's function runs around the target.
 
 The result is a plain function wherever the target can be one: torch.compile traces a
 `wrapt.FunctionWrapper` as the unwrapped original, and pickle refuses it. wrapt serves only what
@@ -33,9 +33,10 @@ from patchkit.runtime.changes.owners import (
 from patchkit.runtime.changes.sites import Site
 
 By = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
+"""A body's wrapper: it gets the wrapped callable, the instance or None, `args` and `kwargs`."""
 
 
-class _NOBODY:
+class _NoArgument:
     """Stands for a first argument that was not given."""
 
 
@@ -44,57 +45,92 @@ def _convention(wrapped: Any, instance: Any, args: Any, kwargs: Any, /) -> Any:
 
 
 def prepare(change: Wrap, context: Context) -> Prepared:
-    """Resolve a target and try the wrapper on it."""
+    """Resolve a target, and try the wrapper on it.
+
+    Args:
+        change: What the row declares.
+        context: Where the change works; the target's module has been imported.
+
+    Returns:
+        The change, which only has to be made.
+
+    Raises:
+        TargetError: The target or the wrapper is not there, or one does not fit the other.
+    """
     assert context.module is not None
-    words = f"Wrap({change.target!r})"
-    location = locate_free(context.module, change.place.qualname)
+    label = f"Wrap({change.target!r})"
+    qualname = change.place.qualname
+    location = locate_free(context.module, qualname)
     by: Any = context.object_named(change.by)
     if not callable(by):
-        raise TargetError(f"{words}: found {by!r}, expected a function")
-    if fault := refused_call(_convention, by):
-        raise TargetError(f"{words}: {change.by} {fault}")
-    if op := operator_at(location, context.sites):
-        if op.wrap_fault:
-            raise TargetError(f"{words}: {op.wrap_fault}")
-        return wrapped_at(op.locations, by, context, words)
+        raise TargetError(f"{label}: found {by!r}, expected a function")
+    fault = refused_call(_convention, by)
+    if fault is not None:
+        raise TargetError(f"{label}: {change.by} {fault}")
+    operator = operator_at(location, context.sites)
+    if operator is not None:
+        if operator.wrap_fault:
+            raise TargetError(f"{label}: {operator.wrap_fault}")
+        return wrapped_at(operator.locations, by, context, label)
     if location.value is MISSING:
-        locate(context.module, change.place.qualname)  # raises, and says what is near
-    refuse_registered(location.value, words)
+        locate(context.module, qualname)  # raises, and says what is near
+    refuse_registered(location.value, label)
     if is_kernel(location.value):
         location = launch(location.value)
-    refuse_fixed(location, words)
-    return wrapped_at([location], by, context, words)
+    refuse_fixed(location, label)
+    return wrapped_at([location], by, context, label)
 
 
-def wrapped_at(places: Iterable[Location], by: By, context: Context, words: str) -> PreparedLayers:
-    """Prepare a wrapper around what each of some locations holds; `words` begin the error."""
+def wrapped_at(
+    locations: Iterable[Location], by: By, context: Context, label: str
+) -> PreparedLayers:
+    """Prepare a wrapper around what each of some locations holds.
+
+    Args:
+        locations: Where the wrapper comes.
+        by: The body's function.
+        context: Where the change works.
+        label: What the error begins with.
+
+    Returns:
+        The layers that only have to be put on.
+
+    Raises:
+        TargetError: What a location holds cannot be wrapped.
+    """
     parts = []
-    for location in places:
-        owner, site = location.owner, context.sites.at(location)
-        is_item = isinstance(location.name, Item)
-        if is_item or site.own or isinstance(owner, (type, ModuleType)):
-            make = functools.partial(_wrapper, by=by, in_class=isinstance(owner, type))
-        else:
-            make = functools.partial(_instance_wrapper, by=by, site=site)
+    for location in locations:
+        site = context.sites.at(location)
+        make = _maker(location, site, by)
         try:
             make(location.value)
         except TypeError as error:
-            raise TargetError(f"{words}: {error}") from error
+            raise TargetError(f"{label}: {error}") from error
         parts.append((site, context.layer(make)))
     return PreparedLayers(parts)
 
 
+def _maker(location: Location, site: Site, by: By) -> Callable[[Any], Any]:
+    """Return what makes the wrapper around the value of a location."""
+    is_class = isinstance(location.owner, type)
+    is_in_dict = site.own or isinstance(location.name, Item)
+    if is_in_dict or is_class or isinstance(location.owner, ModuleType):
+        return functools.partial(_wrapper, by=by, in_class=is_class)
+    return functools.partial(_instance_wrapper, by=by, site=site)
+
+
 def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
+    """Wrap what is stored: a descriptor stays one of its kind."""
     if isinstance(value, staticmethod):
-        return staticmethod(_function(value.__func__, by))
+        return staticmethod(_wrapped_function(value.__func__, by))
     if isinstance(value, classmethod):
-        return classmethod(_method(value.__func__, by))
+        return classmethod(_wrapped_callable(value.__func__, by, around_method))
     if isinstance(value, property):
         if value.fget is None:
-            raise TypeError("found a property without a getter, expected one with")
-        return value.getter(_method(value.fget, by))
+            raise TypeError("cannot wrap a property that has no getter")
+        return value.getter(_wrapped_callable(value.fget, by, around_method))
     if isinstance(value, functools.cached_property):
-        new = functools.cached_property(_method(value.func, by))
+        new = functools.cached_property(_wrapped_callable(value.func, by, around_method))
         new.attrname = value.attrname
         return new
     if isinstance(value, type):
@@ -106,33 +142,36 @@ def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
         inner: Any = value
         wrapped = _wrapper(inner.wrapped, by=by, in_class=in_class)
         return dataclasses.replace(inner, wrapped=wrapped)
-    return (_method if in_class else _function)(value, by)
+    if in_class:
+        return _wrapped_callable(value, by, around_method)
+    return _wrapped_function(value, by)
 
 
 def _instance_wrapper(value: Any, *, by: By, site: Site) -> Any:
-    """Python binds nothing that lies in an instance's own dict, so that is done here."""
+    """Wrap a method of an instance's class for this instance alone.
+
+    Python binds nothing that lies in an instance's own dict, so that is done here.
+    """
     if value is not site.original or not hasattr(value, "__get__"):
-        return _function(value, by)
+        return _wrapped_function(value, by)
     if hasattr(value, "__set__"):
         raise TypeError(f"found {value!r} of the instance's class, expected a method")
-    return _function(value.__get__(site.owner, type(site.owner)), by)
+    return _wrapped_function(value.__get__(site.owner, type(site.owner)), by)
 
 
-def _function(function: Any, by: By) -> Any:
+def _wrapped_function(function: Any, by: By) -> Any:
+    """Wrap what is called without an instance; a bound method stays one."""
     if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
         return MethodType(around_method(function.__func__, by), function.__self__)
-    return _around(function, by, around_function)
+    return _wrapped_callable(function, by, around_function)
 
 
-def _method(function: Any, by: By) -> Any:
-    return _around(function, by, around_method)
-
-
-def _around(value: Any, by: By, around: Callable[[Any, By], FunctionType]) -> Any:
+def _wrapped_callable(value: Any, by: By, wrap: Callable[[Any, By], FunctionType]) -> Any:
+    """Wrap a callable, by a plain function where that can stand for it."""
     if isinstance(value, FunctionType):
-        return around(value, by)
+        return wrap(value, by)
     if isinstance(value, CACHED):
-        function = around(value, by)
+        function = wrap(value, by)
         for name in ("cache_info", "cache_clear", "cache_parameters"):
             setattr(function, name, getattr(value, name))
         return function
@@ -141,13 +180,18 @@ def _around(value: Any, by: By, around: Callable[[Any, By], FunctionType]) -> An
     try:
         from wrapt import FunctionWrapper  # noqa: PLC0415 - an extra that few need
     except ImportError as error:
-        what = f"found {value!r}, which is no Python function"
-        raise TypeError(f"{what}; to wrap it, install vllm-patchkit[wrapt]") from error
+        fault = f"found {value!r}, which is no Python function"
+        raise TypeError(f"{fault}; to wrap it, install vllm-patchkit[wrapt]") from error
     return FunctionWrapper(value, by)
 
 
 def around_function(function: Callable[..., Any], by: By) -> FunctionType:
-    """Return a function that calls `by(function, None, args, kwargs)`."""
+    """Return a function that calls `by(function, None, args, kwargs)`.
+
+    Args:
+        function: The callable that is wrapped.
+        by: The body's function.
+    """
 
     def plain(*args: Any, **kwargs: Any) -> Any:
         return by(function, None, args, kwargs)
@@ -160,20 +204,28 @@ def around_method(function: Any, by: By) -> FunctionType:
 
     The first argument, the instance or the class, is bound and handed over apart. What is called
     through its class like a plain function, with no first argument or with None, gets no instance.
+
+    Args:
+        function: The method, as it is stored in its class.
+        by: The body's function.
     """
     # Not MethodType(function, self): torch.compile cannot trace that, and it takes longer.
     bind = function.__get__
 
-    def plain(self: Any = _NOBODY, /, *args: Any, **kwargs: Any) -> Any:
-        if self is None or self is _NOBODY:
-            return by(function, None, args if self is _NOBODY else (None, *args), kwargs)
+    def plain(self: Any = _NoArgument, /, *args: Any, **kwargs: Any) -> Any:
+        if self is None:
+            return by(function, None, (None, *args), kwargs)
+        if self is _NoArgument:
+            return by(function, None, args, kwargs)
         return by(bind(self), self, args, kwargs)
 
     return _in_shape(function, plain)
 
 
 def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
-    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    """Return `plain`, called through a function of the same kind as the wrapped one."""
+    code = getattr(function, "__code__", None)
+    flags = getattr(code, "co_flags", 0)
     shaped = plain
     if flags & CO_COROUTINE:
         shaped = _coroutine(plain)
@@ -188,7 +240,9 @@ def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
 def _coroutine(plain: Callable[..., Any]) -> Callable[..., Any]:
     async def coroutine(*args: Any, **kwargs: Any) -> Any:
         result = plain(*args, **kwargs)
-        return await result if hasattr(result, "__await__") else result
+        if hasattr(result, "__await__"):
+            return await result
+        return result
 
     return coroutine
 
@@ -208,7 +262,8 @@ def _async_generator(plain: Callable[..., Any]) -> Callable[..., Any]:
             while True:
                 value = await step
                 try:
-                    step = inner.asend((yield value))
+                    sent = yield value
+                    step = inner.asend(sent)
                 except GeneratorExit:
                     raise
                 except BaseException as error:  # noqa: BLE001 - thrown in; the inner one's to see

@@ -220,7 +220,7 @@ def test_without_wrapt_the_error_says_what_to_install(
     ("target", "words"),
     [
         ("Thing", "found the class Thing"),
-        ("Thing.writable", "property without a getter"),
+        ("Thing.writable", "cannot wrap a property that has no getter"),
         ("Thing.number", "found 3, expected something to call"),
     ],
 )
