@@ -1,4 +1,4 @@
-"""Edit: part of a function's own source is replaced, and recompiled into the same function.
+"""Prepares Edit: part of a function's source is replaced, and compiled into the same function.
 
 The function is the one that a `def` statement made, beneath all that is around it.
 """
@@ -20,97 +20,144 @@ _BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
 
 
 class PreparedEdit(PreparedLayers, frozen=False):
-    """An edit that was built once to see that it can be; the function stays the same object."""
+    """An edit that was built once to see that it can be; the function stays the same object.
+
+    Args:
+        code: The function's site, which the edit is put on.
+    """
 
     code: CodeSite
     sites: ClassVar[tuple[Site, ...]] = ()  # so that no copy is ever stale
 
 
 def prepare(change: Edit, context: Context) -> PreparedEdit:
-    """Resolve the function, and build it with the edit; a TargetError where that cannot be."""
+    """Resolve the function, and build it with the edit.
+
+    Args:
+        change: What the row declares.
+        context: Where the change works; the target's module has been imported.
+
+    Returns:
+        The edit, which only has to be put on.
+
+    Raises:
+        TargetError: The function is not there, has no source, or the edit does not match.
+    """
     assert context.module is not None
-    words = f"Edit({change.target!r})"
+    label = f"Edit({change.target!r})"
     if change.old.strip() == change.new.strip():
         raise TargetError(
-            f"{words}: found new={change.new!r}, the same as old, expected other code"
+            f"{label}: found new={change.new!r}, the same as old, expected other code"
         )
     try:
-        around, function = function_at(context.module, change.place.qualname, context.sites)
+        outer_layers, function = function_at(context.module, change.place.qualname, context.sites)
         code = context.sites.noted(CodeSites).at(function)
     except TargetError as error:
-        raise TargetError(f"{words}: {error}") from error
-    code.caches.update((id(cache), cache) for cache in _caches(around, function))
-    edit = CodeEdit(words, TextEdit(change.old, change.new, change.count), context.rank)
+        raise TargetError(f"{label}: {error}") from error
+    for cache in _caches(outer_layers, function):
+        code.caches[id(cache)] = cache
+    text_edit = TextEdit(change.old, change.new, change.count)
+    edit = CodeEdit(label, text_edit, context.rank)
     code.prepare(edit)
-    layers: Any = [(code, edit)]
-    return PreparedEdit(layers, code)
+    parts: Any = [(code, edit)]
+    return PreparedEdit(parts, code)
 
 
 def function_at(module: ModuleType, qualname: str, sites: Sites) -> tuple[list[Any], FunctionType]:
-    """Find a target's function beneath patches, with what is around it; a TargetError for none."""
+    """Find a target's function beneath patches, decorators and descriptors.
+
+    Args:
+        module: The target's module.
+        qualname: The target's name in the module.
+        sites: The changed attributes of this process, which hold what is beneath patches.
+
+    Returns:
+        What is around the function, the outermost first, and the function itself.
+
+    Raises:
+        TargetError: Nothing is there, or no function that the module itself has made in Python.
+    """
     locate(module, qualname)  # tells in full where nothing is
     value: Any = module
     for step in steps_of(qualname):
-        value = _step(value, step, sites)
-    *around, function = layers(value)
+        value = _original_at(value, step, sites)
+    *outer_layers, function = layers(value)
     if not isinstance(function, FunctionType):
         raise TargetError(f"found {function!r}, expected a function or method written in Python")
     home = function.__globals__.get("__name__")
-    if home != module.__name__ and "<locals>" not in function.__qualname__:
-        own = f"{home}:{function.__qualname__}"  # what is local was made for this module
+    is_local = "<locals>" in function.__qualname__  # what is local was made for this module
+    if home != module.__name__ and not is_local:
+        source = f"{home}:{function.__qualname__}"
         raise TargetError(
-            f"it is only imported from {own}, and an edit is one for all that import it; "
-            f"expected {own}"
+            f"it is only imported from {source}, and an edit is one for all that import it; "
+            f"expected {source}"
         )
-    return around, function
+    return outer_layers, function
 
 
 def layers(value: Any) -> list[Any]:
-    """Follow descriptors, partial and cached functions and decorators to what they are around."""
-    found = [value]
-    while (inner := _inside(found[-1])) is not None:
-        if any(inner is layer for layer in found):
+    """Follow descriptors, partial and cached functions and decorators to what they are around.
+
+    Args:
+        value: What a target holds.
+
+    Returns:
+        The value itself and what is beneath it, the innermost last.
+    """
+    chain = [value]
+    inner = _inside(value)
+    while inner is not None:
+        if any(inner is layer for layer in chain):
             break
-        found.append(inner)
-    return found
+        chain.append(inner)
+        inner = _inside(inner)
+    return chain
 
 
 def _inside(value: Any) -> Any:
+    """Return what a layer is directly around; None where it is around nothing."""
     if isinstance(value, type):
         return None
     if isinstance(value, property):
         return value.fget
-    if parts := inside(value):
+    parts = inside(value)
+    if parts:
         return parts[0]
-    return getattr(value, "__wrapped__", None) if callable(value) else None
+    if callable(value):
+        return getattr(value, "__wrapped__", None)
+    return None
 
 
-def _caches(around: list[Any], function: FunctionType) -> list[Any]:
+def _caches(outer_layers: list[Any], function: FunctionType) -> list[Any]:
     """Find the caches that keep a function's answers: around it, and under names of its module."""
-    named = [cache for cache in list(function.__globals__.values()) if type(cache) is CACHED]
-    around = [*around, *(cache for cache in named if layers(cache)[-1] is function)]
-    return [cache for cache in around if callable(getattr(cache, "cache_clear", None))]
+    named = [value for value in list(function.__globals__.values()) if type(value) is CACHED]
+    candidates = list(outer_layers)
+    candidates += [cache for cache in named if layers(cache)[-1] is function]
+    return [cache for cache in candidates if callable(getattr(cache, "cache_clear", None))]
 
 
-def _step(owner: Any, step: TargetStep, sites: Sites) -> Any:
+def _original_at(owner: Any, step: TargetStep, sites: Sites) -> Any:
+    """Return what one step of a target leads to, beneath the patches on it."""
     if isinstance(step, str):
         _refuse_inherited(owner, step)
     site = sites.get(owner, step)
     if site is not None and site.layers:
-        replaced = [layer.patch for layer in site.layers if layer.base]
-        if replaced and not isinstance(site.original, type):
+        patches = [layer.patch for layer in site.layers if layer.base]
+        if patches and not isinstance(site.original, type):
             raise TargetError(
-                f"{site.words} is replaced by patch {', '.join(replaced)}, so that an edit of the "
+                f"{site.words} is replaced by patch {', '.join(patches)}, so that an edit of the "
                 "original has no effect"
             )
         return site.original
     value = read(owner, step)
-    if isinstance(owner, (type, ModuleType)) or isinstance(step, Item) or step in namespace(owner):
+    is_namespace = isinstance(owner, (type, ModuleType))
+    if is_namespace or isinstance(step, Item) or step in namespace(owner):
         return value
     return getattr(owner, step)
 
 
 def _refuse_inherited(owner: Any, name: str) -> None:
+    """Refuse a method by the name of a class that only inherits it."""
     if isinstance(owner, ModuleType) or name in namespace(owner):
         return
     kind = owner if isinstance(owner, type) else type(owner)
@@ -118,7 +165,8 @@ def _refuse_inherited(owner: Any, name: str) -> None:
         value = vars(base).get(name)
         if base is owner or value is None or isinstance(value, _BUILT_IN_FIELDS):
             continue
+        source = f"{base.__module__}:{base.__qualname__}"
         raise TargetError(
-            f"{name} is inherited from {base.__module__}:{base.__qualname__}, and an edit is one "
-            f"for all that inherit it; expected {base.__module__}:{base.__qualname__}.{name}"
+            f"{name} is inherited from {source}, and an edit is one for all that inherit it; "
+            f"expected {source}.{name}"
         )
