@@ -1,8 +1,8 @@
-"""A function's own source, and another text compiled in its place.
+"""Reads a function's own source, and compiles another text in its place.
 
-It has the same name, the same lines, the same class and closure around it. Mostly the text is
-compiled alone, under as many `class` lines as it stands in and beside what its module imports;
-what is inside another function is compiled with its whole module.
+The new code has the same name, the same lines, the same class and closure around it. Mostly the
+text is compiled alone, under as many `class` lines as it stands in and beside what its module
+imports; what is inside another function is compiled with its whole module.
 
 The edited module is a file that tracebacks, debuggers, coverage and vLLM's compile cache find, by
 the hash of its content in a folder of the user's own, so that processes share it.
@@ -28,6 +28,8 @@ from patchkit.errors import TargetError
 
 Arrangement = Callable[[str], "str | None"]
 
+"""Puts a function's text where it can be compiled; None where that cannot be."""
+
 _FUTURE = sum(
     getattr(__future__, name).compiler_flag
     for name in __future__.all_feature_names
@@ -36,19 +38,27 @@ _FUTURE = sum(
 
 
 class Source:
-    """The source of a function that has not been edited; a TargetError where it cannot be had."""
+    """The source of a function that has not been edited.
+
+    Args:
+        function: The function as a `def` statement made it.
+
+    Raises:
+        TargetError: There is no source, or it is not what is loaded.
+    """
 
     def __init__(self, function: FunctionType) -> None:
-        code = self._code = function.__code__
+        self._code = function.__code__
         lines = _lines_of(function)
-        first = code.co_firstlineno - 1
-        rest = "".join(lines[first:])
-        self.text = FunctionText(rest)
-        self.place = SourceLine(code.co_filename, first + 1)
+        first = self._code.co_firstlineno - 1
+        text = "".join(lines[first:])
+        self.text = FunctionText(text)
+        self.place = SourceLine(self._code.co_filename, first + 1)
         # Python 3.10 has the qualified name on the function only, where `wraps` may change it.
-        name: str = getattr(code, "co_qualname", function.__qualname__)
+        name: str = getattr(self._code, "co_qualname", function.__qualname__)
         self._scopes = name.split(".")[:-1]
-        self._margin = rest[: len(rest) - len(rest.lstrip(" \t\f"))]
+        margin_length = len(text) - len(text.lstrip(" \t\f"))
+        self._margin = text[:margin_length]
         self._before = "".join(lines[:first])
         try:
             self._after = self.text.cut()
@@ -57,12 +67,26 @@ class Source:
         self._arrange = self._arrangement()
 
     def compiled(self, text: str, filename: str) -> CodeType:
-        """Compile another text of the function; a TargetError where it does not fit."""
+        """Compile another text of the function.
+
+        Args:
+            text: The text, decorators included.
+            filename: The file that the code is to name.
+
+        Returns:
+            Code that can take the place of the function's own.
+
+        Raises:
+            TargetError: The text does not compile, or not to a function with the same closure.
+        """
         code = self._code
         try:
             new = self._compile(self._arrange(text), filename)
-            if new is not None and (lost := sorted({*code.co_freevars} - {*new.co_freevars})):
-                new = self._compile(self._arrange(_mentioning(lost, text)), filename)
+            if new is not None:
+                lost = sorted(set(code.co_freevars).difference(new.co_freevars))
+                if lost:
+                    text = _mentioning(lost, text)
+                    new = self._compile(self._arrange(text), filename)
         except (SyntaxError, ValueError) as error:
             raise TargetError(f"the edited text does not compile: {error}") from error
         if new is None:
@@ -71,36 +95,63 @@ class Source:
         return new
 
     def alone(self, text: str) -> str | None:
-        """Put a function under the `class` lines that it stands in; None where that cannot be."""
-        heads = [f"class {name}:" for name in self._scopes] or ["if 1:"] * bool(self._margin)
-        blank = self._code.co_firstlineno - 1 - len(heads) - len(self._imports)
-        if "<locals>" in self._scopes or len(self._margin) < len(heads) or blank < 0:
+        """Put a function under the `class` lines that it stands in, on the same lines of a file.
+
+        Args:
+            text: The text of the function.
+
+        Returns:
+            A module without what else the function's has; None where that cannot be.
+        """
+        if "<locals>" in self._scopes:
             return None
-        lines = [self._margin[:depth] + head for depth, head in enumerate(heads)]
-        return "\n".join([*self._imports, *lines, *[""] * blank, text])
+        heads = [f"class {name}:" for name in self._scopes]
+        if not heads and self._margin:
+            heads = ["if 1:"]
+        lines_before = self._code.co_firstlineno - 1
+        blank_count = lines_before - len(heads) - len(self._imports)
+        if len(self._margin) < len(heads) or blank_count < 0:
+            return None
+        head_lines = [self._margin[:depth] + head for depth, head in enumerate(heads)]
+        blank_lines = [""] * blank_count
+        return "\n".join([*self._imports, *head_lines, *blank_lines, text])
 
     def whole(self, text: str) -> str:
-        """Put a function into its module."""
+        """Put a function into its module.
+
+        Args:
+            text: The text of the function.
+
+        Returns:
+            The text of the module.
+        """
         return f"{self._before}{text}{self._after}"
 
     @cached_property
     def _imports(self) -> list[str]:
         """One line or none: Python compiles `name.function()` in another way for an import."""
-        names = sorted({*_imported(self._before), *_imported(self._after)})
-        return [f"import {', '.join(names)}"] if names else []
+        names = {*_imported(self._before), *_imported(self._after)}
+        if not names:
+            return []
+        joined = ", ".join(sorted(names))
+        return [f"import {joined}"]
 
     def _arrangement(self) -> Arrangement:
+        """Find the way of compiling that makes, of the unedited text, the very code it has."""
         for arrange in (self.alone, self.whole):
             with contextlib.suppress(SyntaxError, ValueError):
-                if self._compile(arrange(self.text.text), self.place.file) == self._code:
+                code = self._compile(arrange(self.text.text), self.place.file)
+                if code == self._code:
                     return arrange
         raise self._not_loaded()
 
     def _compile(self, source: str | None, filename: str) -> CodeType | None:
+        """Compile a module; return the code of the function in it, None where it has none."""
         if source is None:
             return None
         flags = self._code.co_flags & _FUTURE
-        return _find(compile(source, filename, "exec", flags, dont_inherit=True), self._code)
+        module = compile(source, filename, "exec", flags, dont_inherit=True)
+        return _find(module, self._code)
 
     def _not_loaded(self) -> TargetError:
         return TargetError(
@@ -110,6 +161,7 @@ class Source:
 
 
 def _lines_of(function: FunctionType) -> list[str]:
+    """Read the lines of a function's file; a TargetError where they cannot hold its source."""
     code = function.__code__
     if code.co_name == "<lambda>":
         raise TargetError("found a lambda, expected a function that a `def` statement makes")
@@ -126,34 +178,44 @@ def _lines_of(function: FunctionType) -> list[str]:
 def _imported(text: str) -> Iterator[str]:
     """Find the names that a module imports; some may be missing, and the whole is compiled then."""
     # Not with `^`, which `re` tries at every character.
-    lines = r"\n(?=[fi])(?:from \S+ )?import (\([^)]*|[^(\n]*)"
-    for imports in re.findall(lines, f"\n{text}"):
+    pattern = r"\n(?=[fi])(?:from \S+ )?import (\([^)]*|[^(\n]*)"
+    for imports in re.findall(pattern, f"\n{text}"):
         for part in re.sub(r"#.*|[(\\]", "", imports).split(","):
-            words = part.partition(";")[0].replace(".", " . ").split()
-            if words and words[0].isidentifier():
-                yield words[-1] if "as" in words else words[0]
+            tokens = part.partition(";")[0].replace(".", " . ").split()
+            if not tokens or not tokens[0].isidentifier():
+                continue
+            if "as" in tokens:
+                yield tokens[-1]
+            else:
+                yield tokens[0]
 
 
 def _find(outer: CodeType, code: CodeType) -> CodeType | None:
+    """Find the code of a function with the same name and line, at any depth."""
     for inner in outer.co_consts:
-        if isinstance(inner, CodeType):
-            if (inner.co_name, inner.co_firstlineno) == (code.co_name, code.co_firstlineno):
-                return inner
-            if (nested := _find(inner, code)) is not None:
-                return nested
+        if not isinstance(inner, CodeType):
+            continue
+        if inner.co_name == code.co_name and inner.co_firstlineno == code.co_firstlineno:
+            return inner
+        nested = _find(inner, code)
+        if nested is not None:
+            return nested
     return None
 
 
 def _refuse_closure(old: tuple[str, ...], new: tuple[str, ...]) -> None:
+    """Refuse code that uses other variables of the function around it than the closure holds."""
     if old == new:
         return
     more = [name for name in new if name not in old]
+    if more == ["__class__"]:
+        hint = "write super(Class, self)"
+    else:
+        hint = f"it holds {', '.join(old) or 'nothing'}"
     if more:
-        held = f"it holds {', '.join(old) or 'nothing'}"
-        way = "write super(Class, self)" if more == ["__class__"] else held
         raise TargetError(
             f"the edited text uses {', '.join(more)} of the function around it, which the closure "
-            f"does not hold; {way}"
+            f"does not hold; {hint}"
         )
     lost = ", ".join(name for name in old if name not in new)
     raise TargetError(f"the edited text makes {lost} local, which the closure holds")
@@ -163,19 +225,32 @@ def _mentioning(names: list[str], text: str) -> str:
     """Mention variables that are needed no more: the closure goes on holding them."""
     tokens = FunctionText(text).tokens
     margins = [token.margin for token in tokens[1:] if token.margin is not None]
-    return f"{text}\n{margins[0]}if 0: {'; '.join(names)}\n" if margins else text
+    if not margins:
+        return text
+    mentions = "; ".join(names)
+    return f"{text}\n{margins[0]}if 0: {mentions}\n"
 
 
 def publish(text: str, file: str) -> str:
-    """Make edited text known; return a file name for its code, which ends as the module's."""
+    """Make the text of an edited module known to tracebacks and debuggers.
+
+    Args:
+        text: The text of the whole module.
+        file: The module's own file.
+
+    Returns:
+        A file name for the edited code, which ends as the module's.
+    """
     content = text.encode(errors="surrogatepass")
     digest = hashlib.sha256(content).hexdigest()[:32]
     try:
-        name = _written(content, folder() / digest / Path(file).name)
+        copy = folder() / digest / Path(file).name
+        name = _written(content, copy)
     except (OSError, RuntimeError):  # also where nobody knows the home
         name = f"<patchkit edit of {file} {digest}>"
         # Without a time of modification `checkcache` leaves it.
-        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        lines = text.splitlines(keepends=True)
+        linecache.cache[name] = (len(text), None, lines, name)
     linecache.cache.setdefault(name, (lambda: text,))  # should the file be cleaned away
     return name
 
@@ -183,17 +258,21 @@ def publish(text: str, file: str) -> str:
 def folder() -> Path:
     """Return the folder for edited files, which need not be there."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache"
+    root = Path(cache)
+    if not root.is_absolute():
+        root = Path.home() / ".cache"
     return root / "patchkit" / "edited"
 
 
 def _written(content: bytes, file: Path) -> str:
+    """Write a file, unless it is there already; return its name."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for place in (file.parent.parent, file.parent):
-        info = place.lstat()
+    for parent in (file.parent.parent, file.parent):
+        info = parent.lstat()
+        is_own = stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid()
         # What others may write to could show other text than what runs.
-        if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o022:
-            raise PermissionError(f"{place} is not this user's own")
+        if not is_own or info.st_mode & 0o022:
+            raise PermissionError(f"{parent} is not this user's own")
     if not (file.is_file() and file.read_bytes() == content):
         draft = file.with_name(f".{os.getpid()}-{get_ident()}")
         draft.touch(0o600)
