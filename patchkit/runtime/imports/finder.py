@@ -30,6 +30,7 @@ from patchkit.runtime.imports.half_imported import (
 from patchkit.runtime.imports.loaders import Notifier, Watcher, instrument, thread_telling
 
 Path = Sequence[str] | None
+"""Where a finder is to look: the `__path__` of the package around a module, None for a top one."""
 
 _UTIL = "importlib.util"
 
@@ -61,7 +62,11 @@ class Finder:
         self._overtaken: list[object] = []
 
     def watch(self, names: Iterable[str]) -> None:
-        """Watch more modules."""
+        """Watch more modules.
+
+        Args:
+            names: The dotted names of the modules.
+        """
         new = frozenset(names)
         self._notifier.names.update(new)
         self._packages.update(name.partition(".")[0] for name in new)
@@ -74,7 +79,8 @@ class Finder:
         else:
             sys.meta_path.insert(0, self)
         # To import it costs up to 4 ms; where it is not there yet, its import is watched.
-        if (util := sys.modules.get(_UTIL)) is not None:
+        util = sys.modules.get(_UTIL)
+        if util is not None:
             _hook(util)
 
     def uninstall(self) -> None:
@@ -90,7 +96,16 @@ class Finder:
     def find_spec(
         self, name: str, path: Path = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find what the finders after this one find, or what is provided, and instrument it."""
+        """Find what the finders after this one find, or what is provided, and instrument it.
+
+        Args:
+            name: The dotted name of the module.
+            path: Where to look, as importlib passes it.
+            target: The module that is reloaded, if any.
+
+        Returns:
+            None where the module is not watched, or nobody finds it.
+        """
         if sys.meta_path[0] is not self:
             self._come_first()
         if name in self._packages and self._on_risk is not None:
@@ -103,49 +118,86 @@ class Finder:
         self._asking.add(key)
         try:
             spec = self._spec_behind(name, path, target)
-            if spec is None and self._provide is not None and name in self._notifier.names:
-                spec = self._provide(name) if self._notifier.active else None
+            if spec is None:
+                spec = self._provided(name)
         finally:
             self._asking.discard(key)
-        return None if spec is None else instrument(name, spec, self._notifier)
+        if spec is None:
+            return None
+        return instrument(name, spec, self._notifier)
 
     def _spec_behind(self, name: str, path: Path, target: ModuleType | None) -> ModuleSpec | None:
+        """Ask the finders after this one; all of them where it is not in the list."""
         finders: list[object] = list(sys.meta_path)
-        place = next((at for at, finder in enumerate(finders) if finder is self), -1)
-        for finder in finders[place + 1 :]:
+        start = 0
+        for index, finder in enumerate(finders):
+            if finder is self:
+                start = index + 1
+                break
+        for finder in finders[start:]:
             find = getattr(finder, "find_spec", None)  # those of an old kind lack it
-            spec = find(name, path, target) if find and finder is not self else None
+            if not find or finder is self:
+                continue
+            spec = find(name, path, target)
             if spec is not None:
                 return spec  # type: ignore[no-any-return]
         return None
 
+    def _provided(self, name: str) -> ModuleSpec | None:
+        """Return the spec of a watched module that only a patch provides."""
+        is_watched = self._notifier.active and name in self._notifier.names
+        if self._provide is None or not is_watched:
+            return None
+        return self._provide(name)
+
     def found(self, name: str, spec: ModuleSpec) -> None:
-        """Instrument a spec that somebody made without asking finders, if the name is watched."""
+        """Instrument a spec that somebody made without asking finders, if the name is watched.
+
+        Args:
+            name: The dotted name of the module.
+            spec: Its spec, whose loader is replaced.
+        """
         if self._notifier.is_for(name):
             instrument(name, spec, self._notifier)
 
     def is_whole(self, name: str) -> bool:
-        """Whether a module has been imported; if it is being imported, its end will be told."""
+        """Whether a module has been imported; if it is being imported, its end will be told.
+
+        Args:
+            name: The dotted name of the module.
+        """
         module = sys.modules.get(name)
         if module is None:
             return False
-        return not (is_half_imported(module) and self.await_import(name, module))
+        if is_half_imported(module):
+            return not self.await_import(name, module)
+        return True
 
     def await_import(self, name: str, module: ModuleType) -> bool:
-        """Report the end of the import of a half-imported module; whether that will come.
+        """Report the end of the import of a half-imported module to the watcher.
 
-        It does if the import succeeds, but not where the module is complete, also while this
-        thread reports it. While another thread reports it, it is reported once more at the end:
-        that thread may need a module that it waits for.
+        While another thread reports the module, it is reported once more at the end: that thread
+        may need a module that it waits for.
+
+        Args:
+            name: The dotted name of the module.
+            module: What `sys.modules` holds for it.
+
+        Returns:
+            Whether the report will come. It does if the import succeeds, but not where the module
+            is complete, also while this thread reports it.
         """
         if id(module) in self._notifier.executing:
             return True
         spec = spec_of(module)
         if not is_initializing(spec):
             return False
-        if (telling := thread_telling(spec)) is None:
+        thread = thread_telling(spec)
+        if thread is None:
             return when_initialized(spec, self._notifier.completed, name)
-        return telling != get_ident() and when_initialized(spec, self._notifier.ended, name)
+        if thread == get_ident():
+            return False
+        return when_initialized(spec, self._notifier.ended, name)
 
     def _come_first(self) -> None:
         """Move in front of a finder that was added later and may find a watched module itself.
@@ -155,13 +207,19 @@ class Finder:
         the list asks a finder twice at worst; after a removal it would skip one.
         """
         before = itertools.takewhile(lambda finder: finder is not self, list(sys.meta_path))
-        strangers = (finder for finder in before if not isinstance(finder, Finder))
-        new = [one for one in strangers if not any(one is known for known in self._overtaken)]
-        if new:
-            self._overtaken += new
+        strangers = [
+            finder
+            for finder in before
+            if not isinstance(finder, Finder) and not self._has_overtaken(finder)
+        ]
+        if strangers:
+            self._overtaken += strangers
             sys.meta_path.insert(0, self)
             if self._on_risk is not None:
                 self._on_risk()
+
+    def _has_overtaken(self, finder: object) -> bool:
+        return any(finder is overtaken for overtaken in self._overtaken)
 
 
 class BodyFinder(Finder):
@@ -169,6 +227,9 @@ class BodyFinder(Finder):
 
     Unpickling an object of a body imports the pack, and the pack imports patchkit, which installs
     this. A session loads bodies itself, so it does nothing where the process has one.
+
+    Args:
+        arm: Arms the process.
     """
 
     def __init__(self, arm: Callable[[], object]) -> None:
@@ -178,7 +239,16 @@ class BodyFinder(Finder):
     def find_spec(
         self, name: str, path: Path = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Watch a name if it is that of a body."""
+        """Watch a name if it is that of a body, and find it as `Finder` does.
+
+        Args:
+            name: The dotted name of the module.
+            path: Where to look, as importlib passes it.
+            target: The module that is reloaded, if any.
+
+        Returns:
+            None where it is no body, nobody finds it, or the process has a session.
+        """
         if _has_session():
             return None
         pack, _, tail = name.rpartition(".")
@@ -187,7 +257,11 @@ class BodyFinder(Finder):
         return super().find_spec(name, path, target)
 
     def importing(self, name: str) -> None:  # noqa: ARG002 - any body will do
-        """Arm the process before the body executes and imports its targets."""
+        """Arm the process before the body executes and imports its targets.
+
+        Args:
+            name: The dotted name of the body.
+        """
         if not _has_session():
             self._arm()
 
@@ -198,7 +272,11 @@ class BodyFinder(Finder):
 
 
 def watch_bodies(arm: Callable[[], object]) -> None:
-    """Install a BodyFinder, unless there is one."""
+    """Install a BodyFinder, unless there is one.
+
+    Args:
+        arm: Arms the process.
+    """
     if not any(isinstance(finder, BodyFinder) for finder in sys.meta_path):
         BodyFinder(arm).install()
 
@@ -208,7 +286,11 @@ def _has_session() -> bool:
 
 
 def let_pass(names: Iterable[str]) -> None:
-    """Wait for what other threads have found before a finder was there, and not yet loaded."""
+    """Wait for what other threads have found before a finder was there, and not yet loaded.
+
+    Args:
+        names: The dotted names of modules that are watched now.
+    """
     bootstrap: Any = _bootstrap
     for name in names:
         if name in bootstrap._module_locks and name not in sys.modules:  # noqa: SLF001
@@ -216,16 +298,22 @@ def let_pass(names: Iterable[str]) -> None:
 
 
 def others() -> list[Any]:
-    """Find the sessions of other copies of patchkit, such as a vendored one, in this process."""
+    """Return the sessions of other copies of patchkit, such as a vendored one, in this process."""
     finders = [finder for finder in list(sys.meta_path) if not isinstance(finder, Finder)]
     watchers = [getattr(finder, "watcher", None) for finder in finders]
-    return list(dict.fromkeys(session for session in watchers if hasattr(session, "patches_on")))
+    sessions = [watcher for watcher in watchers if hasattr(watcher, "patches_on")]
+    return list(dict.fromkeys(sessions))
 
 
 def home(session: Any) -> str:
-    """Say which copy of patchkit a session belongs to, and where that is installed."""
+    """Return the name of the copy of patchkit that a session belongs to, and its file.
+
+    Args:
+        session: A session of any copy.
+    """
     name = type(session).__module__.partition(".runtime.")[0]
-    return f"{name} ({getattr(sys.modules.get(name), '__file__', None)})"
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return f"{name} ({file})"
 
 
 def _hook(util: Any) -> None:
@@ -248,9 +336,11 @@ def _hook(util: Any) -> None:
 
 
 def _is_ours(function: Any) -> bool:
+    """Whether a function is defined in this module."""
     return getattr(function, "__globals__", None) is globals()
 
 
 def _installed() -> list[Finder]:
-    found = [finder for finder in list(sys.meta_path) if isinstance(finder, Finder)]
-    return list(dict.fromkeys(found))
+    """Return the finders of this copy of patchkit, the foremost first."""
+    finders = [finder for finder in list(sys.meta_path) if isinstance(finder, Finder)]
+    return list(dict.fromkeys(finders))
