@@ -1,4 +1,4 @@
-"""Loaders that report when they execute their module, and otherwise behave as before."""
+"""Makes loaders report when they execute their module, and otherwise behave as before."""
 
 import copy
 import sys
@@ -23,59 +23,112 @@ class Watcher(Protocol):
     """Is told of imports, and may ignore them. The import statement raises what a method does."""
 
     def importing(self, name: str) -> None:
-        """A module is about to execute."""
+        """Hear that a module is about to execute.
+
+        Args:
+            name: The dotted name of the module.
+        """
 
     def imported(self, name: str, module: ModuleType) -> None:
-        """A module has executed; it is what `sys.modules` holds, as it may have replaced itself."""
+        """Hear that a module has executed.
+
+        Args:
+            name: The dotted name of the module.
+            module: What `sys.modules` holds for it, as it may have replaced itself.
+        """
 
     def import_ended(self, name: str) -> None:
-        """An import has ended for which another thread waited while `imported` ran."""
+        """Hear that an import has ended for which another thread waited while `imported` ran.
+
+        Args:
+            name: The dotted name of the module.
+        """
 
     def main_unreachable(self, name: str, reason: str) -> None:
-        """A module runs as `__main__`, and cannot be imported under its own name instead."""
+        """Hear that a module runs as `__main__`, and cannot be imported under its own name instead.
+
+        Args:
+            name: The dotted name of the module.
+            reason: Why not, as a sentence that goes on after a colon.
+        """
 
 
 class Notifier(Record, frozen=False, eq=False):
-    """Which modules are watched, and which execute now; the loaders of a finder share it."""
+    """Which modules are watched, and which execute now; the loaders of a finder share it.
 
-    watcher: Watcher  # told of the modules in `names`
+    Args:
+        watcher: Hears of the modules in `names`.
+        names: The dotted names of the modules that are watched for it.
+        own: What patchkit itself calls once a module has executed, by the module's name.
+        active: Whether anything is reported.
+        executing: The identities of modules whose end will be reported.
+    """
+
+    watcher: Watcher
     names: set[str] = field(default_factory=set)
-    own: dict[str, Callable[[ModuleType], None]] = field(default_factory=dict)  # called after them
+    own: dict[str, Callable[[ModuleType], None]] = field(default_factory=dict)
     active: bool = False
-    executing: set[int] = field(default_factory=set)  # ids of modules whose end will be reported
+    executing: set[int] = field(default_factory=set)
 
     def is_for(self, name: str) -> bool:
-        """Whether this module is watched now."""
+        """Whether a module is watched now.
+
+        Args:
+            name: The dotted name of the module.
+        """
         return self.active and (name in self.names or name in self.own)
 
     def imported(self, name: str, module: ModuleType) -> None:
-        """Report a module that has executed."""
+        """Report a module that has executed.
+
+        Args:
+            name: The dotted name of the module.
+            module: What `sys.modules` holds for it.
+        """
         if self.active and name in self.own:
             self.own[name](module)
         if self.active and name in self.names:
             self.watcher.imported(name, module)
 
     def completed(self, name: str) -> None:
-        """Report the end of an awaited import, unless it failed; an error here makes it fail."""
+        """Report the end of an awaited import, unless it failed; an error here makes it fail.
+
+        Args:
+            name: The dotted name of the module, which had not executed when the wait began.
+        """
         self._tell_end(name, self.watcher.imported)
 
     def ended(self, name: str) -> None:
-        """Do the same for an import whose execution was reported before."""
+        """Do the same for an import whose execution was reported before.
+
+        Args:
+            name: The dotted name of the module.
+        """
         self._tell_end(name, lambda name, _: self.watcher.import_ended(name))
 
-    def _tell_end(self, name: str, tell: Callable[[str, ModuleType], None]) -> None:
+    def _tell_end(self, name: str, report: Callable[[str, ModuleType], None]) -> None:
+        """Report a module that has been imported; where that raises, the import has failed."""
         module = sys.modules.get(name)
         if module is None or not self.active:
             return
         try:
-            tell(name, module)
+            report(name, module)
         except BaseException:
             sys.modules.pop(name, None)
             raise
 
 
 def instrument(name: str, spec: ModuleSpec, notifier: Notifier) -> ModuleSpec:
-    """Have the loader of this spec, unless of an old kind, report every execution to a notifier."""
+    """Have the loader of a spec, unless of an old kind, report every execution to a notifier.
+
+    Args:
+        name: The dotted name of the module.
+        spec: The module's spec; its loader is replaced.
+        notifier: What the executions are reported to.
+
+    Returns:
+        The same spec.
+    """
     if spec.loader is not None:
         spec.loader = _telling(name, spec.loader, notifier)
     elif spec.submodule_search_locations is not None:
@@ -84,9 +137,15 @@ def instrument(name: str, spec: ModuleSpec, notifier: Notifier) -> ModuleSpec:
 
 
 def thread_telling(spec: Any) -> int | None:
-    """Return the thread that has executed a module and now reports it, or None."""
+    """Return the thread that has executed a module and now reports it, or None.
+
+    Args:
+        spec: The module's spec, or whatever it has in its place.
+    """
     stand_in = _stand_in_of(getattr(spec, "loader", None))
-    return None if stand_in is None else stand_in.done_by
+    if stand_in is None:
+        return None
+    return stand_in.done_by
 
 
 def _among_importlib(function: Method) -> Method:
@@ -105,7 +164,7 @@ class _StandIn:
     def __init__(self, name: str, method: Callable[..., Any], notifier: Notifier) -> None:
         self.key = (name, notifier)
         self.method = method
-        self.done_by: int | None = None
+        self.done_by: int | None = None  # the thread that has executed the module
 
     def __eq__(self, other: object) -> bool:
         # Loaders compare their attributes: equal they were, equal they stay.
@@ -120,6 +179,7 @@ class _StandIn:
 
 
 def _itself(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what is passed: pickle wants a function that makes the object."""
     return method
 
 
@@ -175,20 +235,31 @@ def _is_for_main(depth: int) -> bool:
 
 
 def _resulting(name: str, module: ModuleType, before: ModuleType | None) -> ModuleType:
-    """Return the module that was executed, or what it put into `sys.modules` instead."""
-    now = sys.modules.get(name)
-    is_strangers = now is before and before is not module
-    return module if now is None or is_strangers else now
+    """Return the module that was executed, or what it put into `sys.modules` instead.
+
+    What was there before and still is, though another module was executed, is a stranger's.
+    """
+    current = sys.modules.get(name)
+    is_strangers = current is before and before is not module
+    if current is None or is_strangers:
+        return module
+    return current
 
 
 def _stand_in_of(loader: object) -> _StandIn | None:
+    """Return what stands for `exec_module` of a loader; None for a loader that reports nothing."""
     method = getattr(loader, "exec_module", None)
-    return method if isinstance(method, _StandIn) else None
+    if isinstance(method, _StandIn):
+        return method
+    return None
 
 
 def _telling(name: str, loader: Any, notifier: Notifier) -> Any:
-    present = _stand_in_of(loader)
-    if not hasattr(loader, "exec_module") or (present and present.key == (name, notifier)):
+    """Return a loader that reports to a notifier; the same where it does already, or never can."""
+    stand_in = _stand_in_of(loader)
+    if not hasattr(loader, "exec_module"):
+        return loader
+    if stand_in is not None and stand_in.key == (name, notifier):
         return loader
     twin = _twin(loader)
     twin.exec_module = _Execution(name, twin.exec_module, notifier)
@@ -201,8 +272,8 @@ def _twin(loader: Any) -> Any:
     """Copy a loader, as several modules may share one (a zipimporter)."""
     try:
         if isinstance(loader, type):
-            home = {"__module__": loader.__module__, "__qualname__": loader.__qualname__}
-            return type(loader)(loader.__name__, (loader,), home)
+            attributes = {"__module__": loader.__module__, "__qualname__": loader.__qualname__}
+            return type(loader)(loader.__name__, (loader,), attributes)
         # A proxy passes on to the original what is set on its copy, or cannot be copied at all.
         if not hasattr(type(loader), "__getattr__"):
             twin = copy.copy(loader)
@@ -234,6 +305,7 @@ class _Proxy:
 
 
 def _namespace_loader(name: str, spec: ModuleSpec, notifier: Notifier) -> Any:
+    """Make the loader that importlib would make for a namespace package, but one that reports."""
     kind: Any = getattr(_bootstrap_external, "NamespaceLoader", None)
     if kind is None:  # Python 3.10
         kind = _bootstrap_external._NamespaceLoader  # noqa: SLF001
@@ -244,4 +316,5 @@ def _namespace_loader(name: str, spec: ModuleSpec, notifier: Notifier) -> Any:
 
 
 def _execute_namespace(module: ModuleType) -> None:
+    """Stand for `exec_module` of a namespace package, which has no code."""
     module.__file__ = None  # as importlib has it where it makes the loader itself
