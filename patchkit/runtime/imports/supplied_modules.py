@@ -1,4 +1,4 @@
-"""Modules whose code patchkit supplies: those that only a patch provides, and those run as main.
+"""Supplies the code of modules that only a patch provides, and of those that are run as main.
 
 `runpy` (`python -m pkg.mod`) asks the module's loader for code and executes that as `__main__`. It
 gets code that imports the module under its own name, where it is patched like any other module, and
@@ -27,7 +27,12 @@ _CALL = "__import__({module!r}, None, None, ['*']).run({name!r}, globals())"
 
 
 class ProvidedLoader:
-    """Loads a module that a patch provides; `serve` fills it, and returns whether a patch did."""
+    """Loads a module that a patch provides.
+
+    Args:
+        name: The dotted name of the module.
+        serve: Fills the module of this name, and returns whether a patch did.
+    """
 
     def __init__(self, name: str, serve: Serve) -> None:
         self.name = name
@@ -36,10 +41,18 @@ class ProvidedLoader:
         self._serve = serve
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Let importlib create the module."""
+        """Let importlib create the module.
+
+        Args:
+            spec: The module's spec.
+        """
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill the module, or fail its import where the patch does not apply here after all."""
+        """Fill the module, or fail its import where the patch does not apply here after all.
+
+        Args:
+            module: The empty module.
+        """
         self.is_executing = True
         try:
             if not self._serve(self.name, module):
@@ -49,19 +62,34 @@ class ProvidedLoader:
 
 
 def loader_of(module: ModuleType) -> ProvidedLoader | None:
-    """Return the loader of a provided module; None for any other module."""
+    """Return the loader of a provided module; None for any other module.
+
+    Args:
+        module: What `sys.modules` holds.
+    """
     loader = getattr(spec_of(module), "loader", None)
-    return loader if isinstance(loader, ProvidedLoader) else None
+    if isinstance(loader, ProvidedLoader):
+        return loader
+    return None
 
 
 def is_served(module: ModuleType) -> bool:
-    """Whether a patch has filled this module, and has not been undone."""
+    """Whether a patch has filled a module, and has not been undone.
+
+    Args:
+        module: What `sys.modules` holds.
+    """
     loader = loader_of(module)
     return loader is not None and loader.patch != ""
 
 
 def refuse_withdrawn(name: str, module: ModuleType) -> None:
-    """Fail the import of a module that was served by a patch whose other changes have failed."""
+    """Fail the import of a module that was served by a patch whose other changes have failed.
+
+    Args:
+        name: The dotted name of the module.
+        module: What `sys.modules` holds for it.
+    """
     if loader_of(module) is not None and not is_served(module):
         raise _not_found(name)
 
@@ -71,34 +99,54 @@ def _not_found(name: str) -> ModuleNotFoundError:
 
 
 def running_code(loader: Any, name: str, file: str) -> CodeType:
-    """Make the code that runs a module; a TargetError where it has no source, or no main part."""
+    """Make the code that `runpy` is to execute in place of a module's own.
+
+    Args:
+        loader: The module's loader.
+        name: The dotted name of the module.
+        file: The file that the code is to name.
+
+    Returns:
+        Code that imports the module and runs its main part in it.
+
+    Raises:
+        TargetError: The module has no source, or no main part.
+    """
     _main_part(loader, name, file)
-    return compile(_CALL.format(module=__name__, name=name), file, "exec", dont_inherit=True)
+    source = _CALL.format(module=__name__, name=name)
+    return compile(source, file, "exec", dont_inherit=True)
 
 
-def run(name: str, names: dict[str, Any]) -> None:
-    """Import a module and run its main part; called by what `runpy` executes in these globals."""
+def run(name: str, main_globals: dict[str, Any]) -> None:
+    """Import a module and run its main part; called by the code of `running_code`.
+
+    Args:
+        name: The dotted name of the module.
+        main_globals: Those that `runpy` executes the code in; they get what the module has.
+    """
     importlib.import_module(name)
     module = sys.modules[name]  # it may have replaced itself
-    called = names["__name__"]
-    if vars(sys.modules.get(called, sys)) is names:
-        sys.modules[called] = module
-    names.update((key, value) for key, value in vars(module).items() if key not in names)
-    if called == "__main__":
+    run_name = main_globals["__name__"]
+    if vars(sys.modules.get(run_name, sys)) is main_globals:
+        sys.modules[run_name] = module
+    for key, value in vars(module).items():
+        main_globals.setdefault(key, value)
+    if run_name == "__main__":
         code = _main_part(module.__loader__, name, str(module.__file__))
         exec(code, vars(module))  # noqa: S102 - it is the module's own
 
 
 def _main_part(loader: Any, name: str, file: str) -> CodeType:
+    """Compile the main part of a module; a TargetError where it has no source, or no such part."""
     try:
         source = loader.get_source(name)
         if source is None:
             raise TargetError("it has no source")
         tree = _main_tree(source)
-        compiler = getattr(loader, "source_to_code", None)  # it may transform what it compiles
-        if compiler is None:
+        source_to_code = getattr(loader, "source_to_code", None)  # it may transform what it gets
+        if source_to_code is None:
             return compile(tree, file, "exec", dont_inherit=True)
-        return cast("CodeType", compiler(tree, file))
+        return cast("CodeType", source_to_code(tree, file))
     except TargetError:
         raise
     except Exception as error:  # a stranger's loader may raise anything
@@ -106,17 +154,19 @@ def _main_part(loader: Any, name: str, file: str) -> CodeType:
 
 
 def _main_tree(source: str) -> ast.Module:
-    """The statements under `if __name__ == "__main__":`, with the imports from `__future__`."""
+    """Return what is under `if __name__ == "__main__":`, with the imports from `__future__`."""
     import ast  # noqa: PLC0415 - only where a target's module is run as the main one
 
     def asks_for_main(test: ast.expr) -> bool:
-        if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)):
+        if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
             return False
-        sides = {ast.unparse(test.left), ast.unparse(test.comparators[0])}
-        return sides == {"__name__", "'__main__'"}
+        first = ast.unparse(test.left)
+        second = ast.unparse(test.comparators[0])
+        return {first, second} == {"__name__", "'__main__'"}
 
     tree = ast.parse(source)
-    guards = [node for node in tree.body if isinstance(node, ast.If) and asks_for_main(node.test)]
+    branches = [node for node in tree.body if isinstance(node, ast.If)]
+    guards = [node for node in branches if asks_for_main(node.test)]
     if not guards:
         raise TargetError('it has no `if __name__ == "__main__":`')
     if any(guard.orelse for guard in guards):
@@ -129,7 +179,12 @@ def _main_tree(source: str) -> ast.Module:
 
 
 def unreachable(name: str, reason: str) -> ApplyError:
-    """Make the error for a module that runs as `__main__` and cannot be patched there."""
+    """Return the error for a module that runs as `__main__` and cannot be patched there.
+
+    Args:
+        name: The dotted name of the module.
+        reason: Why not, as a sentence that goes on after a colon.
+    """
     return ApplyError(
         f"{name} runs as __main__, where the patch does not reach it: {reason}. Expected it to be "
         f"imported under its own name: start it with `patchkit run -- python -m {name}`, by its "
