@@ -1,4 +1,4 @@
-"""The bootstrap's files in a site-packages folder: their content, installing and removing.
+"""Installs and removes the bootstrap: its files in a site-packages folder.
 
 Python runs the `import` lines of `.pth` files when it starts. From 3.15 on (PEP 829) it calls the
 `package.module:function` lines of `.start` files, and ignores the import lines of the `.pth` with
@@ -25,12 +25,15 @@ from patchkit.errors import PatchkitError
 MARK = "Written by `patchkit bootstrap install`; `patchkit bootstrap remove` takes it away."
 """Stands in every file that `install` writes; a file without it is never touched."""
 
-ABSENT, INSTALLED, FOREIGN = "absent", "installed", "foreign"
+ABSENT = "absent"
+INSTALLED = "installed"
+FOREIGN = "foreign"  # a file is not patchkit's, or cannot be read
 INCOMPLETE = "incomplete"  # a file is missing
 OUTDATED = "outdated"  # a file has another text than this patchkit writes
 
 _MODULE = "_patchkit_bootstrap"
-_PTH, _START = "patchkit-bootstrap.pth", "patchkit-bootstrap.start"
+_PTH = "patchkit-bootstrap.pth"
+_START = "patchkit-bootstrap.start"
 # In the order of writing: the `.pth` last, as it brings the others to life.
 _NAMES = (f"{_MODULE}.py", _START, _PTH)
 
@@ -60,29 +63,49 @@ class BootstrapError(PatchkitError):
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How the bootstrap stands in one folder: all of it, each of its files."""
+    """How the bootstrap stands in one folder.
+
+    Args:
+        state: That of all files together, one of the constants above.
+        files: The state of each file.
+        location: Where patchkit is looked for if Python does not find it by itself.
+    """
 
     state: str
     files: Mapping[Path, str]
-    location: str | None  # where patchkit is looked for if Python does not find it by itself
+    location: str | None
 
 
 def look(folder: Path) -> Bootstrap:
-    """Return the state of the bootstrap in a folder."""
-    held = {name: _read(folder / name) for name in _NAMES}
-    location = _recorded(held[_NAMES[0]] or b"")
-    files = {folder / name: _state(held[name], text) for name, text in _texts(location).items()}
-    states = set(files.values())
-    worst = {FOREIGN: FOREIGN, ABSENT: INCOMPLETE, OUTDATED: OUTDATED}
-    state = next((worst[state] for state in worst if state in states), INSTALLED)
-    return Bootstrap(ABSENT if states == {ABSENT} else state, files, location)
+    """Return the state of the bootstrap in a folder.
+
+    Args:
+        folder: A site-packages folder.
+    """
+    contents = {name: _read(folder / name) for name in _NAMES}
+    location = _recorded(contents[f"{_MODULE}.py"] or b"")
+    files = {}
+    for name, text in _texts(location).items():
+        files[folder / name] = _file_state(contents[name], text)
+    return Bootstrap(_state_of_all(set(files.values())), files, location)
 
 
 def install(folder: Path, location: str | None = None) -> bool:
-    """Write all of the bootstrap, else BootstrapError; return whether that changed the folder."""
-    here = look(folder)
-    _refuse_foreign(here)
-    if here.state == INSTALLED and here.location == location:
+    """Write all files of the bootstrap, unless they are there.
+
+    Args:
+        folder: A site-packages folder.
+        location: Where patchkit is looked for if Python does not find it by itself.
+
+    Returns:
+        Whether that changed the folder.
+
+    Raises:
+        BootstrapError: The folder cannot be written, or a file is not patchkit's.
+    """
+    present = look(folder)
+    _refuse_foreign(present)
+    if present.state == INSTALLED and present.location == location:
         return False
     texts = {folder / name: text for name, text in _texts(location).items()}
     try:
@@ -97,26 +120,41 @@ def install(folder: Path, location: str | None = None) -> bool:
 
 
 def remove(folder: Path) -> bool:
-    """Remove what `install` wrote, and its bytecode; return whether there was anything."""
-    here = look(folder)
-    _refuse_foreign(here)
-    ours = [file for file, state in here.files.items() if state != ABSENT]
+    """Remove what `install` wrote, and its bytecode.
+
+    Args:
+        folder: A site-packages folder.
+
+    Returns:
+        Whether there was anything.
+
+    Raises:
+        BootstrapError: A file cannot be removed, or is not patchkit's.
+    """
+    present = look(folder)
+    _refuse_foreign(present)
+    files = [file for file, state in present.files.items() if state != ABSENT]
+    bytecode = folder / "__pycache__"
     try:
         # The `.pth` first: without it the rest is dead.
-        for file in (*reversed(ours), *(folder / "__pycache__").glob(f"{_MODULE}.*.pyc*")):
+        for file in (*reversed(files), *bytecode.glob(f"{_MODULE}.*.pyc*")):
             file.unlink(missing_ok=True)
     except OSError as error:
         raise BootstrapError(f"{error.filename}: cannot be removed: {error.strerror}") from error
     with suppress(OSError):  # others' files are in it, or it is not there
-        (folder / "__pycache__").rmdir()
-    return bool(ours)
+        bytecode.rmdir()
+    return bool(files)
 
 
 def site_folder() -> Path:
-    """Return the folder of this Python's packages; an error if it reads no `.pth` files there."""
+    """Return the folder of this Python's packages.
+
+    Raises:
+        BootstrapError: Python reads no `.pth` files there.
+    """
     folder = sysconfig.get_path("purelib")
-    read = [os.path.realpath(known) for known in site.getsitepackages()]
-    if os.path.realpath(folder) not in read:
+    folders_read = [os.path.realpath(read) for read in site.getsitepackages()]
+    if os.path.realpath(folder) not in folders_read:
         expected = " or ".join(site.getsitepackages())
         raise BootstrapError(f"{folder}: Python reads no .pth files there, only in {expected}")
     return Path(folder)
@@ -128,7 +166,11 @@ def own_location() -> str:
 
 
 def location_found_alone() -> str | None:
-    """Ask a new process where this Python finds patchkit by itself: what `.pth` files do shows."""
+    """Ask a new process where this Python finds patchkit by itself: what `.pth` files do shows.
+
+    Returns:
+        The folder or zip file that patchkit lies in; None where it is not found.
+    """
     environ = {key: text for key, text in os.environ.items() if not key.startswith("PATCHKIT")}
     command = [sys.executable, "-I", "-c", _PROBE]
     try:
@@ -138,7 +180,9 @@ def location_found_alone() -> str | None:
         origin = ast.literal_eval(done.stdout.splitlines()[-1])
     except (OSError, subprocess.SubprocessError, IndexError, SyntaxError, ValueError):
         return None
-    return str(Path(origin).parents[1]) if origin else None
+    if not origin:
+        return None
+    return str(Path(origin).parents[1])
 
 
 # -- what the files hold -----------------------------------------------------------------------
@@ -146,18 +190,26 @@ def location_found_alone() -> str | None:
 
 def _texts(location: str | None) -> dict[str, str]:
     """Return the text of each file; ASCII, so that a `.pth` is valid in any locale."""
+    template = (pkgutil.get_data("patchkit.runtime.bootstrap", "module.py") or b"").decode()
+    record = f'LOCATION: "str | None" = {location!a}'
+    module = _RECORD.sub(lambda _: record, template, count=1)
     head = f"# {MARK}\n"
-    source = (pkgutil.get_data("patchkit.runtime.bootstrap", "module.py") or b"").decode()
-    module = _RECORD.sub(lambda _: f'LOCATION: "str | None" = {location!a}', source, count=1)
-    lines = f"{head}{_MODULE}:start\n", f"{head}{_IMPORT_LINE}\n"
-    return dict(zip(_NAMES, (head + module, *lines), strict=True))
+    return {
+        f"{_MODULE}.py": head + module,
+        _START: f"{head}{_MODULE}:start\n",
+        _PTH: f"{head}{_IMPORT_LINE}\n",
+    }
 
 
 def _recorded(module: bytes) -> str | None:
+    """Return the location that an installed module has recorded."""
     match = _RECORD.search(module.decode(errors="replace"))
+    if match is None:
+        return None
     with suppress(ValueError, SyntaxError):
-        value = ast.literal_eval(match.group(1)) if match else None
-        return value if isinstance(value, str) else None
+        location = ast.literal_eval(match.group(1))
+        if isinstance(location, str):
+            return location
     return None
 
 
@@ -166,21 +218,40 @@ def _read(file: Path) -> bytes | None:
     try:
         return file.read_bytes()
     except FileNotFoundError:
-        return None if not file.is_symlink() else b""
+        if file.is_symlink():
+            return b""
+        return None
     except OSError:
         return b""
 
 
-def _state(held: bytes | None, text: str) -> str:
-    if held is None:
+def _file_state(content: bytes | None, text: str) -> str:
+    """Return the state of one file, from what it has and what it is to have."""
+    if content is None:
         return ABSENT
-    if MARK.encode() not in held:
+    if MARK.encode() not in content:
         return FOREIGN
-    return INSTALLED if held == text.encode() else OUTDATED
+    if content == text.encode():
+        return INSTALLED
+    return OUTDATED
 
 
-def _refuse_foreign(here: Bootstrap) -> None:
-    foreign = [str(file) for file, state in here.files.items() if state == FOREIGN]
+def _state_of_all(states: set[str]) -> str:
+    """Return the state of the bootstrap, from those that its files are in."""
+    if states == {ABSENT}:
+        return ABSENT
+    if FOREIGN in states:
+        return FOREIGN
+    if ABSENT in states:
+        return INCOMPLETE
+    if OUTDATED in states:
+        return OUTDATED
+    return INSTALLED
+
+
+def _refuse_foreign(bootstrap: Bootstrap) -> None:
+    """Refuse to touch files that `install` has not written."""
+    foreign = [str(file) for file, state in bootstrap.files.items() if state == FOREIGN]
     if foreign:
         text = "not written by patchkit, or not readable; move it away first"
         raise BootstrapError(f"{', '.join(foreign)}: {text}")
@@ -190,14 +261,15 @@ def _refuse_foreign(here: Bootstrap) -> None:
 
 
 def _write_all(texts: Mapping[Path, str]) -> None:
+    """Write all files, or none of them where one cannot be written."""
     # Neither `site` nor an import takes such a file for one of ours.
-    fresh = {file: file.with_name(f".{file.stem}-{secrets.token_hex(4)}.tmp") for file in texts}
+    drafts = {file: file.with_name(f".{file.stem}-{secrets.token_hex(4)}.tmp") for file in texts}
     try:
         for file, text in texts.items():
-            fresh[file].write_bytes(text.encode())
-        for file in texts:
-            fresh[file].replace(file)
+            drafts[file].write_bytes(text.encode())
+        for file, draft in drafts.items():
+            draft.replace(file)
     finally:
-        for temporary in fresh.values():
+        for temporary in drafts.values():
             with suppress(OSError):
                 temporary.unlink()

@@ -1,4 +1,4 @@
-"""What the bootstrap runs when Python starts: arm this process, where PATCHKIT=1 asks for it.
+"""Arms a process when its Python starts, where PATCHKIT=1 asks for it.
 
 `patchkit bootstrap install` copies this file into site-packages, beside the `.pth` that calls it;
 so it imports nothing of patchkit before it is needed, and nothing else that costs a start. It is
@@ -31,7 +31,7 @@ def start() -> None:
 
 
 def _path_is_whole() -> bool:
-    """Whether `site` is through with the path.
+    """Whether `site` has put all its folders on `sys.path`.
 
     `.pth` files run while it is at it, in the order of their names and folder by folder; what
     comes later may be what patchkit or a pack is found by. `quit` is what `site` makes next.
@@ -59,6 +59,7 @@ class _Waiting:
 
 
 def _arm_or_say() -> None:
+    """Arm the process, and say on stderr why if that fails."""
     try:
         _arm()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - Python starts, whatever it is
@@ -86,10 +87,13 @@ def _say(error: BaseException) -> None:
 
 def _reason(error: BaseException) -> str:
     if getattr(error, "name", None) == "patchkit" and isinstance(error, ModuleNotFoundError):
-        where = f" or in {LOCATION}" if LOCATION else ""
+        folder = ""
+        if LOCATION:
+            folder = f" or in {LOCATION}"
         return (
-            f"found no patchkit, expected it in this Python{where}; install vllm-patchkit, or "
+            f"found no patchkit, expected it in this Python{folder}; install vllm-patchkit, or "
             f"delete {os.path.splitext(__file__)[0]}.py and the two patchkit-bootstrap.* beside it"  # noqa: PTH122
         )
-    own = type(error).__module__.startswith("patchkit.")
-    return str(error) if own else f"{type(error).__name__}: {error}"
+    if type(error).__module__.startswith("patchkit."):
+        return str(error)
+    return f"{type(error).__name__}: {error}"

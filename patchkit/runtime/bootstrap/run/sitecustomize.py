@@ -1,8 +1,9 @@
-"""What `patchkit run` puts on PYTHONPATH: it arms every Python process that the command starts.
+"""Arms every Python process that a command of `patchkit run` starts.
 
-Python imports it as `sitecustomize`. It leaves the path, lets the `sitecustomize` that it hides
-run, and imports `patchkit.auto`; where that Python has no patchkit, the one beside this file comes
-last on the path, so that it hides nothing. A Python too old for patchkit is left alone.
+Its folder is on PYTHONPATH, so that Python imports it as `sitecustomize`. It leaves the path, lets
+the `sitecustomize` that it hides run, and imports `patchkit.auto`; where that Python has no
+patchkit, the one beside this file comes last on the path, so that it hides nothing. A Python too
+old for patchkit is left alone.
 """
 
 import os
@@ -14,6 +15,7 @@ _BESIDE = os.path.dirname(os.path.dirname(_WING))  # noqa: PTH120
 
 
 def _step_aside() -> None:
+    """Leave the path, and run the `sitecustomize` that this one hides."""
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _HERE]  # noqa: PTH100
     own = sys.modules.pop("sitecustomize", None)
     try:
