@@ -1,4 +1,4 @@
-"""`applied`: patches for the time of a block or of a function's call, for tests."""
+"""Applies patches for the time of a block or of a function's call, for tests."""
 
 from __future__ import annotations
 
@@ -33,26 +33,42 @@ def applied(*names: str, packs: str | tuple[str, ...] | list[str] = ()) -> Appli
     Their targets' modules are imported; a change that comes before an import waits for it. What was
     applied before stays applied afterwards, everything else is the very object that it was.
 
-    Without names all that are for here apply; `packs` names modules of packs that are neither
-    installed nor in `PATCHKIT_PATCHES`. The decorator is for functions, coroutine functions and
-    generators of both kinds; what is returned may be used again, also within itself.
+    The decorator is for functions, coroutine functions and generators of both kinds; what is
+    returned may be used again, also within itself.
 
-    The block raises UnknownPatchError for a name that no row has, DeclarationError where a patch of
-    `packs` has the name of another, and ApplyError where one is not for here, or fails.
+    Args:
+        *names: The patches; without names all that are for here apply.
+        packs: The names of modules of packs that are neither installed nor in `PATCHKIT_PATCHES`.
+
+    Returns:
+        A context manager that is a decorator, too.
+
+    Raises:
+        UnknownPatchError: A name is no text; from the block, where no row has it.
+        DeclarationError: From the block, where a patch of `packs` has the name of another.
+        ApplyError: From the block, where a patch is not for here, or fails.
     """
     wrong: list[object] = [name for name in names if not isinstance(name, str)]
     if wrong:
         raise UnknownPatchError(f"found {wrong[0]!r}, expected a patch's name: @applied('name')")
-    return Applied(names, (packs,) if isinstance(packs, str) else tuple(packs))
+    if isinstance(packs, str):
+        packs = (packs,)
+    return Applied(names, tuple(packs))
 
 
 class Applied:
-    """What `applied` returns."""
+    """The context manager and decorator that `applied` returns.
+
+    Args:
+        names: The patches; none for all that are for here.
+        packs: The names of modules of packs that are looked at beside those of the process.
+    """
 
     def __init__(self, names: tuple[str, ...], packs: tuple[str, ...]) -> None:
         self._names = names
         self._packs = packs
-        self._held: list[tuple[Session, tuple[str, ...]]] = []
+        # Those that are entered now: the session, and the patches that it holds for the block.
+        self._blocks: list[tuple[Session, tuple[str, ...]]] = []
 
     def __enter__(self) -> Applied:
         # Late: whoever imports the vocabulary does not need it.
@@ -60,7 +76,8 @@ class Applied:
 
         session = lend(self._names, self._packs)
         try:
-            self._held.append((session, session.blocks.hold(self._names)))
+            names = session.blocks.hold(self._names)
+            self._blocks.append((session, names))
         except BaseException:
             give_back(session, self._packs)
             raise
@@ -71,7 +88,7 @@ class Applied:
     ) -> None:
         from patchkit.runtime.reach.arming import give_back  # noqa: PLC0415
 
-        session, names = self._held.pop()
+        session, names = self._blocks.pop()
         try:
             session.blocks.let_go(names)
         except UndoError:
@@ -81,7 +98,17 @@ class Applied:
             give_back(session, self._packs)
 
     def __call__(self, function: Function) -> Function:
-        """Decorate a function; each call has a block of its own."""
+        """Decorate a function; each call has a block of its own.
+
+        Args:
+            function: A function, or a static or class method of one.
+
+        Returns:
+            A function of the same kind.
+
+        Raises:
+            UnknownPatchError: It is a class, or nothing that can be called.
+        """
         if isinstance(function, (staticmethod, classmethod)):
             return cast("Function", type(function)(self(function.__func__)))
         if not callable(function) or isinstance(function, type):
@@ -91,31 +118,35 @@ class Applied:
         return cast("Function", functools.wraps(function)(self._around(function)))
 
     def _around(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        again = functools.partial(Applied, self._names, self._packs)
+        """Return a function of the same kind that runs a function in a block."""
+        block = functools.partial(Applied, self._names, self._packs)
 
         async def coroutine(*args: Any, **kwargs: Any) -> Any:
-            with again():
+            with block():
                 return await function(*args, **kwargs)
 
         def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-            with again():
+            with block():
                 return (yield from function(*args, **kwargs))
 
         async def async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-            with again():
+            with block():
                 async with aclosing(function(*args, **kwargs)) as values:
                     async for value in values:
                         yield value
 
         def plain(*args: Any, **kwargs: Any) -> Any:
-            with again():
-                return _refuse_unfinished(function(*args, **kwargs), function)
+            with block():
+                result = function(*args, **kwargs)
+                return _refuse_unfinished(result, function)
 
         if iscoroutinefunction(function):
             return coroutine
         if isasyncgenfunction(function):
             return async_generator
-        return generator if isgeneratorfunction(function) else plain
+        if isgeneratorfunction(function):
+            return generator
+        return plain
 
 
 def _refuse_unfinished(value: Any, function: object) -> Any:
