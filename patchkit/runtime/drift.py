@@ -1,4 +1,4 @@
-"""Whether what a patch changes is what somebody has reviewed.
+"""Compares what a patch changes with what somebody has reviewed.
 
 A target that is written as it was when it was reviewed costs a fraction of a millisecond: its file
 is read, and nothing is parsed. Only another wording is looked at in full.
@@ -24,18 +24,26 @@ if TYPE_CHECKING:
     from patchkit.core.rows.declaration import Change, Row
     from patchkit.core.rows.target import Target
 
+    Releases = tuple[str, str]  # the first and the last of a range
+
 UNREADABLE = "what was reviewed cannot be read"
+"""Begins what `Drift.words` says of a lock that cannot be read."""
+
 _UNKNOWN = "cannot be compared with what was reviewed"
 
 
 class Drift:
-    """What of upstream nobody has reviewed, as it lies here; each row is looked at once."""
+    """What of upstream nobody has reviewed, as it lies here; each row is compared once.
+
+    Args:
+        lock: The lock file in place of those that packs bring; None for these.
+    """
 
     def __init__(self, lock: str | None = None) -> None:
-        self._lock = lock  # in place of those that packs bring
-        self._here = InstalledSource()
-        self._known: dict[str, str] = {}
-        self._releases: dict[tuple[str, str], tuple[str, str] | None] = {}
+        self._lock = lock
+        self._installed = InstalledSource()
+        self._words_by_row: dict[str, str] = {}
+        self._releases: dict[tuple[str, str], Releases | None] = {}
 
     @functools.cached_property
     def _locks(self) -> Locks:
@@ -44,117 +52,196 @@ class Drift:
         return Locks(self._lock)
 
     def words(self, row: Row, changes: Iterable[Change]) -> str:
-        """Say which targets of these changes are not as they were reviewed; '' where all are."""
-        if row.name not in self._known:
-            self._known[row.name] = self._words(row, changes)
-        return self._known[row.name]
+        """Say which targets of a row are not as they were reviewed.
 
-    def releases(self, row: Row, project: str) -> tuple[str, str] | None:
-        """Find a project's reviewed releases for what is here: first, last; None if unclear."""
+        Args:
+            row: The row; its changes are compared the first time only.
+            changes: Those of its changes that are for here.
+
+        Returns:
+            A message for people; "" where all targets are as they were.
+        """
+        if row.name not in self._words_by_row:
+            self._words_by_row[row.name] = self._compare(row, changes)
+        return self._words_by_row[row.name]
+
+    def releases(self, row: Row, project: str) -> Releases | None:
+        """Find the reviewed releases of a project that have the row's targets as they are here.
+
+        Args:
+            row: The row whose targets are compared.
+            project: The name of the project.
+
+        Returns:
+            The first and the last release; None if that is unclear.
+        """
         key = (row.name, project)
         if key not in self._releases:
-            try:
-                look = self._look(row)
-            except LockError:
-                look = None
-            targets = _targets(row.patch.changes)
-            self._releases[key] = look.releases(targets, project) if look else None
+            self._releases[key] = self._find_releases(row, project)
         return self._releases[key]
 
-    def _look(self, row: Row) -> RowDrift | None:
-        lock = self._locks.of(row)
-        return None if lock is None else RowDrift(row.name, lock, self._here)
-
-    def _words(self, row: Row, changes: Iterable[Change]) -> str:
+    def _find_releases(self, row: Row, project: str) -> Releases | None:
         try:
-            look = self._look(row)
-            verdicts = [look.verdict(target) for target in _targets(changes)] if look else []
+            row_drift = self._row_drift(row)
+        except LockError:
+            return None
+        if row_drift is None:
+            return None
+        return row_drift.releases(_targets(row.patch.changes), project)
+
+    def _row_drift(self, row: Row) -> RowDrift | None:
+        """Return what compares the targets of a row; None for a row without a lock."""
+        lock = self._locks.of(row)
+        if lock is None:
+            return None
+        return RowDrift(row.name, lock, self._installed)
+
+    def _compare(self, row: Row, changes: Iterable[Change]) -> str:
+        try:
+            row_drift = self._row_drift(row)
+            if row_drift is None:
+                return ""
+            verdicts = [row_drift.verdict(target) for target in _targets(changes)]
         except LockError as error:
             return f"{UNREADABLE}: {error}"
         finally:
-            self._here.rest()  # a process that lives for weeks needs no syntax trees
+            self._installed.rest()  # a process that lives for weeks needs no syntax trees
         return "; ".join(verdict.words for verdict in verdicts if verdict.words)
 
 
 def _targets(changes: Iterable[Change]) -> list[Target]:
+    """Return each target once of the changes that are reviewed."""
     return list(dict.fromkeys(change.place for change in changes if change.is_reviewed))
 
 
 class Verdict(NamedTuple):
-    """How a target that is here compares with what was reviewed."""
+    """How a target that is here compares with what was reviewed.
 
-    # `reviewed`, `drift`, `unreviewed` for this patch, `unknown` (not comparable), `absent`.
+    Args:
+        state: `reviewed`, `drift`, `unreviewed` for this patch, `unknown` (not comparable),
+            `absent`.
+        words: What is the matter, for people; "" where nothing is.
+    """
+
     state: str
-    words: str = ""  # what is the matter; '' where nothing is
+    words: str = ""
 
 
 class RowDrift:
-    """One look at the targets of a row; looks at several rows may share what is installed here."""
+    """Compares the targets of one row.
 
-    def __init__(self, patch: str, lock: Lock, here: InstalledSource) -> None:
+    Args:
+        patch: The name of the row's patch.
+        lock: What was reviewed.
+        installed: What is installed here; several rows may share it.
+    """
+
+    def __init__(self, patch: str, lock: Lock, installed: InstalledSource) -> None:
         self._patch = patch
         self._lock = lock
-        self._here = here
+        self._installed = installed
 
     def verdict(self, target: Target) -> Verdict:
-        """Compare one target."""
+        """Compare one target.
+
+        Args:
+            target: One that the row changes.
+
+        Returns:
+            How it compares; no error, also where it cannot be read.
+        """
         if self._as_written(target):
             return Verdict("reviewed")
         try:
-            return self._compared(target, self._here.facts(target))
+            return self._compared(target, self._installed.facts(target))
         except UpstreamError as error:
             return Verdict("unknown", f"{target} {_UNKNOWN}: {error}")
 
-    def releases(self, targets: Iterable[Target], project: str) -> tuple[str, str] | None:
-        """Find the releases, as `Drift.releases` does."""
-        here = [spans for target in targets if (spans := self._spans_here(target)) is not None]
-        of_project = [[span for span in spans if span.project == project] for spans in here]
-        if not of_project or any(len(spans) != 1 for spans in of_project):
+    def releases(self, targets: Iterable[Target], project: str) -> Releases | None:
+        """Find the releases, as `Drift.releases` does.
+
+        Args:
+            targets: Those that the row changes.
+            project: The name of the project.
+
+        Returns:
+            The first and the last release; None if that is unclear.
+        """
+        spans_by_target = [self._spans_here(target) for target in targets]
+        reviewed: list[Span] = []
+        for spans in spans_by_target:
+            if spans is None:
+                continue
+            of_project = [span for span in spans if span.project == project]
+            if len(of_project) != 1:
+                return None
+            reviewed += of_project
+        if not reviewed:
             return None
-        first = max((span.first for (span,) in of_project), key=release_order)
-        last = min((span.last for (span,) in of_project), key=release_order)
-        return (first, last) if release_order(first) <= release_order(last) else None
+        first = max((span.first for span in reviewed), key=release_order)
+        last = min((span.last for span in reviewed), key=release_order)
+        if release_order(first) <= release_order(last):
+            return first, last
+        return None
 
     def _spans_here(self, target: Target) -> list[Span] | None:
-        if spans := self._as_written(target):
+        """Return the reviewed spans of releases with the target as it is here.
+
+        None where it is not here, cannot be read, or was never reviewed for this patch.
+        """
+        spans = self._as_written(target)
+        if spans:
             return spans
         try:
-            facts = self._here.facts(target)
+            facts = self._installed.facts(target)
         except UpstreamError:
             return None
-        known = self._lock.spans(self._patch, str(target))
-        if facts.state == "absent" or not known:
+        reviewed = self._lock.spans(self._patch, str(target))
+        if facts.state == "absent" or not reviewed:
             return None
-        return [span for span in known if span.fingerprint == facts.fingerprint]
+        return [span for span in reviewed if span.fingerprint == facts.fingerprint]
 
     def _as_written(self, target: Target) -> list[Span]:
-        spans = [span for span in self._lock.spans(self._patch, str(target)) if span.wordings]
+        """Return the reviewed spans with the very wording of the target; nothing is parsed."""
+        reviewed = self._lock.spans(self._patch, str(target))
+        spans = [span for span in reviewed if span.wordings]
         if not spans:
             return []
         from patchkit.core.text.wording import wording_of  # noqa: PLC0415 - most have no lock
 
-        written = wording_of(self._here.read, target.module, target.qualname)
-        return [span for span in spans if written and written.mark in span.wordings]
+        written = wording_of(self._installed.read, target.module, target.qualname)
+        if not written:
+            return []
+        return [span for span in spans if written.mark in span.wordings]
 
     def _compared(self, target: Target, facts: Facts) -> Verdict:
+        """Compare the fingerprint of a target with those that were reviewed."""
         spans = self._lock.spans(self._patch, str(target))
         if facts.state == "absent":
             return Verdict("absent")  # the patch's failure, which says so itself
         if facts.fingerprint is None:
+            if not spans:
+                return Verdict("unknown")
             reason = facts.reason or "it has no source"
-            return Verdict("unknown", f"{target} {_UNKNOWN}: {reason}" if spans else "")
+            return Verdict("unknown", f"{target} {_UNKNOWN}: {reason}")
         if not spans:
             return Verdict("unreviewed", f"{target} has never been reviewed for this patch")
         if facts.fingerprint in {span.fingerprint for span in spans}:
             return Verdict("reviewed")
         last = spans[-1]
-        releases = last.first if last.first == last.last else f"{last.first} - {last.last}"
+        releases = last.first
+        if last.last != last.first:
+            releases = f"{last.first} - {last.last}"
         differs = f"{target} differs from the source last reviewed for {last.project} {releases}"
         return Verdict("drift", f"{differs} (its fingerprint here is {facts.fingerprint})")
 
 
 class InstalledSource:
-    """The source that an import would run, nothing of it imported; `path` is as `sys.path`."""
+    """The source that an import would run; nothing of it is imported.
+
+    Args:
+        path: The folders in which packages are looked for, as in `sys.path`; None for that itself.
+    """
 
     def __init__(self, path: list[str] | None = None) -> None:
         self._path = path
@@ -162,20 +249,28 @@ class InstalledSource:
         self._resolvers: dict[str, Resolver] = {}
 
     def read(self, module: str) -> tuple[bytes, bool] | None:
-        """Read a module's file; None where it has none, or none that lies in a folder."""
+        """Read a module's file.
+
+        Args:
+            module: The dotted name of the module.
+
+        Returns:
+            The content, and whether it is that of a package; None where the module has no file,
+            or none that lies in a package's folder.
+        """
         top, *parts = module.split(".")
         if top not in self._folders:
             self._folders[top] = _folders_of(top, self._path)
         for folder in self._folders[top]:
             base = "/".join([folder, *parts])
-            for file, is_package in ((f"{base}/__init__.py", True), (f"{base}.py", False)):
-                if not parts and not is_package:
-                    continue
-                try:
-                    with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 - half the time
-                        return opened.read(), is_package
-                except OSError:
-                    continue
+            content = _content(f"{base}/__init__.py")
+            if content is not None:
+                return content, True
+            if not parts:
+                continue
+            content = _content(f"{base}.py")
+            if content is not None:
+                return content, False
         return None
 
     def rest(self) -> None:
@@ -183,25 +278,61 @@ class InstalledSource:
         self._resolvers.clear()
 
     def resolver(self, package: str) -> Resolver:
-        """Open a package for the parser; raises UpstreamError where it cannot be read here."""
-        found = self._resolvers.get(package)
-        if found is None:
+        """Open a package for the parser.
+
+        Args:
+            package: The name of a top-level package.
+
+        Returns:
+            What finds targets in the package.
+
+        Raises:
+            UpstreamError: The package cannot be read here.
+        """
+        resolver = self._resolvers.get(package)
+        if resolver is None:
             from patchkit.analysis.upstream.reading.tree import open_installed  # noqa: PLC0415 - 100 ms
             from patchkit.analysis.upstream.resolving.resolve import Resolver  # noqa: PLC0415
 
             source = open_installed(package, self._path)
-            found = self._resolvers[package] = Resolver(source, python=sys.version_info[:2])
-        return found  # another thread may have let go of it meanwhile
+            resolver = Resolver(source, python=sys.version_info[:2])
+            self._resolvers[package] = resolver
+        return resolver  # another thread may have let go of it meanwhile
 
     def facts(self, target: Target) -> Facts:
-        """Look a target up with a parser; raises as `resolver` does."""
+        """Look a target up with a parser.
+
+        Args:
+            target: The target, which need not be there.
+
+        Returns:
+            What the source says of it.
+
+        Raises:
+            UpstreamError: The package cannot be read here.
+        """
         from patchkit.analysis.upstream.facts import facts_of  # noqa: PLC0415 - costs 100 ms
 
-        return facts_of(self.resolver(target.module.partition(".")[0]), target)
+        package = target.module.partition(".")[0]
+        return facts_of(self.resolver(package), target)
+
+
+def _content(file: str) -> bytes | None:
+    """Read a file; None where that cannot be."""
+    try:
+        with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 - half the time
+            return opened.read()
+    except OSError:
+        return None
 
 
 def _folders_of(package: str, path: list[str] | None) -> tuple[str, ...]:
-    if path is None and (loaded := sys.modules.get(package)) is not None:
-        return tuple(getattr(loaded, "__path__", ()))
+    """Return the folders of a package: those of the loaded one, else of that an import finds."""
+    if path is None:
+        loaded = sys.modules.get(package)
+        if loaded is not None:
+            return tuple(getattr(loaded, "__path__", ()))
     spec = PathFinder.find_spec(package, path)
-    return tuple(spec.submodule_search_locations or ()) if spec else ()
+    if spec is None:
+        return ()
+    return tuple(spec.submodule_search_locations or ())
