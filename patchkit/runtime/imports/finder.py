@@ -27,7 +27,7 @@ from patchkit.runtime.imports.half_imported import (
     spec_of,
     when_initialized,
 )
-from patchkit.runtime.imports.loaders import Notifier, Watcher, instrument, thread_telling
+from patchkit.runtime.imports.loaders import Notifier, Watcher, instrument, reporting_thread
 
 Path = Sequence[str] | None
 """Where a finder is to look: the `__path__` of the package around a module, None for a top one."""
@@ -150,7 +150,7 @@ class Finder:
             return None
         return self._provide(name)
 
-    def found(self, name: str, spec: ModuleSpec) -> None:
+    def instrument_spec(self, name: str, spec: ModuleSpec) -> None:
         """Instrument a spec that somebody made without asking finders, if the name is watched.
 
         Args:
@@ -192,7 +192,7 @@ class Finder:
         spec = spec_of(module)
         if not is_initializing(spec):
             return False
-        thread = thread_telling(spec)
+        thread = reporting_thread(spec)
         if thread is None:
             return when_initialized(spec, self._notifier.completed, name)
         if thread == get_ident():
@@ -327,7 +327,7 @@ def _hook(util: Any) -> None:
         spec: ModuleSpec | None = original(name, *args, **kwargs)
         if spec is not None:
             for finder in reversed(_installed()):
-                finder.found(name, spec)
+                finder.instrument_spec(name, spec)
         return spec
 
     # Where pickle finds it again; cloudpickle would send it, and all of us, by value.

@@ -96,7 +96,7 @@ class Notifier(Record, frozen=False, eq=False):
         Args:
             name: The dotted name of the module, which had not executed when the wait began.
         """
-        self._tell_end(name, self.watcher.imported)
+        self._report_end(name, self.watcher.imported)
 
     def ended(self, name: str) -> None:
         """Do the same for an import whose execution was reported before.
@@ -104,9 +104,9 @@ class Notifier(Record, frozen=False, eq=False):
         Args:
             name: The dotted name of the module.
         """
-        self._tell_end(name, lambda name, _: self.watcher.import_ended(name))
+        self._report_end(name, lambda name, _: self.watcher.import_ended(name))
 
-    def _tell_end(self, name: str, report: Callable[[str, ModuleType], None]) -> None:
+    def _report_end(self, name: str, report: Callable[[str, ModuleType], None]) -> None:
         """Report a module that has been imported; where that raises, the import has failed."""
         module = sys.modules.get(name)
         if module is None or not self.active:
@@ -130,13 +130,13 @@ def instrument(name: str, spec: ModuleSpec, notifier: Notifier) -> ModuleSpec:
         The same spec.
     """
     if spec.loader is not None:
-        spec.loader = _telling(name, spec.loader, notifier)
+        spec.loader = _reporting_loader(name, spec.loader, notifier)
     elif spec.submodule_search_locations is not None:
         spec.loader = _namespace_loader(name, spec, notifier)
     return spec
 
 
-def thread_telling(spec: Any) -> int | None:
+def reporting_thread(spec: Any) -> int | None:
     """Return the thread that has executed a module and now reports it, or None.
 
     Args:
@@ -201,7 +201,7 @@ class _Execution(_StandIn):
             self.done_by = get_ident()
         finally:
             notifier.executing.discard(id(module))
-        notifier.imported(name, _resulting(name, module, before))
+        notifier.imported(name, _resulting_module(name, module, before))
 
 
 class _Code(_StandIn):
@@ -234,7 +234,7 @@ def _is_for_main(depth: int) -> bool:
     return run_name in _NAMES_OF_MAIN
 
 
-def _resulting(name: str, module: ModuleType, before: ModuleType | None) -> ModuleType:
+def _resulting_module(name: str, module: ModuleType, before: ModuleType | None) -> ModuleType:
     """Return the module that was executed, or what it put into `sys.modules` instead.
 
     What was there before and still is, though another module was executed, is a stranger's.
@@ -254,7 +254,7 @@ def _stand_in_of(loader: object) -> _StandIn | None:
     return None
 
 
-def _telling(name: str, loader: Any, notifier: Notifier) -> Any:
+def _reporting_loader(name: str, loader: Any, notifier: Notifier) -> Any:
     """Return a loader that reports to a notifier; the same where it does already, or never can."""
     stand_in = _stand_in_of(loader)
     if not hasattr(loader, "exec_module"):

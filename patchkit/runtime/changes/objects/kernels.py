@@ -55,7 +55,7 @@ def is_kernel(value: Any) -> bool:
     return is_launcher and hasattr(value, "fn")
 
 
-def launch(kernel: Any) -> Location:
+def launch_location(kernel: Any) -> Location:
     """Return the location that every launch of a kernel goes through.
 
     Args:
@@ -97,7 +97,7 @@ def operator_at(location: Location, sites: Sites) -> Operator | None:
     kinds = (torch._ops.OpOverloadPacket, torch._ops.OpOverload)  # noqa: SLF001
     if not isinstance(value, kinds):
         return None
-    overload = _overload(value)
+    overload = _only_overload(value)
     kernels = sites.noted(_KernelsByOverload).setdefault(overload, Kernels(torch, overload))
     locations = tuple(kernels.at(key) for key in _KEYS if kernels.has(key))
     if not locations:
@@ -132,7 +132,7 @@ def has_python_kernel(overload: Any) -> bool:
     return any(_registration(overload, key) in registrations for key in _KEYS)
 
 
-def _overload(operator: Any) -> Any:
+def _only_overload(operator: Any) -> Any:
     """Return the only overload of an operator; an overload itself is returned as it is."""
     if not hasattr(operator, "overloads"):
         return operator

@@ -97,7 +97,7 @@ def _class_fault(owner: type, location: Location) -> str:
     return ""
 
 
-def refuse_kept(location: Location, new: Any, label: str) -> None:
+def refuse_members_and_slots(location: Location, new: Any, label: str) -> None:
     """Refuse what is not kept where it is named: an enum's member, a field in a slot.
 
     Args:
@@ -149,7 +149,7 @@ def refuse_registered(value: Any, label: str) -> None:
     """
     if not isinstance(value, FunctionType):
         return
-    operator = _operator_of(value)
+    operator = _operator_made_of(value)
     if operator:
         raise TargetError(
             f"{label}: found the function of the operator {operator}, which torch goes on calling;"
@@ -157,7 +157,7 @@ def refuse_registered(value: Any, label: str) -> None:
         )
 
 
-def _operator_of(function: FunctionType) -> str | None:
+def _operator_made_of(function: FunctionType) -> str | None:
     """Name the operator that was made of a function, as far as that can be told.
 
     torch does not tell which function a kernel is. It is taken for one where an operator with a

@@ -19,7 +19,7 @@ from patchkit.runtime.changes.context import Context, PreparedLayers
 from patchkit.runtime.changes.objects.kernels import is_kernel, operator_at
 from patchkit.runtime.changes.objects.refusals import (
     refuse_fixed,
-    refuse_kept,
+    refuse_members_and_slots,
     refuse_registered,
     refused_call,
 )
@@ -51,11 +51,11 @@ def prepare(change: Replace | Add, context: Context) -> PreparedLayers:
         TargetError: The target, or the body's object, is not there or does not fit.
     """
     if isinstance(change, Add):
-        return _added(change, context)
-    return _replaced(change, context)
+        return _prepare_add(change, context)
+    return _prepare_replace(change, context)
 
 
-def _replaced(change: Replace, context: Context) -> PreparedLayers:
+def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
     assert context.module is not None
     label = f"Replace({change.target!r})"
     qualname = change.place.qualname
@@ -67,10 +67,10 @@ def _replaced(change: Replace, context: Context) -> PreparedLayers:
     if operator is not None and not is_of_kind:
         if not callable(new):
             raise TargetError(f"{label}: found {new!r}, expected a function")
-        return _layers(operator.locations, new, context)
+        return _prepared_layers(operator.locations, new, context)
     if old is MISSING:
         locate(context.module, qualname)  # raises, and says what is near
-    refuse_kept(location, new, label)
+    refuse_members_and_slots(location, new, label)
     refuse_registered(old, label)
     if not change.unrelated:
         _refuse_unrelated(label, old, new)
@@ -78,7 +78,7 @@ def _replaced(change: Replace, context: Context) -> PreparedLayers:
     if not change.unrelated:
         _refuse_call(label, change.by, old, value)
     refuse_fixed(location, label)
-    return _layers([location], value, context)
+    return _prepared_layers([location], value, context)
 
 
 def _body_object(context: Context, name: str) -> Any:
@@ -96,7 +96,7 @@ def _body_object(context: Context, name: str) -> Any:
     return stored
 
 
-def _layers(locations: Iterable[Location], value: Any, context: Context) -> PreparedLayers:
+def _prepared_layers(locations: Iterable[Location], value: Any, context: Context) -> PreparedLayers:
     """Prepare to put the same object in some locations."""
     parts = []
     for location in locations:
@@ -105,13 +105,13 @@ def _layers(locations: Iterable[Location], value: Any, context: Context) -> Prep
     return PreparedLayers(parts)
 
 
-def _added(change: Add, context: Context) -> PreparedLayers:
+def _prepare_add(change: Add, context: Context) -> PreparedLayers:
     assert context.module is not None
     label = f"Add({change.target!r})"
     location = locate_free(context.module, change.place.qualname)
     new = _body_object(context, change.by)
     _refuse_present(label, location, context)
-    refuse_kept(location, new, label)
+    refuse_members_and_slots(location, new, label)
     kind = type(location.owner)
     if isinstance(location.name, Item) and not issubclass(kind, dict):
         raise TargetError(
@@ -120,7 +120,7 @@ def _added(change: Add, context: Context) -> PreparedLayers:
         )
     refuse_fixed(location, label)
     value = _substitute(location, new)
-    return _layers([location], value, context)
+    return _prepared_layers([location], value, context)
 
 
 def _refuse_present(label: str, location: Location, context: Context) -> None:
@@ -191,9 +191,9 @@ def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any
     """
     old = location.value
     owner = location.owner
-    decorate: _Decorate = _as_it_is if unrelated else _decorated
+    decorate: _Decorate = _undecorated if unrelated else _decorated
     if isinstance(owner, type):
-        return _in_class(location, new, decorate)
+        return _substitute_in_class(location, new, decorate)
     if not isinstance(new, FunctionType):
         return new
     is_in_dict = isinstance(owner, ModuleType) or isinstance(location.name, Item) or location.own
@@ -202,7 +202,7 @@ def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any
     return decorate(old, new)
 
 
-def _in_class(location: Location, new: Any, decorate: _Decorate) -> Any:
+def _substitute_in_class(location: Location, new: Any, decorate: _Decorate) -> Any:
     """Return what is stored in a class, a descriptor of the same kind as the original."""
     old = location.value
     owner = location.owner
@@ -253,7 +253,7 @@ def _named_function(owner: type, name: str, function: FunctionType) -> FunctionT
     return twin
 
 
-def _as_it_is(_old: Any, new: FunctionType) -> Any:
+def _undecorated(_old: Any, new: FunctionType) -> Any:
     return new
 
 

@@ -20,7 +20,7 @@ from patchkit.core.rows.declaration import Wrap
 from patchkit.core.rows.target import Item
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context, Prepared, PreparedLayers
-from patchkit.runtime.changes.objects.kernels import is_kernel, launch, operator_at
+from patchkit.runtime.changes.objects.kernels import is_kernel, launch_location, operator_at
 from patchkit.runtime.changes.objects.refusals import refuse_fixed, refuse_registered, refused_call
 from patchkit.runtime.changes.owners import (
     CACHED,
@@ -76,7 +76,7 @@ def prepare(change: Wrap, context: Context) -> Prepared:
         locate(context.module, qualname)  # raises, and says what is near
     refuse_registered(location.value, label)
     if is_kernel(location.value):
-        location = launch(location.value)
+        location = launch_location(location.value)
     refuse_fixed(location, label)
     return wrapped_at([location], by, context, label)
 

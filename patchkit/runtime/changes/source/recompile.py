@@ -63,7 +63,7 @@ class Source:
         try:
             self._after = self.text.cut()
         except TargetError as error:
-            raise self._not_loaded() from error
+            raise self._stale_source_error() from error
         self._arrange = self._arrangement()
 
     def compiled(self, text: str, filename: str) -> CodeType:
@@ -85,7 +85,7 @@ class Source:
             if new is not None:
                 lost = sorted(set(code.co_freevars).difference(new.co_freevars))
                 if lost:
-                    text = _mentioning(lost, text)
+                    text = _with_mentions(lost, text)
                     new = self._compile(self._arrange(text), filename)
         except (SyntaxError, ValueError) as error:
             raise TargetError(f"the edited text does not compile: {error}") from error
@@ -130,7 +130,7 @@ class Source:
     @cached_property
     def _imports(self) -> list[str]:
         """One line or none: Python compiles `name.function()` in another way for an import."""
-        names = {*_imported(self._before), *_imported(self._after)}
+        names = {*_imported_names(self._before), *_imported_names(self._after)}
         if not names:
             return []
         joined = ", ".join(sorted(names))
@@ -143,7 +143,7 @@ class Source:
                 code = self._compile(arrange(self.text.text), self.place.file)
                 if code == self._code:
                     return arrange
-        raise self._not_loaded()
+        raise self._stale_source_error()
 
     def _compile(self, source: str | None, filename: str) -> CodeType | None:
         """Compile a module; return the code of the function in it, None where it has none."""
@@ -151,9 +151,9 @@ class Source:
             return None
         flags = self._code.co_flags & _FUTURE
         module = compile(source, filename, "exec", flags, dont_inherit=True)
-        return _find(module, self._code)
+        return _find_code(module, self._code)
 
-    def _not_loaded(self) -> TargetError:
+    def _stale_source_error(self) -> TargetError:
         return TargetError(
             f"the source in {self.place.file}:{self.place.line} is not what is loaded: the file "
             "has changed since it was imported, or somebody else has changed the function"
@@ -175,7 +175,7 @@ def _lines_of(function: FunctionType) -> list[str]:
     return lines
 
 
-def _imported(text: str) -> Iterator[str]:
+def _imported_names(text: str) -> Iterator[str]:
     """Find the names that a module imports; some may be missing, and the whole is compiled then."""
     # Not with `^`, which `re` tries at every character.
     pattern = r"\n(?=[fi])(?:from \S+ )?import (\([^)]*|[^(\n]*)"
@@ -190,14 +190,14 @@ def _imported(text: str) -> Iterator[str]:
                 yield tokens[0]
 
 
-def _find(outer: CodeType, code: CodeType) -> CodeType | None:
+def _find_code(outer: CodeType, code: CodeType) -> CodeType | None:
     """Find the code of a function with the same name and line, at any depth."""
     for inner in outer.co_consts:
         if not isinstance(inner, CodeType):
             continue
         if inner.co_name == code.co_name and inner.co_firstlineno == code.co_firstlineno:
             return inner
-        nested = _find(inner, code)
+        nested = _find_code(inner, code)
         if nested is not None:
             return nested
     return None
@@ -221,7 +221,7 @@ def _refuse_closure(old: tuple[str, ...], new: tuple[str, ...]) -> None:
     raise TargetError(f"the edited text makes {lost} local, which the closure holds")
 
 
-def _mentioning(names: list[str], text: str) -> str:
+def _with_mentions(names: list[str], text: str) -> str:
     """Mention variables that are needed no more: the closure goes on holding them."""
     tokens = FunctionText(text).tokens
     margins = [token.margin for token in tokens[1:] if token.margin is not None]
@@ -245,7 +245,7 @@ def publish(text: str, file: str) -> str:
     digest = hashlib.sha256(content).hexdigest()[:32]
     try:
         copy = folder() / digest / Path(file).name
-        name = _written(content, copy)
+        name = _write_file(content, copy)
     except (OSError, RuntimeError):  # also where nobody knows the home
         name = f"<patchkit edit of {file} {digest}>"
         # Without a time of modification `checkcache` leaves it.
@@ -264,7 +264,7 @@ def folder() -> Path:
     return root / "patchkit" / "edited"
 
 
-def _written(content: bytes, file: Path) -> str:
+def _write_file(content: bytes, file: Path) -> str:
     """Write a file, unless it is there already; return its name."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for parent in (file.parent.parent, file.parent):
