@@ -132,8 +132,8 @@ def test_a_folder_that_cannot_be_written_is_told_with_the_way_out(shut: Shut) ->
     close()
     with pytest.raises(BootstrapError) as caught:
         install(folder)
-    for words in (str(folder), "Permission denied", "patchkit run --", "PYTHONPATH="):
-        assert words in str(caught.value)
+    for text in (str(folder), "Permission denied", "patchkit run --", "PYTHONPATH="):
+        assert text in str(caught.value)
     assert names(folder) == []
 
 
@@ -160,7 +160,8 @@ def test_a_disk_that_fills_up_leaves_all_as_it_was(
 
 def test_many_at_once_agree(tmp_path: Path) -> None:
     """Nodes that share a disk install at the same time: each succeeds, and the result is whole."""
-    barrier, errors = threading.Barrier(8), []
+    barrier = threading.Barrier(8)
+    errors: list[Exception] = []
 
     def work() -> None:
         barrier.wait(10)

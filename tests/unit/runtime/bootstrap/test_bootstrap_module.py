@@ -110,8 +110,8 @@ import patchkit.auto, patchkit.runtime.reach.vllm_plugin, up.mod
 patchkit.runtime.reach.vllm_plugin.platform(), patchkit.runtime.reach.vllm_plugin.general()
 print(json.dumps([before is current() is patchkit.auto.session, up.mod.function()]))
 """
-    words = ("-m", "patchkit", "run", "--", installed.python, "-c", code)
-    done = installed.run(*words)
+    command = ("-m", "patchkit", "run", "--", installed.python, "-c", code)
+    done = installed.run(*command)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [True, ["by", "old"]]
     assert [e["event"] for e in installed.world.entries()].count("armed") == 1
@@ -188,8 +188,8 @@ def test_a_malformed_setting_is_one_line(installed: Venv) -> None:
 def test_a_closed_stderr_hides_the_line_and_nothing_else(installed: Venv, spoil: object) -> None:
     """Daemons close it; the line has nowhere to go, and must not go elsewhere."""
     spoil(installed)  # type: ignore[operator]
-    words = ["sh", "-c", f"exec {installed.python} -c \"print('at work')\" 2>&-"]
-    code = f"import os; os.execvp('sh', {words!r})"
+    command = ["sh", "-c", f"exec {installed.python} -c \"print('at work')\" 2>&-"]
+    code = f"import os; os.execvp('sh', {command!r})"
     done = installed.run("-S", "-c", code, PATCHKIT="1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "at work\n", "")
 
@@ -321,25 +321,25 @@ def script(venv: Venv, child: tuple[str, ...], method: str, before: str = "pass"
 def test_a_child_has_its_role(vllm: Venv, child: tuple[str, ...], method: str) -> None:
     """The bootstrap arms a child before its parent's word arrives; its role is right still."""
     file = script(vllm, child, method)
-    roles, seen, _ = vllm.answer(str(file), PATCHKIT="1", **ONLY)
-    assert (roles, seen) == ([child[2]], [child[3], "old"])
+    roles, patched, _ = vllm.answer(str(file), PATCHKIT="1", **ONLY)
+    assert (roles, patched) == ([child[2]], [child[3], "old"])
 
 
 @pytest.mark.parametrize("child", CHILDREN, ids=[child[2] for child in CHILDREN])
 def test_a_spawned_child_is_never_something_else_first(vllm: Venv, child: tuple[str, ...]) -> None:
     """Every process enters one role, and there is one process of the child's."""
     vllm.answer(str(script(vllm, child, "spawn")), PATCHKIT="1", **ONLY)
-    found = list(roles_by_process(vllm.world))
-    assert found.count([child[2]]) == (1 if child[2] != "main" else len(found))
-    assert all(len(roles) == 1 for roles in found)
+    entered = list(roles_by_process(vllm.world))
+    assert entered.count([child[2]]) == (1 if child[2] != "main" else len(entered))
+    assert all(len(roles) == 1 for roles in entered)
 
 
 @pytest.mark.parametrize("child", CHILDREN, ids=[child[2] for child in CHILDREN])
 def test_a_child_of_a_parent_that_is_not_armed(vllm: Venv, child: tuple[str, ...]) -> None:
     """It knows its role by what it is started for."""
     file = script(vllm, child, "spawn", before="os.environ['PATCHKIT'] = '1'")
-    roles, seen, _ = vllm.answer(str(file), **ONLY)
-    assert (roles, seen) == ([child[2]], [child[3], "old"])
+    roles, patched, _ = vllm.answer(str(file), **ONLY)
+    assert (roles, patched) == ([child[2]], [child[3], "old"])
 
 
 @pytest.mark.parametrize(("told", "roles"), [("worker", ["worker"]), (None, [])])

@@ -22,10 +22,10 @@ TARGET = Target("up.mod", "function")
 
 def look(world: World, lock: Lock, *, parser: bool = True) -> RowDrift:
     """A look at the world; without a parser, one that fails where it would need it."""
-    here = InstalledSource([str(world.folder)])
+    installed = InstalledSource([str(world.folder)])
     if not parser:
-        here.facts = lambda target: pytest.fail(f"{target} was parsed")  # type: ignore[method-assign]
-    return RowDrift("p", lock, here)
+        installed.facts = lambda target: pytest.fail(f"{target} was parsed")  # type: ignore[method-assign]
+    return RowDrift("p", lock, installed)
 
 
 def test_the_reviewed_text_is_known_without_a_parser(world: World) -> None:
@@ -66,10 +66,10 @@ def test_another_source_has_drifted(world: World) -> None:
     a_world(world)
     lock = read_lock(review(world, "up.mod:function"))
     world.module("up.mod", UPSTREAM.replace("'old'", "'other'"))
-    found = look(world, lock).verdict(TARGET)
-    assert found.state == "drift"
-    assert "up.mod:function differs from the source last reviewed for" in found.words
-    assert "last reviewed for up 1.0" in found.words
+    verdict = look(world, lock).verdict(TARGET)
+    assert verdict.state == "drift"
+    assert "up.mod:function differs from the source last reviewed for" in verdict.words
+    assert "last reviewed for up 1.0" in verdict.words
 
 
 @pytest.mark.parametrize(
@@ -90,17 +90,17 @@ def test_what_is_not_there_or_not_decidable(
     a_world(world)
     lock = read_lock(review(world, "up.mod:function"))
     world.module("up.mod", source)
-    found = look(world, lock).verdict(TARGET)
-    assert found.state == state
-    assert found.words.startswith(words)
-    assert bool(found.words) is bool(words)
+    verdict = look(world, lock).verdict(TARGET)
+    assert verdict.state == state
+    assert verdict.words.startswith(words)
+    assert bool(verdict.words) is bool(words)
 
 
 def test_what_the_lock_lacks_was_never_reviewed(world: World) -> None:
     """Said of what can be reviewed only."""
     a_world(world)
-    found = look(world, Lock({"p": {}})).verdict(TARGET)
-    assert (found.state, found.words) == (
+    verdict = look(world, Lock({"p": {}})).verdict(TARGET)
+    assert (verdict.state, verdict.words) == (
         "unreviewed",
         "up.mod:function has never been reviewed for this patch",
     )
@@ -108,6 +108,6 @@ def test_what_the_lock_lacks_was_never_reviewed(world: World) -> None:
 
 def test_a_package_that_is_not_installed_cannot_be_compared(world: World) -> None:
     """Its patch is skipped anyway."""
-    found = look(world, Lock({"p": {}})).verdict(Target("nowhere.mod", "f"))
-    assert found.state == "unknown"
-    assert "not installed" in found.words
+    verdict = look(world, Lock({"p": {}})).verdict(Target("nowhere.mod", "f"))
+    assert verdict.state == "unknown"
+    assert "not installed" in verdict.words

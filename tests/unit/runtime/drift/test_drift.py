@@ -38,7 +38,7 @@ def test_what_was_reviewed_is_applied_in_silence(
     session.arm(MAIN)
     assert load("up.mod").function() == ("by", "old")
     assert not capsys.readouterr().err
-    assert not [one for one in session.journal.entries if one["event"] == "unreviewed"]
+    assert not [entry for entry in session.journal.entries if entry["event"] == "unreviewed"]
 
 
 def test_drift_is_told_and_applied(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,10 +47,10 @@ def test_drift_is_told_and_applied(world: World, capsys: pytest.CaptureFixture[s
     session = world.session()
     session.arm(MAIN)
     assert load("up.mod").function() == ("by", "newer")
-    told = capsys.readouterr().err
-    assert told.count("up.mod:function differs from the source last reviewed") == 1
-    assert "'patchkit diff p --here', then 'patchkit lock p --here'" in told
-    (note,) = (one for one in session.journal.entries if one["event"] == "unreviewed")
+    stderr = capsys.readouterr().err
+    assert stderr.count("up.mod:function differs from the source last reviewed") == 1
+    assert "'patchkit diff p --here', then 'patchkit lock p --here'" in stderr
+    (note,) = (entry for entry in session.journal.entries if entry["event"] == "unreviewed")
     assert note["name"] == "p"
     assert "differs from the source last reviewed" in note["reason"]
     assert session.states["p"].status == APPLIED
@@ -116,8 +116,8 @@ def test_run_says_what_skip_leaves_out(broken: bool, world: World) -> None:
     a_drifted_world(world)
     if broken:
         (world.folder / "pack" / "patchkit.lock").write_text("format 2\n<<<<<<< ours\n")
-    words = ("-m", "patchkit", "run", "--patches", "pack", "--", sys.executable, "-c")
-    done = world.run(*words, "import up.mod", PATCHKIT_ON_DRIFT="skip")
+    command = ("-m", "patchkit", "run", "--patches", "pack", "--", sys.executable, "-c")
+    done = world.run(*command, "import up.mod", PATCHKIT_ON_DRIFT="skip")
     last = done.stderr.splitlines()[-1]
     expected = "patchkit.lock:2: found" if broken else "p: left out: up.mod:function differs from"
     assert expected in last, done.stderr
@@ -161,8 +161,9 @@ def test_a_broken_lock_is_no_review(world: World, capsys: pytest.CaptureFixture[
     (world.folder / "pack" / "patchkit.lock").write_text("format 2\n<<<<<<< ours\n")
     session.arm(MAIN)
     assert load("up.mod").function() == ("by", "old")
-    assert "what was reviewed cannot be read: " in (told := capsys.readouterr().err)
-    assert "patchkit.lock:2: found '<<<<<<< ours'" in told
+    stderr = capsys.readouterr().err
+    assert "what was reviewed cannot be read: " in stderr
+    assert "patchkit.lock:2: found '<<<<<<< ours'" in stderr
 
 
 def test_only_changes_for_here_are_looked_at(
@@ -188,8 +189,8 @@ def test_a_forked_child_tells_too(world: World) -> None:
     print(json.dumps([os.getpid(), pid]))
     """
     pids = world.answer(script)
-    told = [one["pid"] for one in world.entries() if one["event"] == "unreviewed"]
-    assert sorted(told) == sorted(pids)
+    reporting = [entry["pid"] for entry in world.entries() if entry["event"] == "unreviewed"]
+    assert sorted(reporting) == sorted(pids)
 
 
 @pytest.mark.processes

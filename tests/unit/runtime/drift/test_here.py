@@ -19,11 +19,11 @@ world = packages.world
 def test_reads_the_files_of_packages_and_modules(world: World) -> None:
     """Says which of them it is; nothing is imported."""
     world.module("up.sub.mod", "x = 1\n")
-    here = InstalledSource([str(world.folder)])
-    assert here.read("up.sub.mod") == (b"x = 1\n", False)
-    assert here.read("up.sub") == (b"", True)
-    assert here.read("up.gone") is None
-    assert here.read("gone.mod") is None
+    installed = InstalledSource([str(world.folder)])
+    assert installed.read("up.sub.mod") == (b"x = 1\n", False)
+    assert installed.read("up.sub") == (b"", True)
+    assert installed.read("up.gone") is None
+    assert installed.read("gone.mod") is None
     assert "up" not in sys.modules
 
 
@@ -39,12 +39,12 @@ def test_a_package_that_is_loaded_is_read_where_it_was_loaded_from(world: World)
 def test_a_package_is_opened_once_until_it_rests(world: World) -> None:
     """Many targets are looked up in one parsed module, which a process does not keep for ever."""
     world.module("up.mod", "x = 1\n")
-    here = InstalledSource([str(world.folder)])
-    first = here.resolver("up")
-    assert here.facts(Target("up.mod", "x")).is_present
-    assert here.resolver("up") is first
-    here.rest()
-    assert here.resolver("up") is not first
+    installed = InstalledSource([str(world.folder)])
+    first = installed.resolver("up")
+    assert installed.facts(Target("up.mod", "x")).is_present
+    assert installed.resolver("up") is first
+    installed.rest()
+    assert installed.resolver("up") is not first
 
 
 def test_what_is_not_installed_cannot_be_looked_up(world: World) -> None:

@@ -73,13 +73,16 @@ class Lab:
 @pytest.fixture(autouse=True)
 def _restored_imports() -> Iterator[None]:
     """Begin without finders of ours, and undo what a test does to the import system."""
-    modules, path, meta_path = dict(sys.modules), sys.path[:], sys.meta_path[:]
+    modules = dict(sys.modules)
+    path = sys.path[:]
+    meta_path = sys.meta_path[:]
     hook = importlib.util.spec_from_file_location
     for finder in meta_path:
         if isinstance(finder, Finder):
             finder.uninstall()
     yield
-    sys.path[:], sys.meta_path[:] = path, meta_path
+    sys.path[:] = path
+    sys.meta_path[:] = meta_path
     importlib.util.spec_from_file_location = hook
     for finder in meta_path:
         if isinstance(finder, Finder):

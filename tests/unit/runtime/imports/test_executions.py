@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 def test_import_is_told_before_and_after(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     """A watcher hears of a module before its first line has run and after its last has."""
     lab.write("lab_mod.py", "value = 1")
-    seen: list[object] = []
-    recorder.on_importing = lambda name: seen.append(list(lab.executions))
-    recorder.on_imported = lambda name, module: seen.append(module.value)
+    reports: list[object] = []
+    recorder.on_importing = lambda name: reports.append(list(lab.executions))
+    recorder.on_imported = lambda name, module: reports.append(module.value)
     finder.watch({"lab_mod"})
     module = importlib.import_module("lab_mod")
     assert recorder.events == [("importing", "lab_mod"), ("imported", "lab_mod")]
-    assert seen == [[], 1]
+    assert reports == [[], 1]
     assert recorder.modules == [module]
 
 
@@ -194,7 +194,8 @@ def test_told_equals_executed(
     if not (lab.folder / "lab_pkg").exists():
         lab.write("lab_pkg/__init__.py", code)
         lab.write("lab_pkg/sub.py", code)
-    lab.log.fail, lab.log.done = False, []
+    lab.log.fail = False
+    lab.log.done = []
     recorder.events.clear()
     finder.watch(["lab_pkg", "lab_pkg.sub"])
     for step in ("evict", *steps):

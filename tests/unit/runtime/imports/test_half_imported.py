@@ -30,9 +30,9 @@ class Half:
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
 
-    def import_with(self, act: Callable[[Any], object], rest: str = "value = 1") -> Any:
+    def import_with(self, act: Callable[[Any], object], statements: str = "value = 1") -> Any:
         self.lab.log.act = lambda: act(sys.modules[NAME])
-        self.lab.write(f"{NAME}.py", f"lab_log.act()\n{rest}")
+        self.lab.write(f"{NAME}.py", f"lab_log.act()\n{statements}")
         return importlib.import_module(NAME)
 
 
@@ -60,16 +60,17 @@ def test_told_at_the_end(half: Half, finder: Finder, recorder: Recorder) -> None
 
 def test_asked_again(half: Half, finder: Finder, recorder: Recorder) -> None:
     """Who asks several times is told once, and another finder once as well."""
-    other = Finder(others := type(recorder)())
-    other.install()
+    second_recorder = type(recorder)()
+    second = Finder(second_recorder)
+    second.install()
 
     def act(module: Any) -> None:
-        for each in (finder, other, finder, other):
-            assert each.await_import(NAME, module)
+        for watching in (finder, second, finder, second):
+            assert watching.await_import(NAME, module)
 
     half.import_with(act)
-    assert recorder.imports == others.imports == [NAME]
-    other.uninstall()
+    assert recorder.imports == second_recorder.imports == [NAME]
+    second.uninstall()
 
 
 def test_import_that_fails(half: Half, finder: Finder, recorder: Recorder) -> None:
@@ -79,7 +80,7 @@ def test_import_that_fails(half: Half, finder: Finder, recorder: Recorder) -> No
         finder.await_import(NAME, module)
 
     with pytest.raises(OSError, match="late"):
-        half.import_with(act, rest="raise OSError('late')")
+        half.import_with(act, statements="raise OSError('late')")
     assert recorder.events == []
     half.import_with(lambda module: None)
     assert recorder.events == []
@@ -101,8 +102,8 @@ def test_watcher_that_raises(half: Half, finder: Finder, recorder: Recorder) -> 
 
 def test_module_replaces_itself(half: Half, finder: Finder, recorder: Recorder) -> None:
     """Where the module puts another object in its place, the watcher gets that object."""
-    rest = "import sys, types\nsys.modules[__name__] = types.SimpleNamespace(new=1)"
-    half.import_with(lambda module: finder.await_import(NAME, module), rest)
+    statements = "import sys, types\nsys.modules[__name__] = types.SimpleNamespace(new=1)"
+    half.import_with(lambda module: finder.await_import(NAME, module), statements)
     assert [module.new for module in recorder.modules] == [1]
 
 
@@ -301,7 +302,8 @@ def test_asked_between_store_and_call(finder: Finder, recorder: Recorder) -> Non
     module.__spec__ = spec = StagedSpec(NAME, None)
     assert finder.await_import(NAME, module)
     reads: list[bool] = []
-    asked, stored = threading.Event(), threading.Event()
+    is_asked = threading.Event()
+    stored = threading.Event()
     answers: list[bool] = []
     late = threading.Thread(target=lambda: answers.append(finder.await_import(NAME, module)))
 
@@ -309,16 +311,17 @@ def test_asked_between_store_and_call(finder: Finder, recorder: Recorder) -> Non
         if threading.current_thread() is late:
             reads.append(True)
             if len(reads) == 2:
-                asked.set()
+                is_asked.set()
                 assert stored.wait(10)
 
     def meanwhile() -> None:
         stored.set()
         late.join(10)
 
-    spec.on_read, spec.on_stored = before_second_read, meanwhile
+    spec.on_read = before_second_read
+    spec.on_stored = meanwhile
     late.start()
-    assert asked.wait(10)
+    assert is_asked.wait(10)
     spec._initializing = False
     assert answers == [False]
     assert recorder.imports == [NAME]

@@ -32,7 +32,8 @@ class _Meta:
     """A finder that serves one module with a loader made for the test."""
 
     def __init__(self, name: str, loader: Any) -> None:
-        self.name, self.loader = name, loader
+        self.name = name
+        self.loader = loader
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         return importlib.util.spec_from_loader(name, self.loader) if name == self.name else None
@@ -118,9 +119,9 @@ def test_resources_in_folder(lab: Lab, finder: Finder) -> None:
         (lab.folder / name / "data.txt").write_text(f"in {name}")
     finder.watch(["lab_pkg", "lab_space"])
     for name in ("lab_pkg", "lab_space"):
-        found = importlib.resources.files(name).joinpath("data.txt")
-        assert found.read_text() == f"in {name}"
-        with importlib.resources.as_file(found) as path:
+        resource = importlib.resources.files(name).joinpath("data.txt")
+        assert resource.read_text() == f"in {name}"
+        with importlib.resources.as_file(resource) as path:
             assert path == lab.folder / name / "data.txt"
 
 
@@ -131,7 +132,8 @@ def test_namespace_package(lab: Lab, finder: Finder, recorder: Recorder) -> None
     lab.write("one/plain/sub.py")
     sys.path.insert(0, str(lab.folder / "one"))
     finder.watch(["space"])
-    module, plain = importlib.import_module("space"), importlib.import_module("plain")
+    module = importlib.import_module("space")
+    plain = importlib.import_module("plain")
     assert recorder.events == [("importing", "space"), ("imported", "space")]
     assert vars(module).keys() == vars(plain).keys()
     assert module.__file__ is plain.__file__ is None
@@ -312,7 +314,7 @@ def test_finder_that_remembers_its_spec(finder: Finder, recorder: Recorder) -> N
     """A finder that returns the same spec each time is instrumented once, not once a time."""
     remembered = importlib.util.spec_from_loader("lab_odd", _Loader())
     meta = _Meta("lab_odd", None)
-    meta.find_spec = lambda name, *rest: remembered if name == "lab_odd" else None  # type: ignore[method-assign]
+    meta.find_spec = lambda name, *_: remembered if name == "lab_odd" else None  # type: ignore[method-assign]
     sys.meta_path.append(meta)  # type: ignore[arg-type]
     finder.watch(["lab_odd"])
     loaders = [importlib.util.find_spec("lab_odd").loader for _ in range(3)]  # type: ignore[union-attr]

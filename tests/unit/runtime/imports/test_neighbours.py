@@ -48,21 +48,21 @@ class StepsAside(Answering):
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         self.asked.append(name)
-        place = sys.meta_path.index(self)  # type: ignore[arg-type]
-        del sys.meta_path[place]
+        position = sys.meta_path.index(self)  # type: ignore[arg-type]
+        del sys.meta_path[position]
         try:
             return importlib.util.find_spec(name)
         finally:
-            sys.meta_path.insert(place, self)  # type: ignore[arg-type]
+            sys.meta_path.insert(position, self)  # type: ignore[arg-type]
 
 
 class Walks(Answering):
     """A finder that asks the others in the list itself, and does not expect to be asked by one."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        others = [finder for finder in sys.meta_path if finder is not self]
-        found = (finder.find_spec(name, path, target) for finder in others)
-        return next((spec for spec in found if spec is not None), None)
+        neighbours = [finder for finder in sys.meta_path if finder is not self]
+        specs = (finder.find_spec(name, path, target) for finder in neighbours)
+        return next((spec for spec in specs if spec is not None), None)
 
 
 class SimulatedWatchdog:
@@ -77,9 +77,9 @@ class SimulatedWatchdog:
             return None
         self.finding.add(name)
         try:
-            others = [finder for finder in sys.meta_path if finder is not self]
-            found = (finder.find_spec(name, path, target) for finder in others)
-            spec = next((spec for spec in found if spec is not None), None)
+            neighbours = [finder for finder in sys.meta_path if finder is not self]
+            specs = (finder.find_spec(name, path, target) for finder in neighbours)
+            spec = next((spec for spec in specs if spec is not None), None)
             if spec is not None and not isinstance(spec.loader, SimulatedWatchdogLoader):
                 spec.loader = SimulatedWatchdogLoader(spec.loader, self.loaded)  # type: ignore[assignment]
             return spec
@@ -89,7 +89,8 @@ class SimulatedWatchdog:
 
 class SimulatedWatchdogLoader:
     def __init__(self, loader: Any, loaded: list[str]) -> None:
-        self.loader, self.loaded = loader, loaded
+        self.loader = loader
+        self.loaded = loaded
         self.exec_module = self._exec_module
 
     def __getattr__(self, name: str) -> Any:

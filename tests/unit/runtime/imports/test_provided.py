@@ -107,11 +107,11 @@ def test_nothing_provided_is_not_found(finder: Finder, provider: Provider) -> No
 
 def test_whoever_is_asked_may_look_itself(finder: Finder, provider: Provider) -> None:
     """While it is asked, the name is not provided: it sees what there is without it."""
-    seen = []
-    provider.then = lambda: seen.append(importlib.util.find_spec("lab_made"))
+    specs = []
+    provider.then = lambda: specs.append(importlib.util.find_spec("lab_made"))
     finder.watch(["lab_made"])
     assert load("lab_made").provided
-    assert seen == [None]
+    assert specs == [None]
     assert provider.asked == ["lab_made"]
 
 

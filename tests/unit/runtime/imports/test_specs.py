@@ -45,13 +45,14 @@ def test_loaded_by_hand(lab: Lab, finder: Finder, recorder: Recorder, how: str) 
         spec = importlib.util.spec_from_file_location("lab_mod", file)
     assert spec is not None
     assert spec.loader is not None
-    made = []
+    modules = []
     for _ in range(2):
-        made.append(module := importlib.util.module_from_spec(spec))
+        module = importlib.util.module_from_spec(spec)
+        modules.append(module)
         if how.endswith("registered"):
             sys.modules["lab_mod"] = module
         spec.loader.exec_module(module)
-    assert recorder.modules == made
+    assert recorder.modules == modules
 
 
 def test_second_copy_of_a_module(lab: Lab, finder: Finder, recorder: Recorder) -> None:
@@ -125,19 +126,20 @@ def test_several_finders(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     lab.write("lab_mod.py")
     file = lab.write("lab_path.py")
     hook = importlib.util.spec_from_file_location
-    other = Finder(others := type(recorder)())
-    other.install()
+    second_recorder = type(recorder)()
+    second = Finder(second_recorder)
+    second.install()
     assert importlib.util.spec_from_file_location is hook
-    for each in (finder, other):
-        each.watch(["lab_mod", "lab_path"])
+    for watching in (finder, second):
+        watching.watch(["lab_mod", "lab_path"])
     importlib.import_module("lab_mod")
     spec: Any = importlib.util.spec_from_file_location("lab_path", file)
     spec.loader.exec_module(importlib.util.module_from_spec(spec))
-    assert recorder.imports == others.imports == ["lab_mod", "lab_path"]
-    assert [entry for entry in sys.meta_path if isinstance(entry, Finder)] == [other, finder]
+    assert recorder.imports == second_recorder.imports == ["lab_mod", "lab_path"]
+    assert [entry for entry in sys.meta_path if isinstance(entry, Finder)] == [second, finder]
     finder.uninstall()
     assert importlib.util.spec_from_file_location is hook
-    other.uninstall()
+    second.uninstall()
     assert importlib.util.spec_from_file_location is not hook
     assert not any(isinstance(entry, Finder) for entry in sys.meta_path)
 
@@ -199,8 +201,8 @@ def test_pkgutil(lab: Lab, finder: Finder) -> None:
     lab.write("lab_pkg/inner/leaf.py")
     finder.watch(["lab_pkg", "lab_pkg.inner", "lab_pkg.inner.leaf"])
     package = importlib.import_module("lab_pkg")
-    assert [found.name for found in pkgutil.iter_modules([str(lab.folder)])] == ["lab_pkg"]
-    names = [found.name for found in pkgutil.walk_packages(package.__path__, "lab_pkg.")]
+    assert [info.name for info in pkgutil.iter_modules([str(lab.folder)])] == ["lab_pkg"]
+    names = [info.name for info in pkgutil.walk_packages(package.__path__, "lab_pkg.")]
     assert names == ["lab_pkg.inner", "lab_pkg.inner.leaf"]
     assert pkgutil.resolve_name("lab_pkg.inner.leaf:lab_log") is lab.log
 

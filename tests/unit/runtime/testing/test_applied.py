@@ -19,7 +19,8 @@ from patchkit.runtime.reach import arming
 if TYPE_CHECKING:
     from support.packages import World
 
-world, upstream = packages.world, blocks.upstream
+world = packages.world
+upstream = blocks.upstream
 
 
 # -- in a process that is not armed ---------------------------------------------------------------
@@ -28,7 +29,8 @@ world, upstream = packages.world, blocks.upstream
 def test_a_block_is_patched_and_nothing_after_it(world: World) -> None:
     """A worker's patch acts in a process without a role; then the very objects are back."""
     user = load("up.user")
-    function, before = user.function, trace()
+    function = user.function
+    before = trace()
     with applied("p"):
         assert load("up.mod").function() == user.function() == ("by", "old")
         assert load("up.mod").Thing().method() == "old"
@@ -104,7 +106,8 @@ def test_changes_that_come_before_an_import_wait_for_it(world: World) -> None:
 
 def test_the_blocks_own_error_comes_out(world: World) -> None:
     """Undo runs all the same."""
-    function, before = load("up.mod").function, trace()
+    function = load("up.mod").function
+    before = trace()
     with pytest.raises(KeyError, match="mine"), applied("p"):
         raise KeyError("mine")
     assert load("up.mod").function is function
@@ -115,17 +118,17 @@ def test_the_blocks_own_error_comes_out(world: World) -> None:
 def test_what_cannot_be_undone(world: World, own_error: bool) -> None:
     """Somebody overwrote the target: an error, unless the block has one of its own."""
     before = trace()
-    other = object()
+    foreign = object()
 
     def overwrite() -> None:
         with applied("p"):
-            load("up.mod").function = other
+            load("up.mod").function = foreign
             if own_error:
                 raise KeyError
 
     with pytest.raises(KeyError if own_error else UndoError):
         overwrite()
-    assert load("up.mod").function is other
+    assert load("up.mod").function is foreign
     assert trace() == before
 
 
@@ -135,16 +138,17 @@ def test_finders_of_others_stay(world: World) -> None:
     class Other:
         def find_spec(self, *_: object) -> None: ...
 
-    other, ours = Other(), {finder for finder in sys.meta_path if type(finder) is Finder}
+    stranger = Other()
+    ours = {finder for finder in sys.meta_path if type(finder) is Finder}
     try:
         with ExitStack() as stack:
             stack.enter_context(applied("p"))
-            sys.meta_path.insert(0, other)
+            sys.meta_path.insert(0, stranger)
             load("up.user")
-        assert other in sys.meta_path
+        assert stranger in sys.meta_path
         assert {finder for finder in sys.meta_path if type(finder) is Finder} == ours
     finally:
-        sys.meta_path.remove(other)
+        sys.meta_path.remove(stranger)
 
 
 def test_roles_are_left_alone(world: World) -> None:
@@ -160,19 +164,21 @@ def test_roles_are_left_alone(world: World) -> None:
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_overlapping_blocks_end_in_any_order(world: World, order: tuple[int, ...]) -> None:
     """A patch is there as long as one block has it."""
-    before, module = trace(), load("up.mod")
-    function, method = module.function, module.Thing.method
+    before = trace()
+    module = load("up.mod")
+    function = module.function
+    method = module.Thing.method
     names = [("p",), ("p", "q"), ("q",)]
     blocks = [applied(*chosen) for chosen in names]
     for block in blocks:
         block.__enter__()
-    left = set(range(3))
+    entered = set(range(3))
     for number in order:
         blocks[number].__exit__(None, None, None)
-        left.discard(number)
-        there = {name for one in left for name in names[one]}
-        assert (module.function is not function) is ("p" in there)
-        assert (module.Thing.method is not method) is ("q" in there)
+        entered.discard(number)
+        applied_now = set().union(*(names[block] for block in entered))
+        assert (module.function is not function) is ("p" in applied_now)
+        assert (module.Thing.method is not method) is ("q" in applied_now)
     assert trace() == before
 
 

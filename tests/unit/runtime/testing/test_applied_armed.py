@@ -9,7 +9,8 @@ from support.packages import World, row
 
 pytestmark = pytest.mark.processes
 
-world, upstream = packages.world, blocks.upstream
+world = packages.world
+upstream = blocks.upstream
 
 
 ARMED = """
@@ -81,7 +82,8 @@ os.environ["ACME_FLAG"] = "1"
 with applied("env"): see()
 see()
 """
-    skipped, held = ["old", {"env": "skipped"}], [["two", "old"], {"env": "applied"}]
+    skipped = ["old", {"env": "skipped"}]
+    held = [["two", "old"], {"env": "applied"}]
     said = "patch env does not apply here: ACME_FLAG is not set"
     assert armed(world, code, "env") == [skipped, said, held, skipped]
 

@@ -8,7 +8,8 @@ from support.programs import program
 
 pytestmark = pytest.mark.processes
 
-world, upstream = packages.world, blocks.upstream
+world = packages.world
+upstream = blocks.upstream
 
 
 def test_a_forked_child_has_what_its_parent_had(world: World) -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from support.packages import World
 
-world, upstream = packages.world, blocks.upstream
+world = packages.world
+upstream = blocks.upstream
 
 
 def test_a_function(world: World) -> None:
@@ -81,9 +82,9 @@ def test_an_asynchronous_generator(world: World) -> None:
 
     async def use() -> list[Any]:
         first = work()
-        seen = [await first.__anext__()]
+        results = [await first.__anext__()]
         await first.aclose()  # type: ignore[attr-defined]
-        return seen + [value async for value in work()]
+        return results + [value async for value in work()]
 
     assert inspect.isasyncgenfunction(work)
     assert asyncio.run(use()) == [("by", "old"), ("by", "old"), 2]

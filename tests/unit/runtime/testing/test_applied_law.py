@@ -59,7 +59,8 @@ def _threads_that_switch_often(world: World, monkeypatch: pytest.MonkeyPatch) ->
     source = "def {0}(): return []\n"
     world.module("up.one", source.format("f") + source.format("g"))
     world.module("up.two", source.format("h"))
-    rows, bodies = [], {}
+    rows = []
+    bodies = {}
     for name, (role, functions) in PATCHES.items():
         changes = [f"Wrap('{HOMES[one]}:{one}', by='by')" for one in functions]
         rows.append(row(name, f"patch_{name}", *changes, roles=f"{{Role('{role}')}}"))
@@ -157,7 +158,8 @@ def test_threads_enter_and_leave_blocks(world: World, program: Any, is_armed: bo
         if is_armed:
             session = world.session()
             session.arm(frozenset({Role.MAIN}))
-            arming._here.session, arming._here.is_armed = session, True
+            arming._here.session = session
+            arming._here.is_armed = True
         runner = Runner(session)
         try:
             runner.run(program)

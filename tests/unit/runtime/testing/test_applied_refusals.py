@@ -18,7 +18,8 @@ from patchkit.errors import (
 )
 from patchkit.runtime.reach import arming
 
-world, upstream = packages.world, blocks.upstream
+world = packages.world
+upstream = blocks.upstream
 
 
 # -- what is no silent nothing --------------------------------------------------------------------

@@ -54,9 +54,10 @@ value = 7
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench(UPSTREAM, BODY)
-    sys.modules["upstream"], sys.modules["body"] = made.upstream, made.body
-    yield made
+    bench = Bench(UPSTREAM, BODY)
+    sys.modules["upstream"] = bench.upstream
+    sys.modules["body"] = bench.body
+    yield bench
     del sys.modules["upstream"], sys.modules["body"]
 
 

@@ -111,12 +111,12 @@ def test_the_default_of_a_field_in_a_slot_is_refused(
     with pytest.raises(TargetError, match=rf"found {owner}\.a, through which each instance reads"):
         bench.apply(Replace(f"upstream:{owner}.a", by="value"))
     if owner != "Plain":
-        made = getattr(bench.upstream, owner)(a=3)
-        assert made.a == 3
+        instance = getattr(bench.upstream, owner)(a=3)
+        assert instance.a == 3
         undo = bench.apply(Replace(f"upstream:{owner}.a", by="a"))  # it is meant for all of them
-        assert made.a == "read"
+        assert instance.a == "read"
         undo()
-        assert made.a == 3
+        assert instance.a == 3
 
 
 def test_the_functions_that_the_page_shows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,8 @@ def test_the_functions_that_the_page_shows(monkeypatch: pytest.MonkeyPatch) -> N
     )
     bench = Bench(UPSTREAM, example)
     monkeypatch.setitem(sys.modules, "upstream", bench.upstream)
-    color, show = bench.upstream.Color, bench.upstream.show
+    color = bench.upstream.Color
+    show = bench.upstream.show
     before = {name: repr(value) for name, value in vars(color).items()}
     undos = [
         bench.apply(AfterImport("upstream", call=call)) for call in ("add_purple", "show_numbers")
@@ -180,17 +181,18 @@ def test_what_can_be_called_alike(old: str, new: str) -> None:
 )
 def test_what_cannot(old: str, new: str, fault: str) -> None:
     """The fault names both signatures and what is wrong."""
-    found = refused_call(of(old), of(new))
-    assert found is not None
-    assert fault in found
-    assert f"takes ({new})" in found
+    fault_found = refused_call(of(old), of(new))
+    assert fault_found is not None
+    assert fault in fault_found
+    assert f"takes ({new})" in fault_found
 
 
 def test_methods_of_every_kind() -> None:
     """Descriptors are compared by the function in them; what has no signature is let pass."""
-    one, two = of("a"), of("a, b")
-    assert refused_call(staticmethod(one), staticmethod(two))
-    assert refused_call(classmethod(one), classmethod(two))
-    assert refused_call(property(one), property(two))
-    assert refused_call(len, two) is None
-    assert refused_call(one, object()) is None
+    unary = of("a")
+    binary = of("a, b")
+    assert refused_call(staticmethod(unary), staticmethod(binary))
+    assert refused_call(classmethod(unary), classmethod(binary))
+    assert refused_call(property(unary), property(binary))
+    assert refused_call(len, binary) is None
+    assert refused_call(unary, object()) is None

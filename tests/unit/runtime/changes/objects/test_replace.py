@@ -47,10 +47,11 @@ class Stranger: ...
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench(UPSTREAM, BODY)
-    made.body.Derived = type("Derived", (made.upstream.Thing,), {"__module__": "body"})
-    sys.modules["upstream"], sys.modules["body"] = made.upstream, made.body
-    yield made
+    bench = Bench(UPSTREAM, BODY)
+    bench.body.Derived = type("Derived", (bench.upstream.Thing,), {"__module__": "body"})
+    sys.modules["upstream"] = bench.upstream
+    sys.modules["body"] = bench.body
+    yield bench
     del sys.modules["upstream"], sys.modules["body"]
 
 
@@ -239,10 +240,10 @@ def test_a_slot_of_an_instance_is_refused(bench: Bench) -> None:
         bench.apply(Replace("upstream:instance.size", by="size"))
 
 
-@pytest.mark.parametrize("made", [str, array.array])
-def test_a_class_made_in_c_is_refused(bench: Bench, made: type) -> None:
+@pytest.mark.parametrize("builtin", [str, array.array])
+def test_a_class_made_in_c_is_refused(bench: Bench, builtin: type) -> None:
     """Nobody can change `str` or `array`, and the error says so before anything is changed."""
-    bench.upstream.text = made
+    bench.upstream.text = builtin
     with pytest.raises(TargetError, match="a class made in C"):
         bench.apply(Replace("upstream:text.count", by="method", unrelated=True))
 

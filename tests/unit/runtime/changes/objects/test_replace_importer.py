@@ -61,10 +61,11 @@ def test_another_modules_object_changes_for_one_importer(
         world.module("up.mod", UPSTREAM)
         load("up.other")
     session = armed(world, name, by)
-    module, other = load("up.mod"), load("up.other")
+    module = load("up.mod")
+    importer = load("up.other")
     assert module.now()[["time", "monotonic"].index(name)] == "patched"
-    assert other.now()[:2] == (time.time, time.monotonic)
-    assert vars(other)[name] is theirs[name]
+    assert importer.now()[:2] == (time.time, time.monotonic)
+    assert vars(importer)[name] is theirs[name]
     undo(session)
     assert vars(module)[name] is theirs[name]
 

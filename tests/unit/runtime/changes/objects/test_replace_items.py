@@ -100,7 +100,8 @@ def test_what_an_entry_holds(bench: Bench) -> None:
 
 def test_a_list_counted_from_either_end(bench: Bench) -> None:
     """`[-1]` and `[2]` name one place, so changes of both come off in any order."""
-    first, second = replace(bench, "ROWS[-1]"), replace(bench, "ROWS[2]", "entry")
+    first = replace(bench, "ROWS[-1]")
+    second = replace(bench, "ROWS[2]", "entry")
     first()
     assert bench.upstream.ROWS[2] is bench.body.entry
     second()

@@ -161,15 +161,15 @@ def test_an_async_generator_that_ends() -> None:
             yield number
         raise LookupError("the end")
 
-    seen: list[Any] = []
+    received: list[Any] = []
 
     async def main() -> None:
         async for value in around(three)():
-            seen.append(value)  # noqa: PERF401 - a comprehension would lose what it has
+            received.append(value)  # noqa: PERF401 - a comprehension would lose what it has
 
     with pytest.raises(LookupError, match="the end"):
         asyncio.run(main())
-    assert seen == [0, 1, 2]
+    assert received == [0, 1, 2]
 
 
 def test_an_async_generator_left_early_is_closed() -> None:
@@ -205,10 +205,10 @@ def test_an_async_generator_wrapper_may_filter() -> None:
 
 def test_a_method_is_bound_for_the_wrapper() -> None:
     """The wrapper gets the instance apart, and an original that needs it no more."""
-    seen: list[Any] = []
+    received: list[Any] = []
 
     def by(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        seen.append((instance, args, kwargs))
+        received.append((instance, args, kwargs))
         return wrapped(*args, **kwargs)
 
     class Thing:
@@ -218,7 +218,7 @@ def test_a_method_is_bound_for_the_wrapper() -> None:
     Thing.method = around_method(Thing.method, by)  # type: ignore[method-assign, arg-type]
     thing = Thing()
     assert thing.method(1, self_=2) == (thing, 1)
-    assert seen == [(thing, (1,), {"self_": 2})]
+    assert received == [(thing, (1,), {"self_": 2})]
 
 
 def test_an_argument_may_be_called_self() -> None:

@@ -23,9 +23,9 @@ UPSTREAM = program(__file__, "callables")
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench(UPSTREAM)
-    sys.modules["upstream"] = made.upstream
-    yield made
+    bench = Bench(UPSTREAM)
+    sys.modules["upstream"] = bench.upstream
+    yield bench
     del sys.modules["upstream"]
 
 
@@ -86,7 +86,8 @@ def test_a_bound_method_pickles(bench: Bench) -> None:
 def test_an_inherited_method(bench: Bench) -> None:
     """Only the class that was named is wrapped; undo leaves it inheriting as before."""
     undo = wrap(bench, "Thing.inherited")
-    base, sub = bench.upstream.Base(), bench.upstream.Sub()
+    base = bench.upstream.Base()
+    sub = bench.upstream.Sub()
     assert (base.inherited(), sub.inherited()) == (base, sub)
     assert bench.body.calls == [(sub, (), {})]
     undo()
@@ -158,7 +159,8 @@ def test_a_method_of_one_instance(bench: Bench) -> None:
 
 def test_two_wrappers_on_one_instance(bench: Bench) -> None:
     """The outer one gets the inner one, which is bound already."""
-    first, second = wrap(bench, "instance.method"), wrap(bench, "instance.method")
+    first = wrap(bench, "instance.method")
+    second = wrap(bench, "instance.method")
     assert bench.upstream.instance.method(3) == 8
     assert len(bench.body.calls) == 2
     first()

@@ -36,16 +36,17 @@ def desk() -> Desk:
 def test_any_order_of_edits_and_undos(steps: list[tuple[str, int, int]]) -> None:
     """The function does what the edits that are left say, and has its very code in the end."""
     desk = Desk(UPSTREAM)
-    function, code = desk.upstream.f, desk.upstream.f.__code__
+    function = desk.upstream.f
+    code = function.__code__
     alive: dict[int, tuple[Any, int]] = {}
-    for what, at, value in steps:
-        if what == "edit" and at not in alive:
+    for action, at, value in steps:
+        if action == "edit" and at not in alive:
             ready = desk.prepare(
                 "f", f"{'abcd'[at]},\n" if at < 3 else "d]", f"{value}{',]'[at > 2]}"
             )
             ready.apply()
             alive[at] = (ready, value)
-        elif what == "undo" and alive:
+        elif action == "undo" and alive:
             ready, _ = alive.pop(list(alive)[at % len(alive)])
             ready.undo()
         expected = [alive[n][1] if n in alive else ORIGINAL[n] for n in range(4)]
@@ -90,13 +91,13 @@ def test_an_edit_that_others_build_on_stays_until_they_are_gone(desk: Desk) -> N
     """Undoing it is an error that says so; then nothing is half, and it goes with the last."""
     code = desk.upstream.f.__code__
     under = desk.edit("f", "[a, b, c, d]", "sum([a, b])")
-    beside = desk.edit("f", "d = 1, 2", "d = 10, 20")
+    independent = desk.edit("f", "d = 1, 2", "d = 10, 20")
     over = desk.edit("f", "sum([a, b])", "sum([a])")
     with pytest.raises(UndoError, match=r"(?s)stays in effect .* not found.*sum\(\[a, b\]\)"):
         under.undo()
     assert desk.upstream.f() == 10
     under.undo()
-    beside.undo()
+    independent.undo()
     assert desk.upstream.f() == 1
     over.undo()
     assert desk.upstream.f.__code__ is code
@@ -116,11 +117,11 @@ def test_undo_is_idempotent_and_may_come_before_apply(desk: Desk) -> None:
     ready = desk.prepare("f", "d = 1", "d = 5")
     ready.undo()
     ready.apply()
-    other = desk.edit("f", "2, 3", "6, 3")
+    later = desk.edit("f", "2, 3", "6, 3")
     ready.undo()
     ready.undo()
     assert desk.upstream.f() == [1, 6, 3, 4]
-    other.undo()
+    later.undo()
     assert desk.upstream.f.__code__ is code
 
 
@@ -168,7 +169,8 @@ def test_nothing_is_kept_of_a_function_that_is_no_longer_edited(desk: Desk) -> N
     ready = desk.edit("f", "d = 1", "d = 5")
     assert sites.at(desk.upstream.f) is ready.code
     ready.undo()
-    site, function = weakref.ref(ready.code), weakref.ref(desk.upstream.f)
+    site = weakref.ref(ready.code)
+    function = weakref.ref(desk.upstream.f)
     del ready, desk.upstream.f
     gc.collect()
     assert site() is function() is None
@@ -176,7 +178,8 @@ def test_nothing_is_kept_of_a_function_that_is_no_longer_edited(desk: Desk) -> N
 
 def test_edits_that_were_prepared_side_by_side(desk: Desk) -> None:
     """Each was matched without the other; both act, whichever is applied first."""
-    first, second = desk.prepare("f", "[a", "[7"), desk.prepare("f", "d]", "8]")
+    first = desk.prepare("f", "[a", "[7")
+    second = desk.prepare("f", "d]", "8]")
     second.apply()
     assert desk.upstream.f() == [1, 2, 3, 8]
     first.apply()

@@ -60,8 +60,10 @@ def desk(world: World) -> Desk:
 def test_the_function_object_stays(desk: Desk) -> None:
     """Aliases, subclasses, pickles and copies have the edit; everything else is what it was."""
     upstream = desk.upstream
-    method, thing = upstream.Thing.method, upstream.Thing()
-    bound, signature = thing.method, inspect.signature(method)
+    method = upstream.Thing.method
+    thing = upstream.Thing()
+    bound = thing.method
+    signature = inspect.signature(method)
     pickled = pickle.dumps((method, bound))
     desk.edit("Thing.method", "x + 1", "x + 2")
     assert upstream.Thing.method is upstream.alias is method
@@ -132,11 +134,12 @@ def test_a_breakpoint_in_the_edited_text_is_hit(desk: Desk) -> None:
 def test_every_line_is_traced_in_the_edited_file(desk: Desk) -> None:
     """So that coverage counts it there."""
     desk.edit("Thing.method", "y = x + 1", "y = x\ny += 2")
-    code, seen = desk.upstream.Thing.method.__code__, []
+    code = desk.upstream.Thing.method.__code__
+    lines: list[str] = []
 
     def trace(frame: Any, event: str, arg: object) -> Any:
         if frame.f_code is code and event == "line":
-            seen.append(linecache.getline(code.co_filename, frame.f_lineno).strip())
+            lines.append(linecache.getline(code.co_filename, frame.f_lineno).strip())
         return trace
 
     former = sys.gettrace()
@@ -145,7 +148,7 @@ def test_every_line_is_traced_in_the_edited_file(desk: Desk) -> None:
         desk.upstream.Thing().method()
     finally:
         sys.settrace(former)
-    assert seen == ["y = x", "y += 2", "return y"]
+    assert lines == ["y = x", "y += 2", "return y"]
 
 
 def test_decorators_do_not_run_again() -> None:

@@ -28,7 +28,7 @@ def test_a_file_of_the_users_own(cache: Path) -> None:
     assert (file.read_text("utf-8"), file.name) == (TEXT, "mod.py")
     assert file.is_relative_to(cache / "patchkit" / "edited")
     assert (mode(file), mode(file.parent)) == (0o600, 0o700)
-    assert [one.name for one in file.parent.iterdir()] == ["mod.py"]
+    assert [entry.name for entry in file.parent.iterdir()] == ["mod.py"]
 
 
 def test_the_same_text_is_the_same_file() -> None:

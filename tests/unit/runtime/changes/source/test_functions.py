@@ -129,7 +129,8 @@ def test_what_is_refused(desk: Desk, qualname: str, words: str) -> None:
 @pytest.mark.parametrize("qualname", ["textwrap.dedent", "dedent", "textwrap.TextWrapper.fill"])
 def test_what_is_imported_is_refused(desk: Desk, qualname: str) -> None:
     """An edit would be one for all that import it; the error names the module to edit instead."""
-    desk.upstream.textwrap, desk.upstream.dedent = textwrap, textwrap.dedent
+    desk.upstream.textwrap = textwrap
+    desk.upstream.dedent = textwrap.dedent
     with pytest.raises(TargetError, match=r"only imported from textwrap:.*; expected textwrap:"):
         function_at(desk.upstream, qualname, desk.sites)
 

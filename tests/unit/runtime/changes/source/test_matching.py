@@ -204,7 +204,7 @@ def test_a_fragment_needs_no_balance(fragment: str, words: list[str]) -> None:
 
 def test_where_lines_begin_and_how_deep() -> None:
     """The first token of a logical line has its indentation, others have none."""
-    tokens = [(one.text, one.depth, one.margin) for one in lex("  f(a,\n b)\n\t# c\n\tg\n")]
+    tokens = [(token.text, token.depth, token.margin) for token in lex("  f(a,\n b)\n\t# c\n\tg\n")]
     assert tokens == [
         ("f", 0, "  "),
         ("(", 0, None),
@@ -231,7 +231,7 @@ def _one(text: str) -> Token:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "is_same"),
+    ("first", "second", "is_same"),
     [
         ("'a'", '"a"', True),
         ("'a\\n'", '"""a\n"""', True),
@@ -252,6 +252,6 @@ def _one(text: str) -> Token:
         ("a", "b", False),
     ],
 )
-def test_same(one: str, other: str, is_same: bool) -> None:
+def test_same(first: str, second: str, is_same: bool) -> None:
     """How a string is quoted and a number written is layout; its value and type are not."""
-    assert same(_one(one), _one(other)) is is_same
+    assert same(_one(first), _one(second)) is is_same

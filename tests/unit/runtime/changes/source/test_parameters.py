@@ -36,8 +36,8 @@ def state(function: Any) -> list[Any]:
     return [getattr(function, name) for name in ATTRIBUTES]
 
 
-def same(one: list[Any], other: list[Any]) -> bool:
-    return all(a is b for a, b in zip(one, other, strict=True))
+def same(first: list[Any], second: list[Any]) -> bool:
+    return all(a is b for a, b in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,8 @@ def test_the_def_line_can_be_edited(desk: Desk, old: str, new: str, signature: s
 
 def test_edits_of_one_line_come_off_alone(desk: Desk) -> None:
     """What is left is what the other one has edited, and the very objects of before."""
-    function, before = desk.upstream.f, state(desk.upstream.f)
+    function = desk.upstream.f
+    before = state(function)
     first = desk.edit("f", "b=marker", "b=1")
     second = desk.edit("f", "d: int = marker", "d: int = 2")
     first.undo()
