@@ -98,7 +98,8 @@ def operator_at(location: Location, sites: Sites) -> Operator | None:
     if not isinstance(value, kinds):
         return None
     overload = _only_overload(value)
-    kernels = sites.noted(_KernelsByOverload).setdefault(overload, Kernels(torch, overload))
+    kernels_by_overload = sites.noted(_KernelsByOverload)
+    kernels = kernels_by_overload.setdefault(overload, Kernels(torch, overload))
     locations = tuple(kernels.at(key) for key in _KEYS if kernels.has(key))
     if not locations:
         raise TargetError(
@@ -181,7 +182,9 @@ class Kernels:
             key: A dispatch key, which this torch need not know.
         """
         has_kernel = self._torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001 - the only way
-        return key in self._dispatch_keys and bool(has_kernel(self.overload.name(), key))
+        if key not in self._dispatch_keys:
+            return False
+        return bool(has_kernel(self.overload.name(), key))
 
     def __getitem__(self, key: str) -> Any:
         if key in self._overrides:

@@ -133,8 +133,9 @@ def _is_member(owner: enum.EnumMeta, location: Location, new: Any) -> bool:
     name = location.name
     if not isinstance(name, str) or name in owner._member_map_:
         return True
-    stays_plain = name.startswith("_") or hasattr(type(new), "__get__")
-    return not stays_plain and location.value is MISSING
+    if name.startswith("_") or hasattr(type(new), "__get__"):
+        return False  # Python makes no member of these
+    return location.value is MISSING
 
 
 def refuse_registered(value: Any, label: str) -> None:
@@ -167,7 +168,8 @@ def _operator_made_of(function: FunctionType) -> str | None:
     if torch is None:
         return None
     plain = function.__name__.strip("_")
-    ends = (f"::{plain}\n", f"::_{plain}\n", f"::{plain.removesuffix('_impl')}\n")
+    base = plain.removesuffix("_impl")
+    ends = (f"::{plain}\n", f"::_{plain}\n", f"::{base}\n")
     definitions = torch.library._defs  # noqa: SLF001 - what Python has defined; torch has no other list
     text = "\n".join((*definitions, ""))
     if not any(end in text for end in ends):  # most are not: this takes some microseconds
@@ -194,7 +196,8 @@ def _operator_named(torch: Any, name: str) -> Any:
 
 def _runs(overload: Any, function: FunctionType) -> bool:
     """Whether an operator runs a function, as its name, its kernels and its arguments say."""
-    names_in_call = {overload.namespace, overload.name().partition("::")[2]}
+    _, _, name = overload.name().partition("::")
+    names_in_call = {overload.namespace, name}
     calls_operator = names_in_call.issubset(function.__code__.co_names)
     if calls_operator or not has_python_kernel(overload):
         return False
