@@ -145,7 +145,7 @@ def reporting_thread(spec: Any) -> int | None:
     stand_in = _stand_in_of(getattr(spec, "loader", None))
     if stand_in is None:
         return None
-    return stand_in.done_by
+    return stand_in.executed_by
 
 
 def _among_importlib(function: Method) -> Method:
@@ -164,7 +164,7 @@ class _StandIn:
     def __init__(self, name: str, method: Callable[..., Any], notifier: Notifier) -> None:
         self.key = (name, notifier)
         self.method = method
-        self.done_by: int | None = None  # the thread that has executed the module
+        self.executed_by: int | None = None  # the thread that has done it
 
     def __eq__(self, other: object) -> bool:
         # Loaders compare their attributes: equal they were, equal they stay.
@@ -189,8 +189,8 @@ class _Execution(_StandIn):
     @_among_importlib
     def __call__(self, module: ModuleType) -> None:
         name, notifier = self.key
-        if not notifier.is_for(name) or id(module) in notifier.executing:  # a loader further out
-            self.method(module)
+        if not notifier.is_for(name) or id(module) in notifier.executing:
+            self.method(module)  # nobody watches it, or a loader further out reports it
             return
         before = sys.modules.get(name)
         notifier.executing.add(id(module))
@@ -198,7 +198,7 @@ class _Execution(_StandIn):
             if name in notifier.names:
                 notifier.watcher.importing(name)
             self.method(module)
-            self.done_by = get_ident()
+            self.executed_by = get_ident()
         finally:
             notifier.executing.discard(id(module))
         notifier.imported(name, _resulting_module(name, module, before))
@@ -214,8 +214,9 @@ class _Code(_StandIn):
     def __call__(self, fullname: str) -> CodeType | None:
         name, notifier = self.key
         code: CodeType | None = self.method(fullname)
-        is_watched = notifier.active and name in notifier.names
-        if code is None or not (is_watched and _is_for_main(depth=1)):
+        if code is None or not notifier.active or name not in notifier.names:
+            return code
+        if not _is_for_main(depth=1):
             return code
         try:
             return running_code(self.loader, name, code.co_filename)
@@ -277,7 +278,8 @@ def _twin(loader: Any) -> Any:
         # A proxy passes on to the original what is set on its copy, or cannot be copied at all.
         if not hasattr(type(loader), "__getattr__"):
             twin = copy.copy(loader)
-            if type(twin) is type(loader) and vars(twin) is not vars(loader):
+            is_of_kind = type(twin) is type(loader)
+            if is_of_kind and vars(twin) is not vars(loader):
                 return twin
     except Exception:  # noqa: BLE001, S110 - a stranger's class may refuse in any way
         pass
