@@ -1,1 +1,1 @@
-"""Watching imports: a module about to execute, and executed."""
+"""Watches imports: tells when a module is about to execute, and when it has executed."""

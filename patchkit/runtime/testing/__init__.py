@@ -1,1 +1,1 @@
-"""Patches for a test or a `with`, undone afterwards."""
+"""Applies patches for the time of a test or of a `with`, and undoes them afterwards."""

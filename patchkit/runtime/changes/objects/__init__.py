@@ -1,1 +1,1 @@
-"""Replace, Wrap, Add: an object of the body at a target's place, whatever that place is."""
+"""Replaces, wraps and adds objects: what a body brings takes the place of a target."""

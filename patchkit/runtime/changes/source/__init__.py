@@ -1,1 +1,1 @@
-"""Edit: a fragment of a function's source, found, rewritten and compiled in its place."""
+"""Edits functions: a fragment of the source is rewritten, and compiled into the same function."""
