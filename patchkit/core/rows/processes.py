@@ -1,4 +1,4 @@
-"""How processes are known, and the role that each enters: one row for each way to know one.
+"""Rows that say how a process is known, and which role it enters.
 
 patchkit's own rows are in its pack for vLLM's platforms. A package tells of its own processes by
 the entry-point group `patchkit.processes`: a module that holds `PROCESSES`, a tuple of such rows.
@@ -18,11 +18,13 @@ LIBRARIES = ("multiprocessing", "multiprocess")
 """What starts child processes: Python's own, and its namesake with functions of the same names."""
 
 NAMED = ("target", "actor", "call")
+"""Ways to know a process by a function or a class, which is named as `module:qualname`."""
 BY = (*NAMED, "name", "title", "command", "switch")
+"""All ways to know a process: what a row may have as `by`."""
 
 
 class ProcessRow(Record):
-    """One row: one way to know a process.
+    """One way to know a process.
 
     Args:
         by: what tells: `target`, what `multiprocessing.Process(target=…)` runs; `actor`, the class
@@ -43,60 +45,152 @@ class ProcessRow(Record):
     instead_of: Collection[str] = ()
 
     def leaves_out(self, rows: Iterable[Row]) -> list[str]:
-        """Name the patches for main whose targets run nowhere where this process is."""
-        gone = tuple(f"{name}." for name in self.instead_of)
+        """Name the patches for main whose targets run nowhere where this process is.
+
+        Args:
+            rows: The rows of patches to choose from.
+
+        Returns:
+            The names of those patches, in the order of their rows.
+        """
+        prefixes = tuple(f"{module}." for module in self.instead_of)
         return [
-            row.name
-            for row in rows
-            if Role.MAIN in row.roles
-            and any(f"{change.place.module}.".startswith(gone) for change in row.patch.changes)
+            row.name for row in rows if Role.MAIN in row.roles and _has_target_below(row, prefixes)
         ]
 
 
+def _has_target_below(row: Row, prefixes: tuple[str, ...]) -> bool:
+    """Whether the module of one of a row's targets, with a dot after it, begins with a prefix."""
+    for change in row.patch.changes:
+        module = change.place.module
+        if f"{module}.".startswith(prefixes):
+            return True
+    return False
+
+
 class ProcessTable:
-    """All rows of this process, and which of them another is known by."""
+    """All rows of processes here, and which of them fits a process.
+
+    Args:
+        rows: The rows, in any order.
+    """
 
     def __init__(self, rows: Iterable[ProcessRow]) -> None:
         # The longest first: `EngineCoreTrainer` may be another's than `EngineCore`.
         ordered = sorted(rows, key=lambda row: -len(row.what))
-        self._rows = {by: {row.what: row for row in ordered if row.by == by} for by in BY}
+        self._rows = {by: _rows_by_text(ordered, by) for by in BY}
 
-    def known(self, by: str, what: str) -> ProcessRow | None:
-        """Find the row of exactly this."""
-        return self._rows[by].get(what)
+    def known(self, by: str, text: str) -> ProcessRow | None:
+        """Find the row that says exactly this.
+
+        Args:
+            by: The way to know a process, one of `BY`.
+            text: What the row has as `what`.
+
+        Returns:
+            The row, or None if there is none.
+        """
+        return self._rows[by].get(text)
 
     def all(self, by: str) -> Iterable[ProcessRow]:
-        """List the rows of one way to know a process."""
+        """Return the rows of one way to know a process, those with the longest text first.
+
+        Args:
+            by: The way to know a process, one of `BY`.
+        """
         return self._rows[by].values()
 
     def of_process(self, process: Any) -> ProcessRow | None:
-        """Find the row of a `multiprocessing` process by its target, or else by its name."""
+        """Find the row of a `multiprocessing` process by its target, or else by its name.
+
+        Args:
+            process: An object of any class that has a process's attributes.
+
+        Returns:
+            The row, or None if there is none.
+        """
         name = str(getattr(process, "name", ""))
-        return self.known("target", target_of(process)) or self.beginning("name", name)
+        by_target = self.known("target", target_of(process))
+        if by_target is not None:
+            return by_target
+        return self.beginning("name", name)
 
     def of_actor(self, cls: type) -> ProcessRow | None:
-        """Find the row of a Ray actor by its class, or by a base of that."""
-        names = (f"{base.__module__}:{base.__qualname__}" for base in cls.__mro__)
-        return next(filter(None, (self.known("actor", name) for name in names)), None)
+        """Find the row of a Ray actor by its class, or else by the nearest base that has one.
 
-    def of_command(self, words: Sequence[str]) -> ProcessRow | None:
-        """Find the row by Python's command line: `python -m MODULE`, or a script's name."""
-        plain = [word for word in words[1:] if word == "-m" or not word.startswith("-")][:2]
-        name = plain.pop() if plain[:1] == ["-m"] else "".join(plain[:1]).rpartition("/")[2]
+        Args:
+            cls: The class of the actor.
+
+        Returns:
+            The row, or None if there is none.
+        """
+        for base in cls.__mro__:
+            name = f"{base.__module__}:{base.__qualname__}"
+            row = self.known("actor", name)
+            if row is not None:
+                return row
+        return None
+
+    def of_command(self, argv: Sequence[str]) -> ProcessRow | None:
+        """Find the row of Python's command line by the module of `-m`, or by the script's name.
+
+        Args:
+            argv: The command line as in `sys.orig_argv`, the interpreter first.
+
+        Returns:
+            The row, or None if there is none.
+        """
+        words = [word for word in argv[1:] if word == "-m" or not word.startswith("-")]
+        if not words:
+            name = ""
+        elif words[0] == "-m" and len(words) > 1:
+            name = words[1]
+        else:
+            name = words[0].rpartition("/")[2]
         return self.known("command", name)
 
     def beginning(self, by: str, text: str) -> ProcessRow | None:
-        """Find the row of the name or title that a process's begins with."""
-        return next((row for row in self.all(by) if text.startswith(row.what)), None)
+        """Find the row with the longest text that a process's name or title begins with.
+
+        Args:
+            by: `name` or `title`.
+            text: The name or title of the process.
+
+        Returns:
+            The row, or None if there is none.
+        """
+        for row in self.all(by):
+            if text.startswith(row.what):
+                return row
+        return None
 
     def switched_on(self, environ: Mapping[str, str]) -> Iterator[ProcessRow]:
-        """Yield the rows of variables that are set, to other than 0."""
-        return (row for row in self.all("switch") if environ.get(row.what, "0").strip(" 0"))
+        """Yield the rows of variables that are set to something else than 0.
+
+        Args:
+            environ: The environment variables to look at.
+        """
+        for row in self.all("switch"):
+            if environ.get(row.what, "0").strip(" 0"):
+                yield row
+
+
+def _rows_by_text(rows: Iterable[ProcessRow], by: str) -> dict[str, ProcessRow]:
+    return {row.what: row for row in rows if row.by == by}
 
 
 def target_of(process: Any) -> str:
-    """Name the function that a `multiprocessing` process runs, or else its class."""
+    """Name the function that a `multiprocessing` process runs, or else its class.
+
+    Args:
+        process: An object of any class that has a process's attributes.
+
+    Returns:
+        The name as `module:qualname`; that of the innermost function if it is a partial.
+    """
     target: Any = getattr(process, "_target", None) or type(process)
     while isinstance(target, functools.partial):
         target = target.func
-    return f"{getattr(target, '__module__', '')}:{getattr(target, '__qualname__', '')}"
+    module = getattr(target, "__module__", "")
+    qualname = getattr(target, "__qualname__", "")
+    return f"{module}:{qualname}"
