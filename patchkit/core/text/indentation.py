@@ -1,95 +1,168 @@
-"""A module's source seen by its lines and their indentation, without a parser."""
+"""Finds lines, blocks and decorators of a module's source by indentation, without a parser."""
 
 import functools
 import re
 from collections.abc import Iterator
 
 _WINDOW = 256
-WORD = frozenset(b"%c" % one for one in range(128) if chr(one).isalnum() or chr(one) == "_")
+"""How many bytes before a line are searched first for the statement above it."""
+
+
+def _word_bytes() -> frozenset[bytes]:
+    characters = (chr(code) for code in range(128))
+    return frozenset(char.encode() for char in characters if char.isalnum() or char == "_")
+
+
+WORD = _word_bytes()
+"""The ASCII characters of a name, each as bytes."""
 
 
 class SourceLines:
-    """The lines of a module's source, each known by where it starts."""
+    """The lines of a module's source, each known by the offset where it starts.
+
+    Args:
+        source: The source as its file has it.
+    """
 
     def __init__(self, source: bytes) -> None:
-        plain = source.replace(b"\r\n", b"\n") if b"\r" in source else source
-        self.source = b"\n" + plain  # so that every line has an end of line before it
+        if b"\r" in source:
+            source = source.replace(b"\r\n", b"\n")
+        self.source = b"\n" + source  # so that every line has an end of line before it
         self._aboves: dict[tuple[int, int], int | None] = {}
 
     def lines_with(self, name: bytes) -> list[int]:
-        """List the starts of the lines that hold a name, each once."""
-        source, size = self.source, len(name)
-        found = []
+        """Return the starts of the lines that hold a name, each once.
+
+        Args:
+            name: The name; as a part of another name it does not count.
+        """
+        source = self.source
+        size = len(name)
+        starts = []
         at = source.find(name)
         while at >= 0:
-            is_part = source[at - 1 : at] in WORD or source[at + size : at + size + 1] in WORD
-            if not is_part:
-                found.append(self.line_at(at))
-            at = source.find(name, at + 1 if is_part else self.line_end(at))
-        return found
+            end = at + size
+            is_part = source[at - 1 : at] in WORD or source[end : end + 1] in WORD
+            if is_part:
+                at = source.find(name, at + 1)
+            else:
+                starts.append(self.line_at(at))
+                at = source.find(name, self.line_end(at))
+        return starts
 
     def line_at(self, at: int) -> int:
-        """Find the start of the line that a place is in."""
+        """Return the start of the line that an offset is in.
+
+        Args:
+            at: The offset in the source.
+        """
         return self.source.rfind(b"\n", 0, at) + 1
 
     def line_end(self, at: int) -> int:
-        """Find the end of the line that a place is in."""
+        """Return the end of the line that an offset is in.
+
+        Args:
+            at: The offset in the source.
+        """
         end = self.source.find(b"\n", at)
-        return len(self.source) if end < 0 else end
+        if end < 0:
+            return len(self.source)
+        return end
 
     def text(self, at: int) -> bytes:
-        """Quote a line from a place on."""
+        """Return the text of a line from an offset on.
+
+        Args:
+            at: The offset in the source.
+        """
         return self.source[at : self.line_end(at)]
 
     def indent(self, at: int) -> int:
-        """Count the blanks that a line begins with."""
+        """Return the number of blanks that a line begins with.
+
+        Args:
+            at: The start of the line.
+        """
         text = self.text(at)
         return len(text) - len(text.lstrip(b" "))
 
     def headers(self, at: int) -> Iterator[int]:
-        """Yield the lines that a line is indented under, the innermost first."""
+        """Yield the starts of the lines that a line is indented under, the innermost first.
+
+        Args:
+            at: The start of the line.
+        """
         indent = self.indent(at)
-        while indent and (above := self.above(at, indent - 1)) is not None:
-            at, indent = above, self.indent(above)
+        while indent:
+            above = self.above(at, indent - 1)
+            if above is None:
+                return
+            at = above
+            indent = self.indent(above)
             yield at
 
     def above(self, at: int, indent: int) -> int | None:
-        """Find the line above that is indented so far at most, and starts a statement."""
+        """Find the next line above that starts a statement and is indented so far at most.
+
+        Args:
+            at: The start of the line below it.
+            indent: The number of blanks.
+
+        Returns:
+            The start of the line, or None if there is none.
+        """
         if (at, indent) not in self._aboves:
             self._aboves[at, indent] = self._find_above(at, indent)
         return self._aboves[at, indent]
 
     def _find_above(self, at: int, indent: int) -> int | None:
-        statement, end, window = _statement(indent), at, _WINDOW
+        statement = _statement(indent)
+        end = at
+        window = _WINDOW
         while end > 0:
             start = self.line_at(max(0, end - window))
             # A match begins with the end of the line before.
-            found = list(statement.finditer(self.source, max(0, start - 1), end))
-            if found:
-                return found[-1].start() + 1
+            matches = list(statement.finditer(self.source, max(0, start - 1), end))
+            if matches:
+                return matches[-1].start() + 1
             end = start
             window *= 4
         return None
 
     def first_decorator(self, at: int) -> int:
-        """Find the line where the decorators of a definition start."""
-        indent, first = self.indent(at), at
-        while (above := self.above(first, indent)) is not None:
-            if self.indent(above) != indent or not self.source.startswith(b"@", above + indent):
-                break
+        """Return the start of the first decorator's line, or of the definition if it has none.
+
+        Args:
+            at: The start of the definition's line.
+        """
+        indent = self.indent(at)
+        first = at
+        above = self.above(first, indent)
+        while above is not None and self._is_decorator(above, indent):
             first = above
+            above = self.above(first, indent)
         return first
 
+    def _is_decorator(self, at: int, indent: int) -> bool:
+        return self.indent(at) == indent and self.source.startswith(b"@", at + indent)
+
     def end(self, at: int) -> int:
-        """Find the end of the block that starts at a line."""
-        found = _statement(self.indent(at)).search(self.source, self.line_end(at))
-        end = found.start() if found else len(self.source)
+        """Return the end of the block that starts at a line.
+
+        Args:
+            at: The start of the line.
+        """
+        following = _statement(self.indent(at)).search(self.source, self.line_end(at))
+        end = len(self.source) if following is None else following.start()
+        start = self.line_at(end)
         # A line that is empty or a comment belongs to no block.
-        while self.text(start := self.line_at(end)).lstrip()[:1] in (b"", b"#") and start > at:
+        while start > at and self.text(start).lstrip()[:1] in (b"", b"#"):
             end = start - 1
+            start = self.line_at(end)
         return end
 
 
 @functools.cache
 def _statement(indent: int) -> re.Pattern[bytes]:
+    """Compile a pattern of the start of a statement that is indented so far at most."""
     return re.compile(rb"\n {0,%d}[^ \n#)\]}]" % indent)
