@@ -1,4 +1,4 @@
-"""Which lock says what was reviewed for a row.
+"""Finds and reads the locks that say what was reviewed for a row.
 
 A pack brings its own: `patchkit.lock` in its folder or in one around it, up to the top of its
 package, or at the root of the checkout that it lies in. `PATCHKIT_LOCK` names one for all. What an
@@ -7,10 +7,10 @@ installed pack brings is never lost: reviews of one's own are added to it.
 
 import functools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from patchkit.core.lock.format import Lock, read_lock, united
+from patchkit.core.lock.format import Lock, Span, read_lock, united
 from patchkit.core.rows.declaration import Row
 from patchkit.errors import LockError
 
@@ -20,71 +20,163 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 class Locks:
-    """The locks of this process, each read once; the one `named` is for all rows."""
+    """The locks of this process, each read once.
 
-    def __init__(self, named: str | None = None, here: Path | None = None) -> None:
-        self._named = Path(named) if named else None
-        # It adds to what packs bring that an installer has put there.
-        self._here = here / NAME if here else None
-        self._lock = functools.cache(read_lock)
+    Args:
+        named: The lock for all rows, in place of those that packs bring.
+        folder: A folder whose lock adds to those that installed packs bring.
+    """
+
+    def __init__(self, named: str | None = None, folder: Path | None = None) -> None:
+        self._named: Path | None = None
+        if named:
+            self._named = Path(named)
+        self._added: Path | None = None
+        if folder is not None:
+            self._added = folder / NAME
+        self._read = functools.cache(read_lock)
         self._own: dict[str, Path | None] = {}
 
     def of(self, row: Row) -> Lock | None:
-        """Return what was reviewed for a row; None for no lock, a LockError where one is none."""
-        locks = [self._lock(file) for file in self._files(row)]
-        return united(row.name, locks) if len(locks) > 1 else next(iter(locks), None)
+        """Return what was reviewed for a row.
+
+        Args:
+            row: The row.
+
+        Returns:
+            A lock, in which other rows may be, too; None if there is no lock for the row.
+
+        Raises:
+            LockError: A lock is missing, cannot be read, or is malformed.
+        """
+        locks = [self._read(file) for file in self._files(row)]
+        if not locks:
+            return None
+        if len(locks) == 1:
+            return locks[0]
+        return united(row.name, locks)
 
     def file(self, row: Row) -> Path | None:
-        """Find the lock that speaks of a row, the first of several; raise as `of` does."""
-        return next(iter(self._files(row)), None)
+        """Find the file of the lock that speaks of a row, the first if there are two.
+
+        Args:
+            row: The row.
+
+        Returns:
+            The file, or None if there is no lock for the row.
+
+        Raises:
+            LockError: As `of` does.
+        """
+        files = self._files(row)
+        if not files:
+            return None
+        return files[0]
 
     def _files(self, row: Row) -> list[Path]:
-        is_elsewhere, own = self.home(row.pack) is None, self.own(row.pack)
-        if self._named:
+        is_foreign = self.home(row.pack) is None
+        own = self.own(row.pack)
+        files = []
+        if self._named is not None:
             if not self._named.is_file():
                 raise LockError(f"found no file {str(self._named)!r}, expected a lock")
-            return [self._named, own] if own and is_elsewhere else [self._named]
-        here = self._here if self._here and is_elsewhere and self._here.exists() else None
-        if here and own and row.name not in self._lock(here).entries:
-            here = None
-        return list(filter(None, (here, own)))
+            files.append(self._named)
+            if own is not None and is_foreign:
+                files.append(own)
+            return files
+        if is_foreign:
+            files += self._added_files(row, own)
+        if own is not None:
+            files.append(own)
+        return files
+
+    def _added_files(self, row: Row, own: Path | None) -> list[Path]:
+        """Return the lock that adds to what a pack brings, if it is there and has the row."""
+        if self._added is None or not self._added.exists():
+            return []
+        if own is not None and row.name not in self._read(self._added).entries:
+            return []
+        return [self._added]
 
     def of_all(self, rows: Iterable[Row]) -> Lock:
-        """Make one lock of those that speak of some rows; raise as `of` does."""
-        locks = {row.name: lock for row in rows if (lock := self.of(row)) is not None}
-        return Lock({name: lock.entries.get(name, {}) for name, lock in locks.items()})
+        """Make one lock of those that speak of some rows.
+
+        Args:
+            rows: The rows; what a lock says of further ones is left out.
+
+        Returns:
+            The lock.
+
+        Raises:
+            LockError: As `of` does.
+        """
+        entries: dict[str, Mapping[str, Sequence[Span]]] = {}
+        for row in rows:
+            lock = self.of(row)
+            if lock is not None:
+                entries[row.name] = lock.entries.get(row.name, {})
+        return Lock(entries)
 
     def own(self, pack: str) -> Path | None:
-        """Find the lock that a pack brings."""
+        """Find the file of the lock that a pack brings.
+
+        Args:
+            pack: The dotted name of the pack, which has been imported.
+
+        Returns:
+            The file, or None if the pack brings no lock.
+        """
         if pack not in self._own:
-            files = (folder / NAME for folder in _folders(pack))
-            self._own[pack] = next((file for file in files if file.is_file()), None)
+            self._own[pack] = _own_lock(pack)
         return self._own[pack]
 
     @staticmethod
     def home(pack: str) -> Path | None:
-        """Return where a pack's lock belongs: its folder; None where an installer has put that."""
+        """Return the file where a pack's lock belongs, in the pack's folder.
+
+        Args:
+            pack: The dotted name of the pack, which has been imported.
+
+        Returns:
+            The file, which need not exist; None if an installer has put the folder there.
+        """
         folder = next(_folders(pack), None)
-        return None if folder is None or is_installed(folder) else folder / NAME
+        if folder is None or is_installed(folder):
+            return None
+        return folder / NAME
 
 
 def is_installed(file: Path) -> bool:
-    """Whether a file was put where it lies by an installer."""
+    """Whether a file was put where it lies by an installer.
+
+    Args:
+        file: The file or folder.
+    """
     return not _INSTALLED.isdisjoint(file.parts)
 
 
+def _own_lock(pack: str) -> Path | None:
+    for folder in _folders(pack):
+        file = folder / NAME
+        if file.is_file():
+            return file
+    return None
+
+
 def _folders(pack: str) -> Iterator[Path]:
+    """Yield the folders that may hold the lock of a pack, its own first."""
     module = sys.modules.get(pack)
-    places, file = [*getattr(module, "__path__", ())], getattr(module, "__file__", None)
-    if not places and file and not is_installed(Path(file)):
-        yield Path(file).parent  # a module by itself
-    if not places:
+    package_folders = list(getattr(module, "__path__", ()))
+    if not package_folders:
+        file = getattr(module, "__file__", None)
+        if file and not is_installed(Path(file)):
+            yield Path(file).parent  # a module by itself
         return
-    folder = Path(places[0])
+    folder = Path(package_folders[0])
     for _ in pack.split("."):
         yield folder
         folder = folder.parent
     for root in (folder, folder.parent):
-        if any((root / file).is_file() for file in _PROJECT):
+        if any((root / name).is_file() for name in _PROJECT):
             yield root
             return

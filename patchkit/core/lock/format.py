@@ -1,4 +1,4 @@
-"""`patchkit.lock`: what a person has reviewed of upstream.
+"""Reads and writes `patchkit.lock`, which records what a person has reviewed of upstream.
 
 For each patch and target the file has one line for each run of releases whose source is the same:
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from patchkit.core.versions.requirements import release_order
 from patchkit.errors import LockError
@@ -29,37 +29,55 @@ if TYPE_CHECKING:
 
     Entries = Mapping[str, Mapping[str, Sequence["Span"]]]  # patch -> target -> spans by release
 
+_Value = TypeVar("_Value")
+
 _HEAD = "# What has been reviewed of upstream. `patchkit lock` writes this file; review its diff.\n"
-_FORMAT = "format 2"
+_VERSION = 2
+_FORMAT = f"format {_VERSION}"
 _WRITTEN = "written"
 _WORDINGS = re.compile(rf"{_WRITTEN}( [0-9a-f]{{16}})+")
-_IN_LINE = 5
-_SHOWN = 80
+_WORDINGS_IN_LINE = 5
+_MAX_QUOTED = 80
 _SPAN = re.compile(r"([0-9a-f]{16})  ([^ ]+) (\d[^ ]*)(?: - (\d[^ ]*))?")
 
 
 class Span(NamedTuple):
-    """Releases of a project, from the first to the last, in which a target has the same source."""
+    """Releases of a project, from the first to the last, in which a target has the same source.
+
+    Args:
+        fingerprint: The hash of the target's source, 16 hexadecimal digits.
+        project: The name of the distribution.
+        first: The version of the first release.
+        last: The version of the last release.
+        wordings: The wordings that were seen, sorted; none if only a parser finds them.
+    """
 
     fingerprint: str
     project: str
     first: str
     last: str
-    wordings: tuple[str, ...] = ()  # that were seen, sorted; none where they take a parser to find
+    wordings: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Write it as it stands below its target."""
+        """Yield the lines of the file that stand below the target."""
         yield f"    {self}"
-        for at in range(0, len(self.wordings), _IN_LINE):
-            yield f"      {_WRITTEN} {' '.join(self.wordings[at : at + _IN_LINE])}"
+        for start in range(0, len(self.wordings), _WORDINGS_IN_LINE):
+            wordings = self.wordings[start : start + _WORDINGS_IN_LINE]
+            yield f"      {_WRITTEN} {' '.join(wordings)}"
 
     def __str__(self) -> str:
-        until = "" if self.first == self.last else f" - {self.last}"
-        return f"{self.fingerprint}  {self.project} {self.first}{until}"
+        text = f"{self.fingerprint}  {self.project} {self.first}"
+        if self.last != self.first:
+            text += f" - {self.last}"
+        return text
 
 
 class Lock:
-    """What has been reviewed, by patch and target."""
+    """What has been reviewed, by patch and target.
+
+    Args:
+        entries: The reviewed releases of each target of each patch.
+    """
 
     def __init__(self, entries: Entries | None = None) -> None:
         self.entries: Entries = entries or {}
@@ -73,30 +91,59 @@ class Lock:
         return bool(self.entries)
 
     def spans(self, patch: str, target: str) -> Sequence[Span]:
-        """List what has been reviewed of a target for a patch; nothing where nothing was."""
+        """Return what has been reviewed of a target for a patch, nothing if nothing was.
+
+        Args:
+            patch: The name of the patch.
+            target: The target as `module:qualname`.
+        """
         return self.entries.get(patch, {}).get(target, ())
 
     def fingerprints(self, patch: str, target: str) -> frozenset[str]:
-        """List the sources that have been reviewed."""
+        """Return the fingerprints of a target's sources that have been reviewed for a patch.
+
+        Args:
+            patch: The name of the patch.
+            target: The target as `module:qualname`.
+        """
         return frozenset(span.fingerprint for span in self.spans(patch, target))
 
     def with_patch(self, patch: str, targets: Mapping[str, Sequence[Span]]) -> Lock:
-        """Return another lock, with what was reviewed for one patch in place of what was."""
+        """Return another lock, in which the entry of one patch is replaced.
+
+        Args:
+            patch: The name of the patch.
+            targets: What was reviewed of each target; with none the patch is left out.
+        """
         entries = {name: spans for name, spans in self.entries.items() if name != patch}
-        return Lock({**entries, patch: targets} if targets else entries)
+        if targets:
+            entries[patch] = targets
+        return Lock(entries)
 
     def text(self) -> str:
-        """Write the file: patches and targets sorted, releases in their order."""
+        """Return the text of the file: patches and targets sorted, releases in their order."""
         lines = [_HEAD + _FORMAT]
         for patch, targets in sorted(self.entries.items()):
             lines.append(f"\n{patch}")
             for target, spans in sorted(targets.items()):
-                lines += [f"  {target}", *(line for span in spans for line in span.lines())]
-        return "\n".join([*lines, ""])
+                lines.append(f"  {target}")
+                for span in spans:
+                    lines += span.lines()
+        return "\n".join(lines) + "\n"
 
 
 def read_lock(file: Path) -> Lock:
-    """Read a lock, an empty one where there is no file; LockError says at which line it is none."""
+    """Read a lock.
+
+    Args:
+        file: The file of the lock.
+
+    Returns:
+        The lock, an empty one if there is no file.
+
+    Raises:
+        LockError: The file cannot be read, or is malformed; then the error names the line.
+    """
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -107,59 +154,123 @@ def read_lock(file: Path) -> Lock:
 
 
 def parse_lock(text: str, file: str = "patchkit.lock") -> Lock:
-    """Read a lock's text; raise as `read_lock` does."""
-    lines = enumerate(map(str.rstrip, text.splitlines()), start=1)
-    told = [one for one in lines if one[1] and not one[1].startswith("#")]
-    (number, first), *rest = told or [(1, "")]
+    """Read a lock's text.
+
+    Args:
+        text: What is in the file.
+        file: The name of the file, for errors.
+
+    Returns:
+        The lock.
+
+    Raises:
+        LockError: A line is malformed; the error names it.
+    """
+    lines = _content_lines(text) or [(1, "")]
+    number, first = lines[0]
     if first != _FORMAT:
-        number_of = re.fullmatch(r"format (\d{1,9})", first)
-        is_later = number_of is not None and int(number_of[1]) > int(_FORMAT.split()[1])
-        ways = ("delete it and run `patchkit lock`", "install the patchkit that wrote it")
-        raise _refused(
-            file, number, first, f"{_FORMAT!r}, the first line of a lock; {ways[is_later]}"
-        )
+        raise _refused(file, number, first, _expected_format(first))
     entries: dict[str, dict[str, list[Span]]] = {}
-    for number, line in rest:
-        if expected := _expected(line, entries):
+    for number, line in lines[1:]:
+        expected = _add_line(line, entries)
+        if expected:
             raise _refused(file, number, line.lstrip(" "), expected)
     return Lock(entries)
 
 
-def _refused(file: str, number: int, found: str, expected: str) -> LockError:
-    shown = repr(found[:_SHOWN]) + ("…" if found[_SHOWN:] else "")
-    return LockError(f"{file}:{number}: found {shown}, expected {expected}")
+def _content_lines(text: str) -> list[tuple[int, str]]:
+    """Number the lines that are neither empty nor a comment, blanks at their end removed."""
+    stripped = map(str.rstrip, text.splitlines())
+    lines = enumerate(stripped, start=1)
+    return [(number, line) for number, line in lines if line and not line.startswith("#")]
 
 
-def _expected(line: str, entries: dict[str, dict[str, list[Span]]]) -> str:
-    """Add what a line says to those before it; say what was expected where it is none of these."""
+def _expected_format(first: str) -> str:
+    """Say what was expected in place of the first line, and what to do about it."""
+    match = re.fullmatch(r"format (\d{1,9})", first)
+    if match is not None and int(match[1]) > _VERSION:
+        advice = "install the patchkit that wrote it"
+    else:
+        advice = "delete it and run `patchkit lock`"
+    return f"{_FORMAT!r}, the first line of a lock; {advice}"
+
+
+def _refused(file: str, number: int, line: str, expected: str) -> LockError:
+    quoted = repr(line[:_MAX_QUOTED])
+    if len(line) > _MAX_QUOTED:
+        quoted += "…"
+    return LockError(f"{file}:{number}: found {quoted}, expected {expected}")
+
+
+def _add_line(line: str, entries: dict[str, dict[str, list[Span]]]) -> str:
+    """Add what a line says to the entry that it belongs to, the last of its kind.
+
+    Returns:
+        What was expected in place of the line if it is malformed, else ''.
+    """
     text = line.lstrip(" ")
     depth = len(line) - len(text)
-    targets = next(reversed(entries.values()), None)
-    spans = next(reversed(targets.values()), None) if targets else None
+    targets = _last(entries)
+    spans = _last(targets)
     if depth == 0:
-        if text in entries or " " in text:
-            return "the name of a patch, each once"
-        entries[text] = {}
-    elif depth == 2 and targets is not None and ":" in text:
-        if text in targets:
-            return "each target once"
-        targets[text] = []
-    elif depth == 4 and spans is not None:
-        if not (match := _SPAN.fullmatch(text)):
-            return "such as '0123456789abcdef  vllm 0.11.1 - 0.13.0'"
-        mark, project, first, last = match.groups()
-        spans.append(Span(mark, project, first, last or first))
-    elif depth == 6 and spans:
-        if not _WORDINGS.fullmatch(text):
-            return f"such as '{_WRITTEN} 0123456789abcdef'"
-        spans[-1] = spans[-1]._replace(wordings=(*spans[-1].wordings, *text.split(" ")[1:]))
-    else:
-        return "a patch, its targets by two blanks, their releases by four, wordings by six"
+        return _add_patch(text, entries)
+    if depth == 2 and targets is not None and ":" in text:
+        return _add_target(text, targets)
+    if depth == 4 and spans is not None:
+        return _add_span(text, spans)
+    if depth == 6 and spans:
+        return _add_wordings(text, spans)
+    return "a patch, its targets by two blanks, their releases by four, wordings by six"
+
+
+def _last(entries: dict[str, _Value] | None) -> _Value | None:
+    if not entries:
+        return None
+    return next(reversed(entries.values()))
+
+
+def _add_patch(text: str, entries: dict[str, dict[str, list[Span]]]) -> str:
+    if text in entries or " " in text:
+        return "the name of a patch, each once"
+    entries[text] = {}
+    return ""
+
+
+def _add_target(text: str, targets: dict[str, list[Span]]) -> str:
+    if text in targets:
+        return "each target once"
+    targets[text] = []
+    return ""
+
+
+def _add_span(text: str, spans: list[Span]) -> str:
+    match = _SPAN.fullmatch(text)
+    if match is None:
+        return "such as '0123456789abcdef  vllm 0.11.1 - 0.13.0'"
+    fingerprint, project, first, last = match.groups()
+    spans.append(Span(fingerprint, project, first, last or first))
+    return ""
+
+
+def _add_wordings(text: str, spans: list[Span]) -> str:
+    if not _WORDINGS.fullmatch(text):
+        return f"such as '{_WRITTEN} 0123456789abcdef'"
+    span = spans[-1]
+    wordings = text.split(" ")[1:]
+    spans[-1] = span._replace(wordings=(*span.wordings, *wordings))
     return ""
 
 
 def write_lock(file: Path, lock: Lock) -> None:
-    """Write a lock, the whole of it or nothing; raise LockError if that is not possible."""
+    """Write a lock, the whole of it or nothing.
+
+    Args:
+        file: The file to write; one that is there is replaced, and its mode is kept.
+        lock: The lock.
+
+    Raises:
+        LockError: The file cannot be written.
+    """
     draft = file.with_name(f".{file.name}-{os.getpid()}")
     try:
         draft.write_text(lock.text(), encoding="utf-8")
@@ -173,7 +284,15 @@ def write_lock(file: Path, lock: Lock) -> None:
 
 
 def united(patch: str, locks: Sequence[Lock]) -> Lock:
-    """Make one lock of what several say of a patch: a source that any of them has is reviewed."""
+    """Make one lock of several, for one patch: a source that any of them has is reviewed.
+
+    Args:
+        patch: The name of the patch.
+        locks: The locks.
+
+    Returns:
+        A lock with this patch alone.
+    """
     targets: dict[str, Sequence[Span]] = {}
     for lock in locks:
         for target, spans in lock.entries.get(patch, {}).items():
@@ -182,23 +301,41 @@ def united(patch: str, locks: Sequence[Lock]) -> Lock:
 
 
 def joined(spans: Sequence[Span], more: Iterable[Span]) -> list[Span]:
-    """Add spans to others, by release; those with the same source that overlap become one."""
+    """Add spans to others; those with the same source that overlap become one.
+
+    Args:
+        spans: The spans that are there.
+        more: The spans to add.
+
+    Returns:
+        All spans, sorted by project and release.
+    """
     for span in more:
         spans = list(_with(spans, span))
     return sorted(spans, key=lambda span: (span.project, *_ends(span)))
 
 
 def _with(spans: Iterable[Span], new: Span) -> Iterator[Span]:
+    """Yield spans, and at the end a new one that takes in those that it overlaps."""
     for span in spans:
-        (start, end), (new_start, new_end) = _ends(span), _ends(new)
-        if span[:2] == new[:2] and start <= new_end and new_start <= end:
-            first = min(span.first, new.first, key=release_order)
-            last = max(span.last, new.last, key=release_order)
-            wordings = tuple(sorted({*new.wordings, *span.wordings}))
-            new = new._replace(first=first, last=last, wordings=wordings)
+        if span[:2] == new[:2] and _overlap(span, new):
+            new = _merged(span, new)
         else:
             yield span
     yield new
+
+
+def _overlap(span: Span, new: Span) -> bool:
+    start, end = _ends(span)
+    new_start, new_end = _ends(new)
+    return start <= new_end and new_start <= end
+
+
+def _merged(span: Span, new: Span) -> Span:
+    first = min(span.first, new.first, key=release_order)
+    last = max(span.last, new.last, key=release_order)
+    wordings = sorted({*new.wordings, *span.wordings})
+    return new._replace(first=first, last=last, wordings=tuple(wordings))
 
 
 def _ends(span: Span) -> tuple[ReleaseVersion, ReleaseVersion]:

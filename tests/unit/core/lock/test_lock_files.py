@@ -67,16 +67,16 @@ def test_reviews_here_are_added_to_those_of_an_installed_pack(
     own = lock(world.folder / "outer" / "patchkit.lock", "1")
     (here := world.folder / "here").mkdir()
     mine = lock(here / "patchkit.lock", "4")
-    assert marks(Locks(here=here), one) == {"1"}  # what processes read
+    assert marks(Locks(folder=here), one) == {"1"}  # what processes read
     monkeypatch.setattr("patchkit.core.lock.files.is_installed", lambda _: True)
     assert Locks.home("outer.pack") is None
-    assert marks(Locks(here=here), one) == marks(Locks(str(mine)), one) == {"1", "4"}
-    assert Locks(here=here).file(one) == mine
+    assert marks(Locks(folder=here), one) == marks(Locks(str(mine)), one) == {"1", "4"}
+    assert Locks(folder=here).file(one) == mine
     lock(here / "patchkit.lock", "4", patch="other")
-    assert marks(Locks(here=here), one) == marks(Locks(str(mine)), one) == {"1"}
-    assert Locks(here=here).file(one) == own
+    assert marks(Locks(folder=here), one) == marks(Locks(str(mine)), one) == {"1"}
+    assert Locks(folder=here).file(one) == own
     own.unlink()
-    assert Locks(here=here).of_all([one]).entries == {"p": {}}
+    assert Locks(folder=here).of_all([one]).entries == {"p": {}}
     assert Locks().of_all([one]).entries == {}
 
 
