@@ -1,4 +1,4 @@
-"""Classes that only hold values: what `dataclasses` makes, for what every start has to make.
+"""The base of classes that only hold values, in place of `dataclasses` where a start loads them.
 
 `import dataclasses` brings `inspect`, `ast` and `tokenize` along, and compiles six methods for each
 class: together half of what arming took. Here no code is compiled. Each class gets an `__init__`
@@ -33,14 +33,23 @@ _REQUIRED = object()
 
 
 def grouped(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
-    """List the values of each key; both in the order in which they come."""
-    found: dict[_Key, list[_Value]] = {}
+    """Group values by key.
+
+    Args:
+        pairs: A key and a value each.
+
+    Returns:
+        The values of each key; keys and values are in the order in which they come.
+    """
+    groups: dict[_Key, list[_Value]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
-class _Made:
+class _Factory:
+    """The default of a field that is made anew for each object."""
+
     def __init__(self, make: Callable[[], object]) -> None:
         self.make = make
 
@@ -49,12 +58,19 @@ class _Made:
 
 
 def field(*, default_factory: Callable[[], _Value]) -> _Value:
-    """Declare a field whose default is made anew for each object."""
-    return cast("_Value", _Made(default_factory))
+    """Declare a field whose default is made anew for each object.
+
+    Args:
+        default_factory: Makes the default; it is called without arguments.
+
+    Returns:
+        What the field is to be assigned in the body of its class.
+    """
+    return cast("_Value", _Factory(default_factory))
 
 
-class _Asked:
-    """What dataclasses have; made when somebody asks."""
+class _DataclassAttribute:
+    """An attribute that dataclasses have, made when it is read for the first time."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -74,28 +90,28 @@ class Record:
     """
 
     __match_args__: ClassVar[tuple[str, ...]] = ()
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]] = cast("Any", _Asked())
-    __dataclass_params__: ClassVar[Any] = _Asked()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]] = cast("Any", _DataclassAttribute())
+    __dataclass_params__: ClassVar[Any] = _DataclassAttribute()
 
     # By name: the annotation, the default, whether it is given by keyword only.
     _declared: ClassVar[dict[str, tuple[Any, Any, bool]]] = {}
-    _made: ClassVar[tuple[tuple[str, _Made], ...]] = ()
+    _factories: ClassVar[tuple[tuple[str, _Factory], ...]] = ()
 
     def __init_subclass__(
         cls, *, frozen: bool = True, kw_only: bool = False, eq: bool = True
     ) -> None:
         super().__init_subclass__()
         cls._declared = _declared(cls, kw_only=kw_only)
-        defaults = ((name, default) for name, (_, default, _) in cls._declared.items())
-        cls._made = tuple(pair for pair in defaults if isinstance(pair[1], _Made))
+        defaults = [(name, default) for name, (_, default, _) in cls._declared.items()]
+        cls._factories = tuple([pair for pair in defaults if isinstance(pair[1], _Factory)])
         if "__match_args__" not in vars(cls):
             cls.__match_args__ = _names(cls, kw_only=False)  # type: ignore[misc]
         if "__init__" not in vars(cls):
             cls.__init__ = _init_of(cls)  # type: ignore[method-assign]
-        _unlike(cls, frozen=frozen, eq=eq)
+        _drop_disabled(cls, frozen=frozen, eq=eq)
 
     def __post_init__(self) -> None:
-        """Do what is left once all values are there."""
+        """Do what a subclass has to do once all values are there."""
 
     @recursive_repr()
     def __repr__(self) -> str:
@@ -118,95 +134,110 @@ class Record:
         _refuse("delete", name)
 
     def __replace__(self, **changes: Any) -> Self:
-        """Serve `copy.replace`."""
-        return type(self)(**{**dict(zip(self._declared, self._values(), strict=True)), **changes})
+        """Make a copy with other values of some fields, for `copy.replace`."""
+        values = dict(zip(self._declared, self._values(), strict=True))
+        return type(self)(**{**values, **changes})
 
     def _values(self) -> tuple[Any, ...]:
         return tuple([getattr(self, name) for name in self._declared])
 
     def _complete(self) -> None:
-        held = self.__dict__
-        for name, made in self._made:
-            if held[name] is made:
-                held[name] = made.make()
+        """Put values in place of the defaults that are made for each object."""
+        values = self.__dict__
+        for name, factory in self._factories:
+            if values[name] is factory:
+                values[name] = factory.make()
         self.__post_init__()
 
 
 def _declared(cls: type[Record], *, kw_only: bool) -> dict[str, tuple[Any, Any, bool]]:
+    """Read the fields of a class and its bases; take defaults that are factories off the class."""
     fields: dict[str, tuple[Any, Any, bool]] = {}
     for base in reversed(cls.__mro__[1:]):
         fields |= vars(base).get("_declared", {})
     for name, kind in cls.__annotations__.items():
         if "ClassVar[" not in str(kind):
-            fields[name] = (kind, default := getattr(cls, name, _REQUIRED), kw_only)
-            if isinstance(default, _Made):
+            default = getattr(cls, name, _REQUIRED)
+            fields[name] = (kind, default, kw_only)
+            if isinstance(default, _Factory):
                 delattr(cls, name)
     return fields
 
 
 def _names(cls: type[Record], *, kw_only: bool) -> tuple[str, ...]:
-    return tuple([name for name, one in cls._declared.items() if one[2] is kw_only])
+    """Name the fields that are given by keyword only, or those that are not."""
+    fields = cls._declared.items()
+    return tuple([name for name, (_, _, is_kw_only) in fields if is_kw_only is kw_only])
 
 
 # `locals()` are the parameters of the class that has this code: its fields, as they were given.
-def _keep(self: Record) -> None:
+def _keep_parameters(self: Record) -> None:
     self.__dict__.update(locals())
     del self.__dict__["self"]
     self._complete()
 
 
 def _init_of(cls: type[Record]) -> Any:
-    by_place, by_name = _names(cls, kw_only=False), _names(cls, kw_only=True)
-    code = _keep.__code__.replace(
+    """Make the `__init__` of a class: the code above with the class's fields as parameters."""
+    positional = _names(cls, kw_only=False)
+    by_keyword = _names(cls, kw_only=True)
+    code = _keep_parameters.__code__.replace(
         co_name="__init__",
-        co_argcount=1 + len(by_place),
-        co_kwonlyargcount=len(by_name),
+        co_argcount=1 + len(positional),
+        co_kwonlyargcount=len(by_keyword),
         co_nlocals=1 + len(cls._declared),
-        co_varnames=("self", *by_place, *by_name),
+        co_varnames=("self", *positional, *by_keyword),
     )
-    last, by_keyword = _defaults(cls, by_place), _defaults(cls, by_name)
-    if [*last] != [*by_place[len(by_place) - len(last) :]]:
+    defaults = _defaults(cls, positional)
+    required = positional[: len(positional) - len(defaults)]
+    if not defaults.keys().isdisjoint(required):
         raise TypeError(f"{cls.__qualname__}: a field without default follows one that has it")
-    made = FunctionType(code, globals(), "__init__", tuple(last.values()))
-    made.__kwdefaults__, made.__qualname__ = by_keyword, f"{cls.__qualname__}.__init__"
-    kinds: dict[str, Any] = {name: kind for name, (kind, *_) in cls._declared.items()}
-    made.__annotations__ = {**kinds, "return": None}
-    return made
+    init = FunctionType(code, globals(), "__init__", tuple(defaults.values()))
+    init.__kwdefaults__ = _defaults(cls, by_keyword)
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    init.__annotations__ = {name: kind for name, (kind, _, _) in cls._declared.items()}
+    init.__annotations__["return"] = None
+    return init
 
 
 def _defaults(cls: type[Record], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the defaults of fields, those without one left out."""
     defaults = {name: cls._declared[name][1] for name in names}
     return {name: default for name, default in defaults.items() if default is not _REQUIRED}
 
 
-def _unlike(cls: Any, *, frozen: bool, eq: bool) -> None:
-    """Take from a class what it does not want of that which all inherit."""
+def _drop_disabled(cls: Any, *, frozen: bool, eq: bool) -> None:
+    """Replace inherited methods that the class's options disable by those of `object`."""
     if not frozen:
-        cls.__setattr__, cls.__delattr__ = object.__setattr__, object.__delattr__
+        cls.__setattr__ = object.__setattr__
+        cls.__delattr__ = object.__delattr__
     if not eq:
-        cls.__eq__, cls.__hash__ = object.__eq__, object.__hash__
+        cls.__eq__ = object.__eq__
+        cls.__hash__ = object.__hash__
     elif not frozen:
         cls.__hash__ = None
 
 
-def _refuse(what: str, name: str) -> NoReturn:
+def _refuse(action: str, name: str) -> NoReturn:
     from dataclasses import FrozenInstanceError  # noqa: PLC0415 - only on the way to an error
 
-    raise FrozenInstanceError(f"cannot {what} field {name!r}")
+    raise FrozenInstanceError(f"cannot {action} field {name!r}")
 
 
 @cache
 def _twin(cls: Any) -> type:
+    """Make the dataclass that has the same fields and options as a class."""
     import dataclasses  # noqa: PLC0415 - no start pays for it
 
-    def field_of(default: Any, kw_only: bool) -> Any:
-        if isinstance(default, _Made):
-            return dataclasses.field(default_factory=default.make, kw_only=kw_only)
-        given = dataclasses.MISSING if default is _REQUIRED else default
-        return dataclasses.field(default=given, kw_only=kw_only)
-
-    fields = [(name, kind, field_of(*more)) for name, (kind, *more) in cls._declared.items()]
+    fields = []
+    for name, (kind, default, kw_only) in cls._declared.items():
+        if isinstance(default, _Factory):
+            declared = dataclasses.field(default_factory=default.make, kw_only=kw_only)
+        elif default is _REQUIRED:
+            declared = dataclasses.field(kw_only=kw_only)
+        else:
+            declared = dataclasses.field(default=default, kw_only=kw_only)
+        fields.append((name, kind, declared))
     frozen = cls.__setattr__ is not object.__setattr__
-    return dataclasses.make_dataclass(
-        cls.__name__, fields, frozen=frozen, eq=cls.__eq__ is not object.__eq__
-    )
+    eq = cls.__eq__ is not object.__eq__
+    return dataclasses.make_dataclass(cls.__name__, fields, frozen=frozen, eq=eq)
