@@ -1,8 +1,8 @@
-"""Checks of rows and packs: one error for each fault, which names its place and the field."""
+"""Checks rows and packs, and refuses the first fault with its place, the field and its value."""
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any, NoReturn
@@ -18,181 +18,237 @@ from patchkit.errors import CanonicalError, DeclarationError, ProcessRowError, R
 _KEBAB = r"[a-z0-9]+(-[a-z0-9]+)*"
 _BODY = r"patch_\w+"
 _ENV = r"[A-Za-z_]\w*(=(?s:.*))?"
-_SEVERAL = (tuple, list, set, frozenset)
+_COLLECTIONS = (tuple, list, set, frozenset)
 
 
-class _Refusals(Record):
+class _FieldChecks(Record):
+    """Checks of the fields of one row, or of a pack if `patch` is None."""
+
     pack: str
     patch: str | None = None
 
     def refuse(
         self, field: str, found: str, expected: str, cause: Exception | None = None
     ) -> NoReturn:
+        """Raise the error of a field."""
         raise DeclarationError(self.pack, self.patch, field, found, expected) from cause
 
-    def unless(self, holds: object, field: str, value: object, expected: str) -> None:
-        if not holds:
-            found = "nothing" if value is None else f"{type(value).__name__} {value!r}"
-            self.refuse(field, found, expected)
+    def require(self, holds: object, field: str, value: object, expected: str) -> None:
+        """Refuse the value of a field unless something holds."""
+        if holds:
+            return
+        found = "nothing" if value is None else f"{type(value).__name__} {value!r}"
+        self.refuse(field, found, expected)
 
-    def unless_text(self, form: str, field: str, value: object, expected: str) -> None:
-        self.unless(isinstance(value, str) and re.fullmatch(form, value), field, value, expected)
+    def require_match(self, pattern: str, field: str, value: object, expected: str) -> None:
+        """Refuse a value that is no string, or does not match a pattern as a whole."""
+        matches = isinstance(value, str) and re.fullmatch(pattern, value)
+        self.require(matches, field, value, expected)
 
-    def unless_texts(self, field: str, values: Any) -> None:
-        self.unless(isinstance(values, _SEVERAL), field, values, "a tuple of texts")
+    def require_strings(self, field: str, values: Any) -> None:
+        """Refuse what is no collection of strings."""
+        self.require(isinstance(values, _COLLECTIONS), field, values, "a tuple of strings")
         for value in values:
-            self.unless(isinstance(value, str), field, value, "a text")
+            self.require(isinstance(value, str), field, value, "a string")
 
-    def unless_requirements(self, field: str, values: Any) -> None:
-        self.unless_texts(field, values)
+    def require_requirements(self, field: str, values: Any) -> None:
+        """Refuse what is no collection of valid requirements."""
+        self.require_strings(field, values)
         for text in values:
             try:
                 check_requirement(text)
             except RequirementError as error:
-                found, _, expected = str(error).removeprefix("found ").rpartition(", expected ")
+                message = str(error).removeprefix("found ")
+                found, _, expected = message.rpartition(", expected ")
                 self.refuse(field, found, expected, error)
 
-    def unless_in_body(self, patch: Patch, field: str, name: object) -> None:
+    def require_in_body(self, patch: Patch, field: str, name: object) -> None:
+        """Refuse what cannot be the name of an object in the body, or a patch without a body."""
         if patch.body is None:
             self.refuse("body", "none", f"the module that holds {name!r}")
         is_name = isinstance(name, str) and all(map(str.isidentifier, name.split(".")))
-        self.unless(is_name, field, name, "the name of an object in the body")
+        self.require(is_name, field, name, "the name of an object in the body")
 
-    def unless_same_everywhere(self, field: str, value: object) -> None:
+    def require_canonical(self, field: str, value: object) -> None:
+        """Refuse a value that is another in each process."""
         try:
             canonical(value)
         except CanonicalError as error:
-            what = "what is the same in every process"
-            expected = f"{what}: a literal, or what a module calls by a name"
+            same = "what is the same in every process"
+            expected = f"{same}: a literal, or what a module calls by a name"
             self.refuse(field, str(error), expected, error)
 
 
 def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
-    """Return the patches of an imported pack; DeclarationError where its files do not fit them."""
-    row = _Refusals(pack)
+    """Check the declaration of an imported pack and the files that it needs.
+
+    Args:
+        pack: The dotted name of the pack.
+        module: The pack.
+
+    Returns:
+        The patches of the pack, whose other fields are not checked.
+
+    Raises:
+        DeclarationError: `PATCHES` is malformed, or a body or a file of data is missing.
+    """
+    checks = _FieldChecks(pack)
     patches: Any = getattr(module, "PATCHES", None)
-    row.unless(isinstance(patches, (tuple, list)), "PATCHES", patches, "a tuple of Patch")
+    checks.require(isinstance(patches, (tuple, list)), "PATCHES", patches, "a tuple of Patch")
     for patch in patches:
-        row.unless(isinstance(patch, Patch), "PATCHES", patch, "a Patch")
-    _match_bodies(pack, list(getattr(module, "__path__", ())), patches)
+        checks.require(isinstance(patch, Patch), "PATCHES", patch, "a Patch")
+    folders = list(getattr(module, "__path__", ()))
+    _match_bodies(pack, folders, patches)
     for patch in patches:
-        _check_data(_Refusals(pack, patch.name), module, patch)
+        _check_data(_FieldChecks(pack, patch.name), folders, patch)
     return tuple(patches)
 
 
-def _match_bodies(pack: str, folders: list[str], patches: Collection[Patch]) -> None:
+def _match_bodies(pack: str, folders: Sequence[str], patches: Collection[Patch]) -> None:
+    """Refuse a row without its body, and a body without a row."""
     declared = {patch.body: patch.name for patch in patches if patch.body is not None}
     for body, name in declared.items():
         expected = "the name of a module 'patch_<module>'"
-        _Refusals(pack, name).unless_text(_BODY, "body", body, expected)
+        _FieldChecks(pack, name).require_match(_BODY, "body", body, expected)
     if declared and not folders:
-        _Refusals(pack).refuse("package", "a plain module", "a package, which can hold bodies")
-    names = [name for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)]  # noqa: PTH112, PTH208
-    there = {name[:-3] for name in names if name.startswith("patch_") and name.endswith(".py")}
+        expected = "a package, which can hold bodies"
+        _FieldChecks(pack).refuse("package", "a plain module", expected)
+    present = _bodies_in(folders)
     for body, name in declared.items():
-        if body not in there and PathFinder.find_spec(f"{pack}.{body}", folders) is None:
+        if body not in present and PathFinder.find_spec(f"{pack}.{body}", folders) is None:
             expected = f"a file {body}.py in the pack"
-            _Refusals(pack, name).refuse("body", f"{body!r}, which is not there", expected)
-    if loose := sorted(there - declared.keys()):
-        _Refusals(pack).refuse("PATCHES", f"no row for {loose[0]}.py", "a row for every body")
+            _FieldChecks(pack, name).refuse("body", f"{body!r}, which is not there", expected)
+    undeclared = sorted(present - declared.keys())
+    if undeclared:
+        found = f"no row for {undeclared[0]}.py"
+        _FieldChecks(pack).refuse("PATCHES", found, "a row for every body")
 
 
-def _check_data(row: _Refusals, module: ModuleType, patch: Patch) -> None:
-    row.unless_texts("data", patch.data)
+def _bodies_in(folders: Sequence[str]) -> set[str]:
+    """Return the names of the modules `patch_<module>` in folders."""
+    bodies = set()
+    for folder in folders:
+        if os.path.isdir(folder):  # noqa: PTH112
+            for name in os.listdir(folder):  # noqa: PTH208
+                if name.startswith("patch_") and name.endswith(".py"):
+                    bodies.add(name.removesuffix(".py"))
+    return bodies
+
+
+def _check_data(checks: _FieldChecks, folders: Sequence[str], patch: Patch) -> None:
+    checks.require_strings("data", patch.data)
     for name in patch.data:
         if not name or name.startswith("/") or ".." in name.split("/"):
-            row.refuse(
-                "data", repr(name), "a file's path, relative to the pack's folder and inside it"
-            )
-        files = [f"{folder}/{name}" for folder in getattr(module, "__path__", ())]
+            expected = "a file's path, relative to the pack's folder and inside it"
+            checks.refuse("data", repr(name), expected)
+        files = [f"{folder}/{name}" for folder in folders]
         if not any(map(os.path.isfile, files)):
-            row.refuse("data", f"{name!r}, which is not there", "a file of the pack")
+            checks.refuse("data", f"{name!r}, which is not there", "a file of the pack")
 
 
 def check_patch(pack: str, patch: Patch) -> None:
-    """Check every field of one row; DeclarationError names the first at fault."""
-    row = _Refusals(pack, patch.name)
+    """Check every field of one row.
+
+    Args:
+        pack: The dotted name of the pack that has the row.
+        patch: The row.
+
+    Raises:
+        DeclarationError: A field is malformed; the error names the first one.
+    """
+    checks = _FieldChecks(pack, patch.name)
     expected = "kebab-case, such as 'ray-worker-torch-npu'"
-    _Refusals(pack, str(patch.name)).unless_text(_KEBAB, "name", patch.name, expected)
-    row.unless_requirements("requires", patch.requires)
+    _FieldChecks(pack, str(patch.name)).require_match(_KEBAB, "name", patch.name, expected)
+    checks.require_requirements("requires", patch.requires)
     if not patch.requires:
-        row.refuse("requires", "none", "at least one requirement, such as 'vllm>=0.11'")
-    _check_roles(row, patch.roles)
-    _check_changes(row, patch)
-    row.unless_texts("after", patch.after)
-    row.unless_texts("conflicts", patch.conflicts)
+        checks.refuse("requires", "none", "at least one requirement, such as 'vllm>=0.11'")
+    _check_roles(checks, patch.roles)
+    _check_changes(checks, patch)
+    checks.require_strings("after", patch.after)
+    checks.require_strings("conflicts", patch.conflicts)
     for field in ("why", "upstream", "sunset"):
         text = getattr(patch, field)
-        row.unless(isinstance(text, str), field, text, "text")
-    row.unless(isinstance(patch.required, bool), "required", patch.required, "True or False")
+        checks.require(isinstance(text, str), field, text, "a string")
+    is_bool = isinstance(patch.required, bool)
+    checks.require(is_bool, "required", patch.required, "True or False")
     if patch.env is not None:
-        row.unless_text(_ENV, "env", patch.env, "'NAME' or 'NAME=value'")
+        checks.require_match(_ENV, "env", patch.env, "'NAME' or 'NAME=value'")
     for field in ("when", "verify"):
-        if (name := getattr(patch, field)) is not None:
-            row.unless_in_body(patch, field, name)
+        name = getattr(patch, field)
+        if name is not None:
+            checks.require_in_body(patch, field, name)
 
 
-def _check_roles(row: _Refusals, roles: Any) -> None:
+def _check_roles(checks: _FieldChecks, roles: Any) -> None:
     if roles is None:
         return
-    known = [role.value for role in Role]
-    expected = f"some of {', '.join(map(repr, known))}"
-    row.unless(isinstance(roles, _SEVERAL) and roles, "roles", roles, expected)
+    names = [role.value for role in Role]
+    expected = f"some of {', '.join(map(repr, names))}"
+    checks.require(isinstance(roles, _COLLECTIONS) and roles, "roles", roles, expected)
     for role in roles:
-        if role not in known:
-            row.refuse("roles", f"the unknown role {role!r}", expected)
+        if role not in names:
+            checks.refuse("roles", f"the unknown role {role!r}", expected)
 
 
-def _check_changes(row: _Refusals, patch: Patch) -> None:
+def _check_changes(checks: _FieldChecks, patch: Patch) -> None:
     if patch.changes in ((), []):
-        row.refuse("changes", "none", "at least one change, such as Replace(…)")
+        checks.refuse("changes", "none", "at least one change, such as Replace(…)")
     changes: Any = patch.changes
-    row.unless(isinstance(changes, (tuple, list)), "changes", changes, "a tuple of changes")
+    checks.require(isinstance(changes, (tuple, list)), "changes", changes, "a tuple of changes")
     for number, change in enumerate(changes):
         field = f"changes[{number}]"
         is_change = isinstance(change, Change) and type(change) is not Change
-        row.unless(is_change, field, change, "a change, such as Replace(…)")
-        _check_change(row, patch, f"{field} {change.kind}", change)
+        checks.require(is_change, field, change, "a change, such as Replace(…)")
+        _check_change(checks, patch, f"{field} {change.kind}", change)
 
 
-def _check_change(row: _Refusals, patch: Patch, field: str, change: Change) -> None:
-    _check_target(row, f"{field} {change.target_field}", change)
+def _check_change(checks: _FieldChecks, patch: Patch, field: str, change: Change) -> None:
+    """Check the fields of one change; `field` names the change in errors."""
+    _check_target(checks, f"{field} {change.target_field}", change)
     if change.body_field:
         name = getattr(change, change.body_field)
-        row.unless_in_body(patch, f"{field} {change.body_field}", name)
+        checks.require_in_body(patch, f"{field} {change.body_field}", name)
     if change.when is not None:
-        row.unless_in_body(patch, f"{field} when", change.when)
+        checks.require_in_body(patch, f"{field} when", change.when)
     if isinstance(change, Edit):
-        row.unless_text(r"(?s:.+)", f"{field} old", change.old, "a text")
-        row.unless(isinstance(change.new, str), f"{field} new", change.new, "a text")
+        checks.require_match(r"(?s:.+)", f"{field} old", change.old, "a string")
+        checks.require(isinstance(change.new, str), f"{field} new", change.new, "a string")
         is_count = type(change.count) is int and change.count >= 1
-        row.unless(is_count, f"{field} count", change.count, "a number from 1 on")
+        checks.require(is_count, f"{field} count", change.count, "a number from 1 on")
     if isinstance(change, AddField):
-        row.unless_text(r"(?s:.+)", f"{field} name", change.name, "a text")
-        row.unless_same_everywhere(f"{field} type", change.type)
-        row.unless_same_everywhere(f"{field} default", change.default)
-    row.unless_requirements(f"{field} requires", change.requires)
+        checks.require_match(r"(?s:.+)", f"{field} name", change.name, "a string")
+        checks.require_canonical(f"{field} type", change.type)
+        checks.require_canonical(f"{field} default", change.default)
+    checks.require_requirements(f"{field} requires", change.requires)
     if not isinstance(change.rebind, bool):
-        field, several = f"{field} rebind", isinstance(change.rebind, _SEVERAL)
-        row.unless(several, field, change.rebind, "True, False or a tuple of texts")
-        for name in change.rebind:
-            package = _parsed(name)
-            if package is None or package.qualname:
-                row.refuse(
-                    field, repr(name), "a package; an item of a container is a target itself"
-                )
+        _check_packages(checks, f"{field} rebind", change.rebind)
 
 
-def _check_target(row: _Refusals, field: str, change: Change) -> None:
+def _check_packages(checks: _FieldChecks, field: str, names: Any) -> None:
+    expected = "True, False or a tuple of strings"
+    checks.require(isinstance(names, _COLLECTIONS), field, names, expected)
+    for name in names:
+        package = _parsed(name)
+        if package is None or package.qualname:
+            expected = "a package; an item of a container is a target itself"
+            checks.refuse(field, repr(name), expected)
+
+
+def _check_target(checks: _FieldChecks, field: str, change: Change) -> None:
     text = getattr(change, change.target_field)
     target = _parsed(text)
     if target is None or bool(target.qualname) is not change.inside_module:
-        row.refuse(field, repr(text), "'module:qualname'" if change.inside_module else "'module'")
+        expected = "'module'"
+        if change.inside_module:
+            expected = "'module:qualname'"
+        checks.refuse(field, repr(text), expected)
     if target.module == "__main__":
-        row.refuse(field, repr(text), "the name of the module that is run, as in 'python -m NAME'")
+        expected = "the name of the module that is run, as in 'python -m NAME'"
+        checks.refuse(field, repr(text), expected)
 
 
 def _parsed(text: Any) -> Target | None:
+    """Read a target; None if it is malformed, or no string at all."""
     try:
         return Target.parse(text)
     except (ValueError, AttributeError):
@@ -200,16 +256,30 @@ def _parsed(text: Any) -> Target | None:
 
 
 def check_processes(where: str, rows: Any, others: Collection[ProcessRow]) -> tuple[Any, ...]:
-    """Check what an entry point tells of processes, beside what others do; ProcessRowError."""
-    several = rows if isinstance(rows, (tuple, list)) else [rows]
+    """Check the rows of processes that a module declares.
+
+    Args:
+        where: What declares them, for errors.
+        rows: What the module has as `PROCESSES`; a row alone counts as a tuple with it.
+        others: The rows that are there already, which must not be repeated.
+
+    Returns:
+        The rows that were checked.
+
+    Raises:
+        ProcessRowError: A row is malformed or repeated; the error names the first one.
+    """
+    if not isinstance(rows, (tuple, list)):
+        rows = [rows]
     taken = {(row.by, row.what) for row in others}
-    for at, row in enumerate(several):
-        if (fault := _fault(row, taken)) is not None:
+    for number, row in enumerate(rows):
+        fault = _fault(row, taken)
+        if fault is not None:
             field, found, expected = fault
-            text = f"{where}, PROCESSES[{at}]{field}: found {found}, expected {expected}"
-            raise ProcessRowError(text)
+            declared = f"{where}, PROCESSES[{number}]{field}"
+            raise ProcessRowError(f"{declared}: found {found}, expected {expected}")
         taken.add((row.by, row.what))
-    return tuple(several)
+    return tuple(rows)
 
 
 def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str] | None:
@@ -219,13 +289,13 @@ def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str]
     if row.by not in BY:
         return ".by", repr(row.by), f"one of {', '.join(BY)}"
     if not _is_nameable(row):
-        return ".what", repr(row.what), "'module:qualname', or a text"
+        return ".what", repr(row.what), "'module:qualname', or a string"
     role: Any = row.role  # a package may have put anything there
     if role is not None and not isinstance(role, Role):
         return ".role", repr(role), "None or a Role"
     if not (row.why or role):
         return ".why", repr(row.why), "the reason why it has no role"
-    if not isinstance(row.instead_of, _SEVERAL):
+    if not isinstance(row.instead_of, _COLLECTIONS):
         return ".instead_of", repr(row.instead_of), "a tuple of modules"
     if (row.by, row.what) in taken:
         return ".what", f"{row.what!r}, which another row has", "another"
@@ -233,6 +303,7 @@ def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str]
 
 
 def _is_nameable(row: ProcessRow) -> bool:
-    """Whether `what` is a place in code, or a text where the way to know a process takes one."""
-    is_place = re.fullmatch(r"[^:]+:[^:]+", str(row.what)) is not None  # with `<locals>` perhaps
+    """Whether `what` has the form that the row's way to know a process takes."""
+    # `module:qualname`, with `<locals>` perhaps.
+    is_place = re.fullmatch(r"[^:]+:[^:]+", str(row.what)) is not None
     return is_place or (bool(row.what) and row.by not in NAMED)

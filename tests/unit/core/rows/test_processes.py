@@ -150,7 +150,7 @@ def test_patchkits_own_rows_are_well_formed() -> None:
         ((3,), "", "3", "a ProcessRow"),
         (ProcessRow("pid", "x", Role.MAIN), ".by", "'pid'", "one of target, actor, call, name"),
         (ProcessRow("target", "pkg.mod", Role.MAIN), ".what", "'pkg.mod'", "'module:qualname'"),
-        (ProcessRow("name", "", Role.MAIN), ".what", "''", "a text"),
+        (ProcessRow("name", "", Role.MAIN), ".what", "''", "a string"),
         (ProcessRow("name", "Stage", "chief"), ".role", "'chief'", "None or a Role"),  # type: ignore[arg-type]
         (ProcessRow("name", "Stage", None), ".why", "''", "the reason why it has no role"),
         (ProcessRow("name", "EngineCore", Role.MAIN), ".what", "another row has", "another"),

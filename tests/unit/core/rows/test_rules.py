@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REQUIREMENT = "a name with bounds such as 'vllm>=0.11,<0.13'"
-TEXTS = "a tuple of texts"
+TEXTS = "a tuple of strings"
 
 
 def refusal(**fields: Any) -> DeclarationError:
@@ -37,7 +37,7 @@ def refusal(**fields: Any) -> DeclarationError:
         ("requires", (), "none", "at least one requirement"),
         ("requires", "vllm>=0.11", "str 'vllm>=0.11'", TEXTS),
         ("requires", None, "nothing", TEXTS),
-        ("requires", (0.11,), "float 0.11", "a text"),
+        ("requires", (0.11,), "float 0.11", "a string"),
         ("requires", ("vllm>=>0.11",), "'vllm>=>0.11'", REQUIREMENT),
         ("requires", ("vllm 0.11",), "'vllm 0.11'", REQUIREMENT),
         ("requires", ("vllm @ https://example.org/v.whl",), "vllm @", REQUIREMENT),
@@ -50,7 +50,7 @@ def refusal(**fields: Any) -> DeclarationError:
         ("changes", Replace("m:f", by="g"), "Replace(", "a tuple of changes"),
         ("changes", None, "nothing", "a tuple of changes"),
         ("after", "other", "str 'other'", TEXTS),
-        ("after", (1,), "int 1", "a text"),
+        ("after", (1,), "int 1", "a string"),
         ("conflicts", "other", "str 'other'", TEXTS),
         ("why", None, "nothing", "text"),
         ("upstream", ("a",), "tuple ('a',)", "text"),
@@ -96,9 +96,9 @@ def test_a_malformed_field_is_named(field: str, value: object, found: str, expec
             "literal",
         ),
         (AfterImport("m", call=print), "changes[1] AfterImport call", "print", "an object in"),  # type: ignore[arg-type]
-        (Edit("m:f", old="", new="b"), "changes[1] Edit old", "str ''", "a text"),
+        (Edit("m:f", old="", new="b"), "changes[1] Edit old", "str ''", "a string"),
         (Edit("m:f", old="a", new="b", count=0), "changes[1] Edit count", "int 0", "from 1 on"),
-        (AddField("m:C", "", "int", 0), "changes[1] AddField name", "str ''", "a text"),
+        (AddField("m:C", "", "int", 0), "changes[1] AddField name", "str ''", "a string"),
         (Add("m:A['k'", by="g"), "changes[1] Add target", "m:A['k'", "module:qualname"),
         (Provide("m:f"), "changes[1] Provide module", "'m:f'", "'module'"),
         (Wrap("m:f", by="g", rebind=("a b",)), "changes[1] Wrap rebind", "'a b'", "a package"),
