@@ -1,10 +1,10 @@
-"""One edit of a function's text: the fragment found, and what comes in its place put in.
+"""Edits a function's text: finds a fragment and puts other code in its place.
 
 What comes in is indented like what it replaces. Where the fragment does not occur as often as it
 should, the error says where it does, or what is nearest to it.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 from typing import NamedTuple
@@ -18,34 +18,28 @@ _SPACE = " \t\f"
 
 
 class FunctionText:
-    """A function's text, decorators included, taken apart when that is asked for."""
+    """A function's text, decorators included, taken apart when that is asked for.
+
+    Args:
+        text: The text, which may go on after the function.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """From `def` to the end of the function; a TargetError where none begins here."""
+        """The tokens from `def` to the end of the function; a TargetError if none begins here."""
         try:
-            tokens = matching.lex(self.text)
-            kept = [_after_decorators(tokens)]
-            for token in tokens:  # of the `def` line
-                kept.append(token)
-                if token.kind == NEWLINE:
-                    break
-            has_block = kept[-1].kind == NEWLINE and kept[-2].text == ":"
-            for token in tokens if has_block else ():
-                if token.margin is not None and column(token) <= column(kept[0]):
-                    break
-                kept.append(token)
+            return list(_function_tokens(matching.lex(self.text)))
         except LexicalError as error:
             raise TargetError(f"found {error}, expected a function") from error
-        return kept
 
     @cached_property
     def header_end(self) -> int:
-        """The place after the colon of the `def` line."""
-        return next(token.end for token in self.tokens if token.text == ":" and not token.depth)
+        """The offset after the colon of the `def` line."""
+        colons = (token for token in self.tokens if token.text == ":" and not token.depth)
+        return next(colons).end
 
     @property
     def header(self) -> str:
@@ -54,17 +48,36 @@ class FunctionText:
 
     @property
     def end(self) -> int:
-        """The place after the last line."""
+        """The offset after the last line."""
         return self.tokens[-1].end
 
     def cut(self) -> str:
-        """Return what follows the function, and drop it."""
-        rest = self.text[self.end :]
+        """Drop what follows the function, and return it."""
+        remainder = self.text[self.end :]
         self.text = self.text[: self.end]
-        return rest
+        return remainder
+
+
+def _function_tokens(tokens: Iterator[Token]) -> Iterator[Token]:
+    """Yield the tokens of the function that a text begins with, from `def` on."""
+    start = _after_decorators(tokens)
+    header = [start]
+    for token in tokens:
+        header.append(token)
+        if token.kind == NEWLINE:
+            break
+    yield from header
+    has_block = header[-1].kind == NEWLINE and header[-2].text == ":"
+    if not has_block:
+        return
+    for token in tokens:
+        if token.margin is not None and column(token) <= column(start):
+            return
+        yield token
 
 
 def _after_decorators(tokens: Iterator[Token]) -> Token:
+    """Return the token that the `def` statement begins with; those before it are taken."""
     at_start = True
     for token in tokens:
         if at_start and token.text in {"def", "async"}:
@@ -76,7 +89,13 @@ def _after_decorators(tokens: Iterator[Token]) -> Token:
 
 
 class TextEdit(NamedTuple):
-    """What is to be edited, as it was declared: how often `old` has to occur, too."""
+    """An edit as it was declared.
+
+    Args:
+        old: The fragment to replace.
+        new: What comes in its place.
+        times: How often `old` has to occur.
+    """
 
     old: str
     new: str
@@ -84,43 +103,64 @@ class TextEdit(NamedTuple):
 
 
 class MiscountError(TargetError):
-    """The fragment does not occur as often as it should: where it was looked for, and found."""
+    """The fragment does not occur as often as it should.
+
+    Args:
+        function: The text that was searched.
+        starts: The offsets where the fragment was found.
+    """
 
     def __init__(self, function: FunctionText, starts: list[int]) -> None:
         super().__init__(f"it occurs {len(starts)} times")
-        self.function, self.starts = function, starts
+        self.function = function
+        self.starts = starts
 
 
-def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
-    """Replace every occurrence of a fragment. Decorators have run already, and are not looked at.
+class _ParsedEdit(NamedTuple):
+    """An edit with its tokens; those of `new` are without the ends of lines."""
 
-    A MiscountError where it does not occur as often as it should; a TargetError where `old` or
-    `new` is no Python, or `new` leaves the function.
+    old: list[Token]
+    new: list[Token]
+    new_text: str
+
+
+def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
+    """Replace every occurrence of a fragment.
+
+    Decorators have run already, and are not looked at.
+
+    Args:
+        function: The function, which stays as it is.
+        edit: What to replace.
+
+    Returns:
+        The function with the edit made.
+
+    Raises:
+        MiscountError: The fragment does not occur as often as it should.
+        TargetError: `old` or `new` is no Python, or `new` leaves the function.
     """
-    fragment, new = _tokens(wanted.old, "old"), _tokens(wanted.new, "new")
-    new = [token for token in new if token.kind != NEWLINE]
-    if not fragment:
-        raise TargetError(f"found old={wanted.old!r}, expected code")
-    reading = matching.read(function.tokens)
-    matches = matching.find(fragment, reading)
-    if len(matches) != wanted.times:
+    parsed = _parse(edit)
+    if not parsed.old:
+        raise TargetError(f"found old={edit.old!r}, expected code")
+    compared = matching.read(function.tokens)
+    matches = matching.find(parsed.old, compared)
+    if len(matches) != edit.times:
         raise MiscountError(function, [match.start for match in matches])
     text = function.text
     for match in reversed(matches):
-        until, rest = reading.tokens[: match.span.start + 1], reading.tokens[match.span.start :]
-        following = next((token for token in rest if token.start >= match.end), None)
-        if new:
-            line = text[text.rfind("\n", 0, match.start) + 1 :]
-            margin = _margin_of_statement(line, until, following)
-            columns = _columns(new[0], fragment[0], match, margin)
-            filling = _fitted(_normal(wanted.new), new, columns)
-        else:
-            filling = "pass" if _is_whole(until, following) else ""
+        filling = _filling(parsed, match, compared.tokens, text)
         text = text[: match.start] + filling + text[match.end :]
     after = FunctionText(text)
-    if "\n" in wanted.new and after.end != len(text):
-        raise TargetError(f"found new={wanted.new!r}, which ends the function, expected its inside")
+    if "\n" in edit.new and after.end != len(text):
+        raise TargetError(f"found new={edit.new!r}, which ends the function, expected its inside")
     return after
+
+
+def _parse(edit: TextEdit) -> _ParsedEdit:
+    old = _tokens(edit.old, "old")
+    new = [token for token in _tokens(edit.new, "new") if token.kind != NEWLINE]
+    return _ParsedEdit(old, new, _normal(edit.new))
 
 
 def _normal(text: str) -> str:
@@ -134,17 +174,38 @@ def _tokens(text: str, field: str) -> list[Token]:
         raise TargetError(f"{field}: {error}") from error
 
 
+def _filling(edit: _ParsedEdit, match: Match, tokens: Sequence[Token], text: str) -> str:
+    """Return what comes in the place of a match, indented as it has to be there."""
+    first = match.span.start
+    until = tokens[: first + 1]
+    following = _first_from(tokens[first:], match.end)
+    if not edit.new:
+        return "pass" if _is_whole(until, following) else ""
+    line = text[text.rfind("\n", 0, match.start) + 1 :]
+    margin = _margin_of_statement(line, until, following)
+    columns = _columns(edit.new[0], edit.old[0], match, margin)
+    return _fitted(edit.new_text, edit.new, columns)
+
+
+def _first_from(tokens: Iterable[Token], offset: int) -> Token | None:
+    """Return the first token that starts at an offset or after it."""
+    return next((token for token in tokens if token.start >= offset), None)
+
+
 def _margin_of_statement(line: str, until: Sequence[Token], following: Token | None) -> str:
     """Return the indentation of a line; of the statement, where its last bracket is closed here."""
     if following is not None and following.depth:
         return _margin(line)
-    margins = (token.margin for token in reversed(until))
-    return next((margin for margin in margins if margin is not None), "")
+    for token in reversed(until):
+        if token.margin is not None:
+            return token.margin
+    return ""
 
 
 def _is_whole(until: Sequence[Token], following: Token | None) -> bool:
     """Whether whole statements are taken out, so that a block may be left empty."""
-    first, previous = until[-1], until[-2:][0]
+    first = until[-1]
+    previous = until[-2] if len(until) > 1 else first
     begins = first.margin is not None or (previous.text == ":" and not previous.depth)
     ends = following is None or following.kind == NEWLINE
     return begins and ends and first.text not in _CLAUSES
@@ -161,43 +222,56 @@ def _columns(first: Token, replaced: Token, match: Match, margin: str) -> dict[i
     the fragment's first was; other columns lie beside the nearest one to the left.
     """
     shift = column(first) - column(replaced)
-    known = {column(first): margin}
+    margins = {column(first): margin}
     for ours, theirs in match.pairs:
-        known[column(ours) + shift] = theirs.margin or ""
-    return dict(sorted(known.items()))
+        margins[column(ours) + shift] = theirs.margin or ""
+    return dict(sorted(margins.items()))
 
 
 def _fitted(text: str, tokens: Sequence[Token], columns: dict[int, str]) -> str:
-    start, end = tokens[0].start, tokens[-1].end
-    lines = text[start:end].split("\n")
-    inside_strings = {
-        token.start + at + 1
-        for token in tokens
-        for at, character in enumerate(token.text)
-        if character == "\n"
-    }
-    at = start
+    """Return a text from its first token to its last, its lines moved to their columns."""
+    start = tokens[0].start
+    lines = text[start : tokens[-1].end].split("\n")
+    inside_strings = _starts_inside_strings(tokens)
+    offset = start
     for number, line in enumerate(lines):
-        if number and at not in inside_strings:
+        if number and offset not in inside_strings:
             lines[number] = _moved(line, columns)
-        at += len(line) + 1
+        offset += len(line) + 1
     return "\n".join(lines)
 
 
+def _starts_inside_strings(tokens: Iterable[Token]) -> set[int]:
+    """Return the offsets of lines that start inside a token, which is a string then."""
+    starts = set()
+    for token in tokens:
+        for offset, character in enumerate(token.text, start=token.start):
+            if character == "\n":
+                starts.add(offset + 1)
+    return starts
+
+
 def _moved(line: str, columns: dict[int, str]) -> str:
+    """Indent a line as its column is in the function, or by the nearest one to the left."""
     code = line.lstrip(_SPACE)
     if not code:
         return ""
-    ours = width(_margin(line))
-    left = [column for column in columns if column <= ours]
-    if not left:
+    indent = width(_margin(line))
+    to_the_left = [column for column in columns if column <= indent]
+    if not to_the_left:
         leftmost, margin = next(iter(columns.items()))
-        return " " * (width(margin) - leftmost + ours) + code
-    return columns[left[-1]] + " " * (ours - left[-1]) + code
+        return " " * (width(margin) - leftmost + indent) + code
+    nearest_column = to_the_left[-1]
+    return columns[nearest_column] + " " * (indent - nearest_column) + code
 
 
 class SourceLine(NamedTuple):
-    """Where a function's text comes from."""
+    """Where a function's text begins.
+
+    Args:
+        file: The file, as its code object names it.
+        line: The number of the line.
+    """
 
     file: str
     line: int
@@ -206,19 +280,29 @@ class SourceLine(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
-def describe(error: MiscountError, wanted: TextEdit, place: SourceLine) -> str:
-    """Say what was looked for, how often and where it occurs, or what is nearest to it."""
+def describe(error: MiscountError, edit: TextEdit, location: SourceLine) -> str:
+    """Say what was looked for, how often and where it occurs, or what is nearest to it.
+
+    Args:
+        error: What `rewrite` raised.
+        edit: What was to be replaced.
+        location: Where the function's text begins.
+
+    Returns:
+        Some lines for a message.
+    """
     text = error.function.text
-    lines = [place.line + text.count("\n", 0, start) for start in error.starts]
-    said = "old not found"
+    lines = [location.line + text.count("\n", 0, start) for start in error.starts]
+    message = "old not found"
     if lines:
-        word = "line" if len(lines) == 1 else "lines"
-        said = f"old found {_times(len(lines))}, {word} {', '.join(map(str, lines))}"
-    old = "\n".join(f"    {line}" for line in wanted.old.strip("\n").split("\n"))
-    said += f", expected {_times(wanted.times)} in {place}:\n{old}"
-    if len(lines) < wanted.times:
-        said += f"\nnearest to it:\n{nearest(text, wanted.old, place.line, lines)}"
-    return said
+        noun = "line" if len(lines) == 1 else "lines"
+        numbers = ", ".join(map(str, lines))
+        message = f"old found {_times(len(lines))}, {noun} {numbers}"
+    old = "\n".join(f"    {line}" for line in edit.old.strip("\n").split("\n"))
+    message += f", expected {_times(edit.times)} in {location}:\n{old}"
+    if len(lines) < edit.times:
+        message += f"\nnearest to it:\n{nearest(text, edit.old, location.line, lines)}"
+    return message
 
 
 def _times(count: int) -> str:
@@ -226,16 +310,28 @@ def _times(count: int) -> str:
 
 
 def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str:
-    """Quote the lines of a function that are most like a fragment, but none of those `taken`."""
-    lines, wanted = text.split("\n"), [line.strip() for line in old.strip().split("\n")]
-    matcher = SequenceMatcher(None, autojunk=False)
-    matcher.set_seq2("\n".join(wanted))
+    """Quote the lines of a function that are most like a fragment.
 
-    def likeness(number: int) -> float:
-        matcher.set_seq1("\n".join(map(str.strip, lines[number : number + len(wanted)])))
+    Args:
+        text: The text of the function.
+        old: The fragment.
+        first: The number of the text's first line.
+        taken: The numbers of lines that the quotation must not start at.
+
+    Returns:
+        As many lines as the fragment has, each with its number.
+    """
+    lines = text.split("\n")
+    fragment = [line.strip() for line in old.strip().split("\n")]
+    matcher = SequenceMatcher(None, autojunk=False)
+    matcher.set_seq2("\n".join(fragment))
+
+    def likeness(index: int) -> int:
+        stripped = map(str.strip, lines[index : index + len(fragment)])
+        matcher.set_seq1("\n".join(stripped))
         return max((match.size for match in matcher.get_matching_blocks()), default=0)
 
-    free = (number for number, line in enumerate(lines) if line and first + number not in taken)
+    free = (index for index, line in enumerate(lines) if line and first + index not in taken)
     best = max(free, key=likeness)
-    quoted = lines[best : best + len(wanted)]
+    quoted = lines[best : best + len(fragment)]
     return "\n".join(f"{first + best + number:6d}  {line}" for number, line in enumerate(quoted))
