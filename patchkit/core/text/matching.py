@@ -1,4 +1,4 @@
-"""Where a fragment of code occurs in a function.
+"""Finds where a fragment of code occurs in a function.
 
 Layout does not count: spaces, line breaks in brackets, comments, how far a block is indented, how
 a string is quoted, a comma that a formatter puts before a closing bracket. Meaning does: names,
@@ -12,13 +12,20 @@ import functools
 import keyword
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from patchkit.errors import TargetError
 
-NAME, NUMBER, STRING, OPERATOR, NEWLINE = "name", "number", "string", "operator", "newline"
+NAME = "name"
+NUMBER = "number"
+STRING = "string"
+OPERATOR = "operator"
+NEWLINE = "newline"
 _SKIPPED = "skipped"
-_OPENING, _CLOSING = "([{", ")]}"
+_END = "end"
+_OPENING = "([{"
+_CLOSING = ")]}"
 
 _DIGITS = "[0-9](?:_?[0-9])*"
 _TOKEN = re.compile(
@@ -53,40 +60,79 @@ class LexicalError(TargetError):
 
 
 class Token(NamedTuple):
-    """One token."""
+    """One token.
 
-    kind: str  # name, number, string, operator or newline (the end of a logical line)
+    Args:
+        kind: `NAME`, `NUMBER`, `STRING`, `OPERATOR` or `NEWLINE`, the end of a logical line.
+        text: What is written.
+        start: The offset of its first character.
+        end: The offset after its last character.
+        depth: How many brackets are open before it.
+        margin: What stands left of it if it begins a logical line, else None.
+    """
+
+    kind: str
     text: str
     start: int
     end: int
-    depth: int  # how many brackets are open before it
-    margin: str | None  # what stands left of it, where it begins a logical line
+    depth: int
+    margin: str | None
 
 
 def lex(text: str) -> Iterator[Token]:
-    """Iterate over the tokens of Python, or of a fragment; a LexicalError where none begins."""
-    at = line = depth = 0
-    fresh = True
-    while (match := _TOKEN.match(text, at)) and (kind := match.lastgroup or "") != "end":
-        begin, at = match.start(kind), match.end()
+    """Iterate over the tokens of Python, or of a fragment.
+
+    Args:
+        text: The code.
+
+    Yields:
+        The tokens; comments, and line breaks that end no statement, are left out.
+
+    Raises:
+        LexicalError: No token begins at some character.
+    """
+    at = 0
+    line_start = 0
+    depth = 0
+    begins_line = True
+    while True:
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise LexicalError(f"no Python: {text[at : at + 20].strip()!r}")
+        kind = match.lastgroup or ""
+        if kind == _END:
+            return
+        start = match.start(kind)
+        at = match.end()
         if kind == NEWLINE:
-            if not (fresh or depth):
-                yield Token(kind, "\n", begin, at, 0, None)
-                fresh = True
-            line = at
+            if not begins_line and not depth:
+                yield Token(kind, "\n", start, at, 0, None)
+                begins_line = True
+            line_start = at
         elif kind != _SKIPPED:
-            word = text[begin:at]
-            yield Token(kind, word, begin, at, depth, text[line:begin] if fresh else None)
-            fresh = False
+            word = text[start:at]
+            margin = text[line_start:start] if begins_line else None
+            yield Token(kind, word, start, at, depth, margin)
+            begins_line = False
             if kind == OPERATOR:
-                # A fragment may close what it has not opened.
-                depth += (word in _OPENING) - (word in _CLOSING and depth > 0)
-    if match is None:
-        raise LexicalError(f"no Python: {text[at : at + 20].strip()!r}")
+                depth = _depth_after(word, depth)
+
+
+def _depth_after(operator: str, depth: int) -> int:
+    if operator in _OPENING:
+        return depth + 1
+    if operator in _CLOSING and depth > 0:  # a fragment may close what it has not opened
+        return depth - 1
+    return depth
 
 
 def same(token: Token, other: Token) -> bool:
-    """Whether two tokens mean the same: how a string is quoted or a number written is layout."""
+    """Whether two tokens mean the same: how a string is quoted or a number written is layout.
+
+    Args:
+        token: A token.
+        other: The token to compare it with.
+    """
     if token.kind != other.kind:
         return False
     if token.text == other.text:
@@ -96,6 +142,7 @@ def same(token: Token, other: Token) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _value(text: str) -> object:
+    """Return what is equal for all spellings of a string or number."""
     import ast  # noqa: PLC0415 - only where texts differ
 
     try:
@@ -108,104 +155,155 @@ def _value(text: str) -> object:
 
 
 class ComparedTokens(NamedTuple):
-    """A function's tokens as they are compared."""
+    """A function's tokens as they are compared.
 
-    tokens: list[Token]  # without the commas that mean nothing
-    # Places of closing brackets before which a comma means nothing: the end of one there, or 0.
+    Args:
+        tokens: The tokens without the commas that mean nothing.
+        free: The starts of closing brackets before which a comma means nothing, and the end of
+            the comma that is there, or 0 if there is none.
+    """
+
+    tokens: list[Token]
     free: dict[int, int]
 
 
 def read(tokens: Iterable[Token]) -> ComparedTokens:
-    """Take the commas that mean nothing out of a function's tokens."""
-    kept, free = list[Token](), dict[int, int]()
-    brackets: list[tuple[bool, int]] = []  # whether it makes no tuple; the commas in it
+    """Take the commas that mean nothing out of a function's tokens.
+
+    Args:
+        tokens: The tokens of the function.
+
+    Returns:
+        The other tokens, and where such commas are or may be.
+    """
+    compared: list[Token] = []
+    free: dict[int, int] = {}
+    # Of each open bracket: whether a comma in it makes no tuple, and how many commas are in it.
+    brackets: list[tuple[bool, int]] = []
     for token in tokens:
         if token.kind == OPERATOR:
             if token.text in _OPENING:
-                brackets.append((_makes_no_tuple(token.text, kept), 0))
+                brackets.append((_makes_no_tuple(token.text, compared), 0))
             elif token.text == "," and brackets:
                 is_free, commas = brackets.pop()
                 brackets.append((is_free, commas + 1))
             elif token.text in _CLOSING and brackets:
                 is_free, commas = brackets.pop()
-                has_comma = kept[-1].text == ","
-                if is_free or commas > has_comma:
-                    free[token.start] = kept.pop().end if has_comma else 0
-        kept.append(token)
-    return ComparedTokens(kept, free)
+                ends_with_comma = compared[-1].text == ","
+                separators = commas - 1 if ends_with_comma else commas
+                if is_free or separators > 0:
+                    free[token.start] = compared.pop().end if ends_with_comma else 0
+        compared.append(token)
+    return ComparedTokens(compared, free)
 
 
-def _makes_no_tuple(bracket: str, before: list[Token]) -> bool:
+def _makes_no_tuple(bracket: str, before: Sequence[Token]) -> bool:
     """Whether `a,` in this bracket is `a`: in a call, a display, an import."""
-    last = before[-1] if before else None
-    if bracket == "{" or last is None:
-        return bracket != "("
-    is_value = last.text in _CLOSING or last.kind == STRING
-    is_value = is_value or (last.kind == NAME and not keyword.iskeyword(last.text))
+    if bracket == "{":
+        return True
+    if not before:
+        return bracket == "["
+    last = before[-1]
+    is_name = last.kind == NAME and not keyword.iskeyword(last.text)
+    follows_value = is_name or last.text in _CLOSING or last.kind == STRING
     if bracket == "[":
-        return not is_value
-    return is_value or last.text == "import"
+        return not follows_value
+    return follows_value or last.text == "import"
 
 
 class Match(NamedTuple):
-    """One place where the fragment occurs, in the function's text and among its tokens."""
+    """An occurrence of the fragment, in the function's text and among its tokens.
+
+    Args:
+        start: The offset of its first character.
+        end: The offset after its last character.
+        pairs: The tokens that begin logical lines, in the fragment and in the function.
+        span: The indexes of the function's tokens.
+    """
 
     start: int
     end: int
-    pairs: list[tuple[Token, Token]]  # that begin logical lines, in the fragment and the function
+    pairs: list[tuple[Token, Token]]
     span: range
 
 
-def find(fragment: Sequence[Token], reading: ComparedTokens) -> list[Match]:
-    """Find all places, those that overlap with an earlier one left out."""
+def find(fragment: Sequence[Token], compared: ComparedTokens) -> list[Match]:
+    """Find all occurrences, those that overlap with an earlier one left out.
+
+    Args:
+        fragment: The tokens of the fragment, at least one.
+        compared: The tokens of the function.
+
+    Returns:
+        The occurrences, in the order of the function.
+    """
     matches: list[Match] = []
-    first, past = fragment[0], 0
-    for at, token in enumerate(reading.tokens):
-        if at >= past and same(token, first) and (match := _match(fragment, reading, at)):
+    past = 0
+    for index, token in enumerate(compared.tokens):
+        if index < past or not same(token, fragment[0]):
+            continue
+        match = _match(fragment, compared, index)
+        if match is not None:
             matches.append(match)
             past = match.span.stop
     return matches
 
 
-def _match(fragment: Sequence[Token], reading: ComparedTokens, first: int) -> Match | None:
-    tokens, free = reading
-    at, end, pairs = first, 0, list[tuple[Token, Token]]()
+def _match(fragment: Sequence[Token], compared: ComparedTokens, first: int) -> Match | None:
+    """Compare a fragment with a function's tokens from an index on."""
+    tokens = compared.tokens
+    index = first
+    end = 0
+    pairs: list[tuple[Token, Token]] = []
     for number, ours in enumerate(fragment):
-        theirs = tokens[at] if at < len(tokens) else None
+        theirs = tokens[index] if index < len(tokens) else None
         if theirs is not None and same(ours, theirs):
-            end = end if ours.kind == NEWLINE else theirs.end
-            pairs.append((ours, theirs))
-            at += 1
+            if ours.kind != NEWLINE:
+                end = theirs.end
+            if ours.margin is not None and theirs.margin is not None:
+                pairs.append((ours, theirs))
+            index += 1
         elif ours.kind == NEWLINE and (theirs is None or theirs.depth):
             continue  # the fragment's own brackets do not tell that this is inside of some
-        elif theirs is not None and theirs.start in free and _is_trailing(fragment, number):
-            end = max(end, free[theirs.start])
+        elif theirs is None or theirs.start not in compared.free:
+            return None
+        elif _is_trailing(fragment, number):
+            end = max(end, compared.free[theirs.start])
         else:
             return None
-    pairs = [pair for pair in pairs if all(token.margin is not None for token in pair)]
-    return Match(tokens[first].start, end, pairs, range(first, at)) if _is_level(pairs) else None
+    if not _is_level(pairs):
+        return None
+    return Match(tokens[first].start, end, pairs, range(first, index))
 
 
 def _is_trailing(fragment: Sequence[Token], number: int) -> bool:
     """Whether this token of the fragment is a comma at its end or before a bracket."""
-    rest = (token.text for token in fragment[number + 1 :] if token.kind != NEWLINE)
-    return fragment[number].text == "," and next(rest, ")") in _CLOSING
+    following = (token.text for token in fragment[number + 1 :] if token.kind != NEWLINE)
+    return fragment[number].text == "," and next(following, ")") in _CLOSING
 
 
 def _is_level(pairs: list[tuple[Token, Token]]) -> bool:
+    """Whether any two lines are indented to each other alike in fragment and function."""
     columns = [(column(ours), column(theirs)) for ours, theirs in pairs]
-    return all(
-        (a > b) == (c > d) and (a < b) == (c < d)
-        for number, (a, c) in enumerate(columns)
-        for b, d in columns[:number]
-    )
+    for (ours, theirs), (our_next, their_next) in combinations(columns, 2):
+        if (ours > our_next) != (theirs > their_next) or (ours < our_next) != (theirs < their_next):
+            return False
+    return True
 
 
 def column(token: Token) -> int:
-    """How far the line is indented that a token begins."""
+    """Return how far the line is indented that a token begins.
+
+    Args:
+        token: The first token of a line.
+    """
     return width(token.margin or "")
 
 
 def width(margin: str) -> int:
-    """How wide an indentation is; a tab goes to the next multiple of eight, as in Python."""
+    """Return how wide an indentation is; a tab goes to the next multiple of eight, as in Python.
+
+    Args:
+        margin: The blanks and tabs that a line begins with.
+    """
     return len(margin.rpartition("\f")[2].expandtabs(8))
