@@ -1,4 +1,4 @@
-"""How a definition is written, as one short hash, found without parsing its file.
+"""Hashes how a definition is written, without parsing its file.
 
 The fingerprint of a target asks for its syntax tree, which takes milliseconds. Its wording is
 found by indentation in some ten microseconds. The same wording is the same source, so a process
@@ -42,15 +42,21 @@ _BLANKS = (b" ", b"\t")
 
 
 class Wording(NamedTuple):
-    """How a definition is written."""
+    """How a definition is written.
 
-    mark: str  # a hash, 16 hexadecimal digits
-    module: str  # where the definition stands, after imports were followed
+    Args:
+        mark: The hash, 16 hexadecimal digits.
+        module: The module where the definition stands, after imports were followed.
+        page: The source of that module.
+    """
+
+    mark: str
+    module: str
     page: "_ModuleSource"
 
     @property
     def lines(self) -> tuple[tuple[int, int], ...]:
-        """Number the first and last line of each of its texts, decorators included."""
+        """The numbers of the first and last line of each of its texts, decorators included."""
         count = self.page.source.count
         texts = self.page.texts
         return tuple((count(b"\n", 0, start), count(b"\n", 0, end)) for start, end in texts)
@@ -59,23 +65,32 @@ class Wording(NamedTuple):
 def wording_of(
     read: Callable[[str], tuple[bytes, bool] | None], module: str, qualname: str
 ) -> Wording | None:
-    """Find how a definition is written; None where it cannot be found by indentation alone.
+    """Find how a definition is written; plain imports are followed.
 
-    `read` returns a module's source and whether it is a package; plain imports are followed.
+    Args:
+        read: Returns a module's source and whether it is a package, or None if it has no source.
+        module: The module to begin with.
+        qualname: The dotted name of the definition in it.
+
+    Returns:
+        The wording, or None if the definition cannot be found by indentation alone.
     """
     parts: list[bytes] = []
     for _ in range(_HOPS):
-        found = read(module)
-        if found is None or b"\t" in found[0] or "[" in qualname:
+        readable = read(module)
+        if readable is None:
             return None
-        page = _ModuleSource(found[0], qualname)
+        text, is_package = readable
+        if b"\t" in text or "[" in qualname:
+            return None
+        page = _ModuleSource(text, qualname)
         parts += page.bindings()
         if page.texts:
             if page.may_wrap():
                 return None
             parts += page.parts()
             return Wording(_hash(parts), module, page)
-        imported = page.imported(module, is_package=found[1])
+        imported = page.imported(module, is_package=is_package)
         if imported is None:
             return None
         module, qualname = imported
@@ -83,46 +98,52 @@ def wording_of(
 
 
 def _hash(parts: list[bytes]) -> str:
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in parts:
-        whole.update(b"%d\n" % len(part))
-        whole.update(part)
-    return whole.hexdigest()[:16]
+        digest.update(b"%d\n" % len(part))
+        digest.update(part)
+    return digest.hexdigest()[:16]
 
 
 class _ModuleSource(SourceLines):
-    """One module's source, as far as one name of it goes."""
+    """One module's source, as far as one name of it goes.
+
+    `texts` are the start and end of each text that binds the name: definitions, or else
+    assignments.
+    """
 
     def __init__(self, source: bytes, qualname: str) -> None:
         super().__init__(source)
         self._names = [name.encode() for name in qualname.split(".")]
         self._mentions = {name: self.lines_with(name) for name in dict.fromkeys(self._names)}
-        defined = [(self.first_decorator(at), self.end(at)) for at in self._bound(_DEFINES)]
-        self.texts = defined or [(at, self.end(at)) for at in self._bound(_ASSIGNS)]
-        self._are_assigned = not defined
-        self._outside = {name: self._outside_of(at) for name, at in self._mentions.items()}
+        self.texts = [(self.first_decorator(at), self.end(at)) for at in self._bound(_DEFINES)]
+        self._are_assigned = not self.texts
+        if self._are_assigned:
+            self.texts = [(at, self.end(at)) for at in self._bound(_ASSIGNS)]
+        self._outside = {name: self._outside_of(lines) for name, lines in self._mentions.items()}
 
     def parts(self) -> Iterator[bytes]:
-        """What stands there, with the conditions around it."""
+        """Yield the texts of the definition, with the conditions that they stand under."""
         for start, end in self.texts:
             yield from self._conditions(self.line_at(start))
             yield self.source[start:end]
 
     def bindings(self) -> Iterator[bytes]:
-        """Other lines that may bind the name, or one on the way to it."""
-        for name, mentions in self._outside.items():
-            for at in mentions:
-                if _binds(line := self.text(at), name):
+        """Yield the further lines that may bind the name, or one on the way to it."""
+        for name, lines in self._outside.items():
+            for at in lines:
+                line = self.text(at)
+                if _binds(line, name):
                     yield line.strip()
-        makers = sorted(_MADE.finditer(self.source), key=lambda found: _MAKERS.index(found[0]))
-        for found in (*makers, *_STARS.finditer(self.source)):
-            yield self.text(self.line_at(found.end()))
+        makers = sorted(_MADE.finditer(self.source), key=lambda match: _MAKERS.index(match[0]))
+        for match in (*makers, *_STARS.finditer(self.source)):
+            yield self.text(self.line_at(match.end()))
 
     def may_wrap(self) -> bool:
         """Whether code that stands elsewhere in the file may be part of what the name runs."""
         for name in self._names[:-1]:
-            found = (_DEFINES.match(self.source, at) for at in self._mentions[name])
-            if sum(one is not None and one[2] == name for one in found) > 1:
+            definitions = [at for at in self._mentions[name] if self._defines(at, name)]
+            if len(definitions) > 1:
                 return True  # the last one counts, and it may be no class
         if self._are_assigned:
             return not all(_PLAIN.match(self.source[start:end]) for start, end in self.texts)
@@ -134,54 +155,76 @@ class _ModuleSource(SourceLines):
                 return True
         return any(_adds(self.source, at, self.line_end(at), name) for at in outside)
 
+    def _defines(self, at: int, name: bytes) -> bool:
+        match = _DEFINES.match(self.source, at)
+        return match is not None and match["name"] == name
+
     def imported(self, module: str, *, is_package: bool) -> tuple[str, str] | None:
-        """Find where the only import of the first name leads; None where that is not plain."""
-        sources = [
-            (statement[1].decode(), name)
-            for statement in _IMPORTS.finditer(self.source)
-            for name, as_name in _ALIAS.findall(_COMMENT.sub(b"", statement[2]).strip(b"()"))
-            if (as_name or name) == self._names[0]
-        ]
-        if len(sources) != 1:
+        """Find the module and the name that the only import of the first name leads to.
+
+        Args:
+            module: The name of this module, for relative imports.
+            is_package: Whether this module is a package.
+
+        Returns:
+            The module and the dotted name in it, or None if no or several imports bind the name.
+        """
+        imports = list(self._imports_of(self._names[0]))
+        if len(imports) != 1:
             return None
-        source, name = sources[0]
+        source, name = imports[0]
+        package = module if is_package else module.rpartition(".")[0]
         try:
-            base = resolve_name(source, module if is_package else module.rpartition(".")[0])
+            base = resolve_name(source, package)
         except ImportError:
             return None
         return base, b".".join([name, *self._names[1:]]).decode()
 
-    def _outside_of(self, places: list[int]) -> list[int]:
+    def _imports_of(self, bound: bytes) -> Iterator[tuple[str, bytes]]:
+        """Yield the module, as it is written, and the name in it for each import of a name."""
+        for statement in _IMPORTS.finditer(self.source):
+            names = _COMMENT.sub(b"", statement[2]).strip(b"()")
+            for name, as_name in _ALIAS.findall(names):
+                if (as_name or name) == bound:
+                    yield statement[1].decode(), name
+
+    def _outside_of(self, lines: list[int]) -> list[int]:
+        """Return the lines that lie in none of the definition's texts."""
         for start, end in self.texts:
-            places = [at for at in places if not start <= at < end]
-        return places
+            lines = [at for at in lines if not start <= at < end]
+        return lines
 
     def _bound(self, pattern: re.Pattern[bytes]) -> Iterator[int]:
-        """The lines that bind the name, as a pattern has it."""
-        *around, name = self._names
+        """Yield the lines that bind the name, as a pattern has it."""
+        *owners, name = self._names
         for at in self._mentions[name]:
-            found = pattern.match(self.source, at)
-            if found and found["name"] == name and self._scope(at) == around:
+            match = pattern.match(self.source, at)
+            if match and match["name"] == name and self._scope(at) == owners:
                 yield at
 
     def _scope(self, at: int) -> list[bytes] | None:
+        """Return the names of the classes that a line stands in; None if a function is there."""
         names: list[bytes] = []
         for header in self.headers(at):
-            found = _DEFINES.match(self.source, header)
-            if found and not found[1]:
+            match = _DEFINES.match(self.source, header)
+            if match is None:
+                continue
+            is_class = match[1] is not None
+            if not is_class:
                 return None
-            if found:
-                names.insert(0, found[2])
+            names.insert(0, match["name"])
         return names
 
     def _conditions(self, at: int) -> Iterator[bytes]:
+        """Yield the headers that a line stands under, but those of classes and functions."""
         for header in self.headers(at):
             text = self.text(header).strip()
             if not _DEFINES.match(text):
                 yield text
-                yield from self._before(header)
+                yield from self._earlier_clauses(header)
 
-    def _before(self, header: int) -> Iterator[bytes]:
+    def _earlier_clauses(self, header: int) -> Iterator[bytes]:
+        """Yield the headers of the clauses before an `else` or the like, the nearest first."""
         indent = self.indent(header)
         while _CONTINUES.match(self.source, header + indent):
             above = self.above(header, indent)
@@ -195,27 +238,33 @@ def _binds(line: bytes, name: bytes) -> bool:
     """Whether a line that holds a name may bind it; rather once too often."""
     if line[:1] in _BLANKS and line.strip(b" \t") in (name, name + b","):
         return True  # a line of an import or a tuple in brackets
-    at, size = line.find(name), len(name)
+    at = line.find(name)
     while at >= 0:
-        before, end = line[at - 1 : at] if at else b"", at + size
-        if before == b".":
-            if _SETS.match(line, end):  # Class.NAME = …
-                return True
-        elif before not in WORD and _DECLARES.match(line, end):
-            return True
-        is_word = before not in WORD and line[end : end + 1] not in WORD
-        if is_word and _BINDERS.search(line, 0, at):
+        if _binds_at(line, name, at):
             return True
         at = line.find(name, at + 1)
     return False
 
 
-def _adds(source: bytes, at: int, end: int, name: bytes) -> bool:
+def _binds_at(line: bytes, name: bytes, at: int) -> bool:
+    end = at + len(name)
+    before = line[at - 1 : at] if at else b""
+    if before == b".":
+        if _SETS.match(line, end):  # Class.NAME = …
+            return True
+    elif before not in WORD and _DECLARES.match(line, end):
+        return True
+    is_word = before not in WORD and line[end : end + 1] not in WORD
+    return is_word and _BINDERS.search(line, 0, at) is not None
+
+
+def _adds(source: bytes, start: int, end: int, name: bytes) -> bool:
     """Whether a line adds to a function or a class of a name, or sets it anew on a class."""
-    while (at := source.find(name, at, end)) >= 0:
+    at = source.find(name, start, end)
+    while at >= 0:
         after = at + len(name)
         is_attribute = source[at - 1 : at] == b"."
         if _ADDS.match(source, after) or (is_attribute and _SETS.match(source, after)):
             return True
-        at = after
+        at = source.find(name, after, end)
     return False
