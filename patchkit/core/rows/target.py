@@ -1,4 +1,4 @@
-"""Targets: `module:qualname`, in which items of containers can be named."""
+"""Parses targets: `module:qualname`, in which items of containers can be named."""
 
 import re
 from functools import lru_cache
@@ -11,7 +11,11 @@ _STEP = r"\.?(?P<name>[^\W\d]\w*)|\[(?P<item>[^\]]+)\]"
 
 
 class Item(NamedTuple):
-    """A key of a mapping, or an index of a list, as the last or a middle step of a qualname."""
+    """An item of a container, as the last or a middle step of a qualname.
+
+    Args:
+        key: The key of a mapping, or the index of a list.
+    """
 
     key: object
 
@@ -23,7 +27,12 @@ TargetStep = str | Item
 
 
 class Target(Record):
-    """A module and a dotted name in it ('' for itself), with items: `pkg.table:ROWS['key'][0]`."""
+    """A module, or something in it; as text, `pkg.table:ROWS['key'][0]`.
+
+    Args:
+        module: The dotted name of the module.
+        qualname: The dotted name in it, with items of containers; '' for the module itself.
+    """
 
     module: str
     qualname: str = ""
@@ -31,7 +40,17 @@ class Target(Record):
     @classmethod
     @lru_cache(maxsize=4096)  # a change asks for its place again and again
     def parse(cls, text: str) -> "Target":
-        """Read `module:qualname` or `module`; raise ValueError for anything else."""
+        """Read a target.
+
+        Args:
+            text: `module:qualname` or `module`.
+
+        Returns:
+            The target.
+
+        Raises:
+            ValueError: The text is neither.
+        """
         module, colon, qualname = text.partition(":")
         if not all(part.isidentifier() for part in module.split(".")):
             raise ValueError(text)
@@ -45,22 +64,38 @@ class Target(Record):
     @property
     def steps(self) -> tuple[TargetStep, ...]:
         """The qualname, taken apart; () for a module."""
-        return steps_of(self.qualname) if self.qualname else ()
+        if not self.qualname:
+            return ()
+        return steps_of(self.qualname)
 
     @property
     def holder(self) -> "Target":
-        """What holds it: a class, a container, its module."""
-        *around, last = self.steps
+        """The class, container or module that holds it."""
+        *outer, last = self.steps
+        if not outer:
+            return Target(self.module)
         size = len(str(last)) if isinstance(last, Item) else len(last) + 1
-        return Target(self.module, self.qualname[:-size] if around else "")
+        return Target(self.module, self.qualname[:-size])
 
     def __str__(self) -> str:
-        return f"{self.module}:{self.qualname}" if self.qualname else self.module
+        if not self.qualname:
+            return self.module
+        return f"{self.module}:{self.qualname}"
 
 
 @lru_cache(maxsize=4096)
 def steps_of(qualname: str) -> tuple[TargetStep, ...]:
-    """Take a qualname apart: names, and items of containers; raise ValueError if it is none."""
+    """Take a qualname apart.
+
+    Args:
+        qualname: A dotted name, with items of containers.
+
+    Returns:
+        The names and items.
+
+    Raises:
+        ValueError: The text is no qualname.
+    """
     if "[" not in qualname:
         names = tuple(map(intern, qualname.split(".")))  # one string each, however often it is set
         if not all(name.isidentifier() for name in names):
@@ -70,18 +105,30 @@ def steps_of(qualname: str) -> tuple[TargetStep, ...]:
 
 
 def _parse_items(qualname: str) -> list[TargetStep]:
+    """Take a qualname with items apart."""
+    pattern = re.compile(_STEP)
+    steps: list[TargetStep] = []
+    start = 0
+    while start < len(qualname):
+        match = pattern.match(qualname, start)
+        if match is None:
+            raise ValueError(qualname)
+        is_first = start == 0
+        is_connected = match[0].startswith(("[", "."))
+        if is_connected is is_first:
+            raise ValueError(qualname)
+        if match["item"] is None:
+            steps.append(match["name"])
+        else:
+            steps.append(_parse_item(qualname, match["item"]))
+        start = match.end()
+    return steps
+
+
+def _parse_item(qualname: str, text: str) -> Item:
     from ast import literal_eval  # noqa: PLC0415 - few rows name an item, and it takes 5 ms
 
-    step, steps = re.compile(_STEP), list[TargetStep]()
-    at = 0
-    while at < len(qualname):
-        match = step.match(qualname, at)
-        if match is None or match[0].startswith(("[", ".")) is (at == 0):
-            raise ValueError(qualname)
-        name, item = match["name"], match["item"]
-        try:
-            steps.append(name if item is None else Item(literal_eval(item)))
-        except SyntaxError as error:
-            raise ValueError(qualname) from error
-        at = match.end()
-    return steps
+    try:
+        return Item(literal_eval(text))
+    except SyntaxError as error:
+        raise ValueError(qualname) from error
