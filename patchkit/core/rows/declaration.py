@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 from patchkit.core.record import Record
 from patchkit.core.rows.target import Target
 
-BEFORE, SERVING, AFTER = "before", "serving", "after"
+BEFORE = "before"
+SERVING = "serving"
+AFTER = "after"
 """When changes are due: before a module executes, where nobody else has it, and after it."""
 
 
@@ -61,14 +63,19 @@ class Change(Record, kw_only=True):
 
     @property
     def body_name(self) -> str:
-        """The object of the body that this change uses, or ''."""
-        return str(getattr(self, self.body_field)) if self.body_field else ""
+        """The name of the body's object that this change uses, or ''."""
+        if not self.body_field:
+            return ""
+        return str(getattr(self, self.body_field))
 
 
 class Replace(Change):
-    """The target becomes the body's object `by`: a function, class, property, constant.
+    """The target becomes an object of the body: a function, class, property, constant.
 
-    A class must derive from the original, unless it is `unrelated`.
+    Args:
+        target: what to replace, as `module:qualname`.
+        by: name of the body's object.
+        unrelated: whether a class need not derive from the original.
     """
 
     target: str
@@ -77,7 +84,12 @@ class Replace(Change):
 
 
 class Wrap(Change):
-    """`by(wrapped, instance, args, kwargs)` of the body runs around the target."""
+    """A function of the body runs around the target.
+
+    Args:
+        target: what to wrap, as `module:qualname`.
+        by: name of the function, which is called as `by(wrapped, instance, args, kwargs)`.
+    """
 
     target: str
     by: str
@@ -86,8 +98,12 @@ class Wrap(Change):
 class Edit(Change):
     """The target's source with `old` replaced by `new`, recompiled into the same function object.
 
-    The target is a function, a method of any kind, or a property (its getter; `Class.name.fset` for
-    its setter). Layout and comments of `old` do not count; it has to occur `count` times.
+    Args:
+        target: a function, a method of any kind, or a property (its getter; `Class.name.fset` for
+            its setter), as `module:qualname`.
+        old: the code to replace, whose layout and comments do not count.
+        new: the code that comes in its place.
+        count: how often `old` has to occur.
     """
 
     target: str
@@ -99,7 +115,12 @@ class Edit(Change):
 
 
 class Add(Change):
-    """A new attribute, or a new item of a mapping; fails if upstream has it by now."""
+    """A new attribute, or a new item of a mapping; fails if upstream has it by now.
+
+    Args:
+        target: what to add, as `module:qualname`.
+        by: name of the body's object that it becomes.
+    """
 
     target: str
     by: str
@@ -111,6 +132,8 @@ class AddField(Change):
     It is keyword-only, so that callers by position are not disturbed.
 
     Args:
+        target: the class, as `module:qualname`.
+        name: the name of the field.
         type: a type, or the text of an annotation, read with the names of the class's module and
             of the body.
         default: a literal; every instance gets its own copy of a list, dict or set.
@@ -143,6 +166,13 @@ class Provide(Change):
 
 
 class _ImportCall(Change):
+    """A call of a body function at the import of a module.
+
+    Args:
+        module: the module's full name.
+        call: name of the function.
+    """
+
     module: str
     call: str
 
@@ -203,7 +233,13 @@ class Patch(Record, kw_only=True):
 
 
 class Row(Record):
-    """A patch in its pack, with its roles settled."""
+    """A patch in its pack, with the roles that it is for.
+
+    Args:
+        pack: the dotted name of the pack.
+        patch: the patch as its pack declares it.
+        roles: the roles that the patch names, or else those of the pack's folder.
+    """
 
     pack: str
     patch: Patch
@@ -217,4 +253,6 @@ class Row(Record):
     @property
     def body(self) -> str:
         """Full module name of the body; the pack itself where there is none."""
-        return f"{self.pack}.{self.patch.body}" if self.patch.body is not None else self.pack
+        if self.patch.body is None:
+            return self.pack
+        return f"{self.pack}.{self.patch.body}"
