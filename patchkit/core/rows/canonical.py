@@ -1,4 +1,4 @@
-"""Texts of values that are the same in every process: names, or what pickle makes of a value."""
+"""Writes values as texts that are the same in every process: names, or what pickle makes."""
 
 import builtins
 import enum
@@ -9,13 +9,23 @@ from typing import Any
 from patchkit.errors import CanonicalError
 
 _VOCABULARY = "patchkit.core.rows.declaration"
-"""Where the words of a pack author are defined; their names are those that packs import."""
+"""Where the classes of a pack author are defined; their names are those that packs import."""
 
 _LITERALS = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
 
 
 def canonical(value: object) -> str:
-    """Write a value as text, equal for equal ones; CanonicalError if each process has its own."""
+    """Write a value as text, equal for equal values.
+
+    Args:
+        value: Any value.
+
+    Returns:
+        The text.
+
+    Raises:
+        CanonicalError: The value, or one in it, is another in each process.
+    """
     try:
         return _text(value)
     except RecursionError:
@@ -31,10 +41,10 @@ def _text(value: Any) -> str:
     if isinstance(value, (type, FunctionType, BuiltinFunctionType)) and kind is not GenericAlias:
         return _name(value)  # `list[int]` is no class, though Python 3.10 says so
     if isinstance(value, (set, frozenset)):
-        own = getattr(value, "__dict__", None)  # of a subclass
-        return _call(kind, sorted(map(_text, value))) + (_text(own) if own else "")
+        return _set_text(value)
     if kind is dict:
-        return _call(kind, sorted(f"{_text(key)}: {_text(one)}" for key, one in value.items()))
+        items = [f"{_text(key)}: {_text(item)}" for key, item in value.items()]
+        return _call(kind, sorted(items))
     if kind in {list, tuple}:
         return _call(kind, map(_text, value))
     if hasattr(kind, "__forward_arg__"):  # `Optional["Name"]`
@@ -42,7 +52,16 @@ def _text(value: Any) -> str:
     return _reduced(value)
 
 
+def _set_text(value: Any) -> str:
+    text = _call(type(value), sorted(map(_text, value)))
+    attributes = getattr(value, "__dict__", None)  # of a subclass
+    if attributes:
+        text += _text(attributes)
+    return text
+
+
 def _name(value: Any) -> str:
+    """Name a class or function by its module and qualname."""
     module = value.__module__ or builtins.__name__
     if module == _VOCABULARY:
         module = "patchkit"
@@ -57,6 +76,7 @@ def _call(kind: type, texts: Any) -> str:
 
 
 def _reduced(value: Any) -> str:
+    """Write a value as pickle would take it apart."""
     kind: Any = type(value)  # which is asked, as `list[int]` has the attributes of `list`
     reduce = dispatch_table.get(kind)
     try:
@@ -65,6 +85,7 @@ def _reduced(value: Any) -> str:
         raise CanonicalError(f"a {kind.__name__}: {error}") from error
     if isinstance(reduced, str):  # the name of a global, such as that of `typing.Any`
         return f"{getattr(value, '__module__', None) or kind.__module__}:{reduced}"
-    made, arguments, *rest = reduced
-    parts = [list(part) if hasattr(part, "__next__") else part for part in rest]
-    return f"{_text(made)}({', '.join(map(_text, [*arguments, *parts]))})"
+    function, arguments, *state = reduced
+    parts = [list(part) if hasattr(part, "__next__") else part for part in state]
+    texts = map(_text, [*arguments, *parts])
+    return f"{_text(function)}({', '.join(texts)})"
