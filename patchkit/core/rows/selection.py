@@ -1,4 +1,4 @@
-"""Which rows apply in this process, and why the others do not."""
+"""Decides which rows apply in this process, and says why the others do not."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -21,14 +21,34 @@ class Reviewer(Protocol):
     """Knows which upstream sources were reviewed."""
 
     def words(self, row: Row, changes: Iterable[Change]) -> str:
-        """Say which targets of a row differ from the reviewed source; '' where none does."""
+        """Say which targets of a row differ from the reviewed source.
+
+        Args:
+            row: The row.
+            changes: The changes of the row to look at.
+
+        Returns:
+            Words for a message, '' if none differs.
+        """
 
     def releases(self, row: Row, project: str) -> tuple[str, str] | None:
-        """Return the first and last reviewed release whose sources are the installed ones."""
+        """Return the first and last reviewed release whose sources are the installed ones.
+
+        Args:
+            row: The row whose targets are compared.
+            project: The distribution, by its normalized name.
+        """
 
 
 class Selection(Record):
-    """Decides by environment and versions which rows apply; any method may raise VersionError."""
+    """Decides by environment and versions which rows apply; any method may raise VersionError.
+
+    Args:
+        settings: The settings of this process.
+        versions: The versions that run here.
+        reviewer: Knows what was reviewed; None where that is not to be asked.
+        environ: The environment variables.
+    """
 
     settings: Settings
     versions: Versions
@@ -36,26 +56,54 @@ class Selection(Record):
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def reason_to_skip(self, row: Row) -> str | None:
-        """Say why a row does not apply here, or None if it does."""
-        drift = self.settings.on_drift == "skip"
-        return self._not_for_here(row) or (drift and self.unreviewed(row)) or None
+        """Say why a row does not apply here.
+
+        Args:
+            row: The row.
+
+        Returns:
+            The reason, or None if the row applies.
+        """
+        reason = self._not_for_here(row)
+        if reason is None and self.settings.on_drift == "skip":
+            return self.unreviewed(row) or None
+        return reason
 
     def unmet_here(self, row: Row) -> str | None:
-        """Say why a row does not apply here, as far as that needs no sources."""
+        """Say why a row does not apply here, as far as that needs no sources.
+
+        Args:
+            row: The row.
+
+        Returns:
+            The reason, or None if there is none, or a version is not known.
+        """
         try:
             return self._not_for_here(row)
         except VersionError:
             return None  # an error once the row is due
 
     def unreviewed(self, row: Row) -> str:
-        """Say which targets of a row differ from the reviewed source; '' where none does."""
+        """Say which targets of a row differ from the reviewed source.
+
+        Args:
+            row: The row, of which changes that do not apply here are left out.
+
+        Returns:
+            Words for a message, '' if none differs.
+        """
         if self.reviewer is None:
             return ""
         changes = [change for change in row.patch.changes if self.applies(change, row)]
         return self.reviewer.words(row, changes)
 
     def applies(self, change: Change, row: Row) -> bool:
-        """Whether the requirements of one change hold."""
+        """Whether the requirements of one change hold.
+
+        Args:
+            change: The change.
+            row: The row that it is in.
+        """
         return self._unmet(change.requires, row) is None
 
     def _not_for_here(self, row: Row) -> str | None:
@@ -74,18 +122,25 @@ class Selection(Record):
             return "not named in PATCHKIT_ONLY"
         return None
 
-    def _env_unmet(self, wanted: str | None) -> str | None:
-        if wanted is None:
+    def _env_unmet(self, condition: str | None) -> str | None:
+        """Say why `NAME` or `NAME=value` does not hold."""
+        if condition is None:
             return None
-        name, equals, value = wanted.partition("=")
-        here = self.environ.get(name)
-        if here is None:
+        name, equals, value = condition.partition("=")
+        current = self.environ.get(name)
+        if current is None:
             return f"{name} is not set"
-        return f"{name} is {here!r}, not {value!r}" if equals and here != value else None
+        if equals and current != value:
+            return f"{name} is {current!r}, not {value!r}"
+        return None
 
     def _unmet(self, requires: Iterable[str], row: Row) -> str | None:
-        reasons = (self._reason(text, row) for text in requires)
-        return next((reason for reason in reasons if reason), None)
+        """Say why the first of several requirements that does not hold does not."""
+        for text in requires:
+            reason = self._reason(text, row)
+            if reason:
+                return reason
+        return None
 
     def _reason(self, text: str, row: Row) -> str | None:
         try:
@@ -100,14 +155,22 @@ class Selection(Record):
         """Judge by the reviewed sources; '' where the requirement holds, None where unknown."""
         name = parse_requirement(text).name
         self.versions.believed(name)  # an override that says nothing is an error all the same
-        reviewed = self.reviewer.releases(row, canonical(name)) if self.reviewer else None
-        holds = holds_between(text, *reviewed) if reviewed else None
-        if reviewed is None or holds is None:
+        if self.reviewer is None:
             return None
-        seen = reviewed[0] if reviewed[0] == reviewed[1] else f"{reviewed[0]} to {reviewed[1]}"
-        bounds = written_bounds(text)
-        return "" if holds else f"the source of {name} here matches {seen}, outside {bounds}"
+        reviewed = self.reviewer.releases(row, canonical(name))
+        if reviewed is None:
+            return None
+        first, last = reviewed
+        holds = holds_between(text, first, last)
+        if holds is None:
+            return None
+        if holds:
+            return ""
+        releases = first if first == last else f"{first} to {last}"
+        return f"the source of {name} here matches {releases}, outside {written_bounds(text)}"
 
     def _no_change_left(self, row: Row) -> str | None:
         reasons = [self._unmet(change.requires, row) for change in row.patch.changes]
-        return f"no change applies here: {reasons[0]}" if all(reasons) else None
+        if not all(reasons):
+            return None
+        return f"no change applies here: {reasons[0]}"
