@@ -1,8 +1,8 @@
-"""`[tool.patchkit]` of a project's `pyproject.toml`, read once into one frozen value."""
+"""Reads `[tool.patchkit]` of a project's `pyproject.toml` into one frozen value."""
 
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +12,7 @@ from patchkit.core.versions.requirements import check_requirement
 from patchkit.errors import RequirementError, SettingsError, near
 
 _FILE = "pyproject.toml"
+# Of each setting that is a list: the pattern of an entry, and what is expected.
 _LISTS = {
     "packs": (r"[^\W\d]\w*(\.[^\W\d]\w*)*", "a list of modules, such as ['my_pack']"),
     "releases": (r"(?![\d.]+$).*\S.*", "a list of requirements, such as ['vllm>=0.20,<0.34']"),
@@ -22,59 +23,99 @@ _LISTS = {
 
 @dataclass(frozen=True)
 class Project:
-    """Settings of a project for every command; command-line options override them."""
+    """Settings of a project for every command; command-line options override them.
+
+    Args:
+        file: The `pyproject.toml` that they are from; None where there is none.
+        packs: The modules of the project's packs.
+        releases: Requirements that say which releases are checked.
+        lock: The file of the project's lock.
+        ignore: The codes of findings to leave out.
+        accept: Findings to leave out, each as a code and a target (or a patch).
+    """
 
     file: Path | None = None
     packs: tuple[str, ...] = ()
     releases: tuple[str, ...] = ()
     lock: str | None = None
     ignore: tuple[str, ...] = ()
-    accept: tuple[str, ...] = ()  # of each a code and a target (or a patch)
+    accept: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, folder: Path | None = None) -> "Project":
-        """Read the nearest `pyproject.toml` with such a section; SettingsError if it is invalid."""
-        start = _here() if folder is None else folder
-        for place in (start, *start.parents):
-            if (table := _table(place / _FILE)) is not None:
-                return cls(place / _FILE, **_checked(place / _FILE, table))
+        """Read the nearest `pyproject.toml` that has such a section.
+
+        Args:
+            folder: Where to begin; None for the working directory.
+
+        Returns:
+            The settings, all defaults if there is no such file.
+
+        Raises:
+            SettingsError: The file is no TOML, or the section is invalid.
+        """
+        start = _working_folder() if folder is None else folder
+        for parent in (start, *start.parents):
+            file = parent / _FILE
+            section = _section(file)
+            if section is not None:
+                return cls(file, **_checked(file, section))
         return cls()
 
     def folders_of(self, packs: Iterable[str]) -> list[str]:
-        """List the folders of this project with packs that Python does not find by itself."""
-        missing = [top for top in {name.partition(".")[0] for name in packs} if not _is_found(top)]
-        return self._with(missing)
+        """Return the folders of this project with packs that Python does not find by itself.
+
+        Args:
+            packs: The modules of the packs.
+        """
+        tops = _top_packages(packs)
+        return self._folders_with([top for top in tops if not _is_found(top)])
 
     def folders_hidden(self, packs: Iterable[str]) -> list[str]:
-        """List the folders with packs of which Python finds another copy, an installed one."""
-        tops = {name.partition(".")[0] for name in packs}
-        return self._with([top for top in tops if _is_found(top) and not self._is_here(top)])
+        """Return the folders with packs of which Python finds another copy, an installed one.
 
-    def _with(self, tops: Collection[str]) -> list[str]:
-        places = dict.fromkeys((_here(), *self.folders))
-        return [str(place) for place in places if any((place / top).is_dir() for top in tops)]
+        Args:
+            packs: The modules of the packs.
+        """
+        found = [top for top in _top_packages(packs) if _is_found(top)]
+        return self._folders_with([top for top in found if not self._is_own(top)])
 
-    def _is_here(self, top: str) -> bool:
+    def _folders_with(self, tops: Collection[str]) -> list[str]:
+        """Return the folders of this project that hold one of some packages."""
+        folders = dict.fromkeys((_working_folder(), *self.folders))
+        return [str(folder) for folder in folders if _holds_any(folder, tops)]
+
+    def _is_own(self, top: str) -> bool:
+        """Whether the package that Python finds lies in a folder of this project."""
         try:
             spec = find_spec(top)
         except (ValueError, ImportError):
             return True  # as for `_is_found`
-        places = spec.submodule_search_locations if spec else None
-        found = {Path(place).resolve().parent for place in places or ()}
-        return not found.isdisjoint(place.resolve() for place in (_here(), *self.folders))
+        locations = spec.submodule_search_locations if spec else None
+        parents = {Path(location).resolve().parent for location in locations or ()}
+        folders = (_working_folder(), *self.folders)
+        return not parents.isdisjoint(folder.resolve() for folder in folders)
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """Folders with modules of the project that need not be installed."""
-        root = self.file.parent if self.file else _here()
+        root = self.file.parent if self.file else _working_folder()
         return root, root / "src"
 
 
-def _here() -> Path:
+def _working_folder() -> Path:
     try:
         return Path.cwd()
     except OSError:  # it was deleted
         return Path()
+
+
+def _top_packages(packs: Iterable[str]) -> set[str]:
+    return {name.partition(".")[0] for name in packs}
+
+
+def _holds_any(folder: Path, packages: Iterable[str]) -> bool:
+    return any((folder / name).is_dir() for name in packages)
 
 
 def _is_found(name: str) -> bool:
@@ -84,7 +125,8 @@ def _is_found(name: str) -> bool:
         return True
 
 
-def _table(file: Path) -> object:
+def _section(file: Path) -> object:
+    """Return the section of patchkit in a file; None if it, or the file, is not there."""
     try:
         source = file.read_bytes()
     except OSError:
@@ -92,11 +134,25 @@ def _table(file: Path) -> object:
     if b"patchkit" not in source:
         return None
     tools = parse_toml(file, source).get("tool")
-    return tools.get("patchkit") if isinstance(tools, dict) else None
+    if not isinstance(tools, dict):
+        return None
+    section: object = tools.get("patchkit")
+    return section
 
 
 def parse_toml(file: Path, source: bytes) -> dict[str, Any]:
-    """Read TOML; SettingsError where it is none."""
+    """Read TOML.
+
+    Args:
+        file: The file that it is from, for errors.
+        source: What is in the file.
+
+    Returns:
+        The tables by name.
+
+    Raises:
+        SettingsError: It is no TOML.
+    """
     if sys.version_info >= (3, 11):
         import tomllib  # noqa: PLC0415 - only where there is a file to read
     else:
@@ -108,42 +164,48 @@ def parse_toml(file: Path, source: bytes) -> dict[str, Any]:
     return table
 
 
-def _checked(file: Path, table: object) -> dict[str, Any]:
-    if not isinstance(table, dict):
-        raise SettingsError(f"{file}, tool.patchkit: found {table!r}, expected a table")
-    known = [field.name for field in fields(Project) if field.name != "file"]
-    for key in table:
-        if key not in known:
-            hint = near(key, known) or f", expected one of {', '.join(known)}"
+def _checked(file: Path, section: object) -> dict[str, Any]:
+    """Return the settings of a section by name; SettingsError if one is unknown or invalid."""
+    if not isinstance(section, dict):
+        raise SettingsError(f"{file}, tool.patchkit: found {section!r}, expected a table")
+    keys = [field.name for field in fields(Project) if field.name != "file"]
+    for key in section:
+        if key not in keys:
+            hint = near(key, keys) or f", expected one of {', '.join(keys)}"
             raise SettingsError(f"{file}, [tool.patchkit] found the unknown key {key!r}{hint}")
-    return dict(_values(file, table))
+    return {key: _setting(file, key, value) for key, value in section.items()}
 
 
-def _values(file: Path, table: dict[str, object]) -> Iterator[tuple[str, object]]:
-    for key, value in table.items():
-        if key == "lock":
-            yield key, _lock(file, value)
-            continue
-        form, expected = _LISTS[key]
-        if not isinstance(value, list):
-            _refuse(file, key, value, expected)
-        for text in value:
-            if not isinstance(text, str) or not re.fullmatch(form, text):
-                _refuse(file, key, text, expected)
-            if key == "releases":
-                try:
-                    check_requirement(text)
-                except RequirementError as error:
-                    raise SettingsError(f"{file}, [tool.patchkit] releases: {error}") from error
-        yield key, tuple(value)
+def _setting(file: Path, key: str, value: object) -> object:
+    if key == "lock":
+        return _lock(file, value)
+    pattern, expected = _LISTS[key]
+    if not isinstance(value, list):
+        _refuse(file, key, value, expected)
+    for text in value:
+        if not isinstance(text, str) or not re.fullmatch(pattern, text):
+            _refuse(file, key, text, expected)
+        if key == "releases":
+            _check_release(file, text)
+    return tuple(value)
+
+
+def _check_release(file: Path, text: str) -> None:
+    try:
+        check_requirement(text)
+    except RequirementError as error:
+        raise SettingsError(f"{file}, [tool.patchkit] releases: {error}") from error
 
 
 def _lock(file: Path, value: object) -> str:
+    """Return the lock's file, as it is written if that is meant from the working directory."""
     if not isinstance(value, str) or not value:
         _refuse(file, "lock", value, "a file")
-    place = file.parent / value
-    return value if place == _here() / value else str(place)
+    path = file.parent / value
+    if path == _working_folder() / value:
+        return value
+    return str(path)
 
 
-def _refuse(file: Path, key: str, found: object, expected: str) -> NoReturn:
-    raise SettingsError(f"{file}, [tool.patchkit] {key}: found {found!r}, expected {expected}")
+def _refuse(file: Path, key: str, value: object, expected: str) -> NoReturn:
+    raise SettingsError(f"{file}, [tool.patchkit] {key}: found {value!r}, expected {expected}")
