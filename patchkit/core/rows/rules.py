@@ -255,13 +255,13 @@ def _parsed(text: Any) -> Target | None:
         return None
 
 
-def check_processes(where: str, rows: Any, others: Collection[ProcessRow]) -> tuple[Any, ...]:
+def check_processes(where: str, rows: Any, present: Collection[ProcessRow]) -> tuple[Any, ...]:
     """Check the rows of processes that a module declares.
 
     Args:
         where: What declares them, for errors.
         rows: What the module has as `PROCESSES`; a row alone counts as a tuple with it.
-        others: The rows that are there already, which must not be repeated.
+        present: The rows that are there already, which must not be repeated.
 
     Returns:
         The rows that were checked.
@@ -271,7 +271,7 @@ def check_processes(where: str, rows: Any, others: Collection[ProcessRow]) -> tu
     """
     if not isinstance(rows, (tuple, list)):
         rows = [rows]
-    taken = {(row.by, row.what) for row in others}
+    taken = {(row.by, row.what) for row in present}
     for number, row in enumerate(rows):
         fault = _fault(row, taken)
         if fault is not None:
