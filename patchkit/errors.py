@@ -1,4 +1,4 @@
-"""Every exception that patchkit raises, and what their messages add: a place, a suggestion.
+"""Defines every exception that patchkit raises, and what messages add: a place, a suggestion.
 
 None derives from ImportError or AttributeError: a `try/except ImportError` around an upstream
 import would swallow it, and the process would continue half patched.
@@ -19,16 +19,27 @@ class SettingsError(PatchkitError):
 
 
 class DeclarationError(PatchkitError):
-    """A row, or (where `patch` is None) the pack that contains it, is malformed."""
+    """A row, or the pack that contains it, is malformed.
+
+    Args:
+        pack: The dotted name of the pack.
+        patch: The name of the row's patch; None if the pack itself is malformed.
+        field: The field that is at fault.
+        found: What is there, in words.
+        expected: What should be there, in words.
+    """
 
     def __init__(self, pack: str, patch: str | None, field: str, found: str, expected: str) -> None:
-        where = f"pack {pack}" + (f", patch {patch!r}" if patch else "")
-        file, line = place_of_row(pack, patch) or ("", None)
-        place = f"{file}:{line}" if line else file
-        at = f" ({place})" if place else ""
-        super().__init__(f"{where}, {field}: found {found}, expected {expected}{at}")
-        self.pack, self.patch, self.field = pack, patch, field
-        self.found, self.expected = found, expected
+        subject = f"pack {pack}"
+        if patch:
+            subject += f", patch {patch!r}"
+        message = f"{subject}, {field}: found {found}, expected {expected}"
+        super().__init__(message + _in_brackets(place_of_row(pack, patch)))
+        self.pack = pack
+        self.patch = patch
+        self.field = field
+        self.found = found
+        self.expected = expected
 
     def __reduce__(self) -> "tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]":
         """Survive pickling: an error crosses from a worker to its engine."""
@@ -36,7 +47,7 @@ class DeclarationError(PatchkitError):
 
 
 class ProcessRowError(PatchkitError):
-    """What an entry point tells of processes is malformed."""
+    """A row of a process that an entry point leads to is malformed."""
 
 
 class CanonicalError(PatchkitError):
@@ -56,11 +67,16 @@ class RequirementError(PatchkitError):
 
 
 class BisectionError(PatchkitError):
-    """A command cannot be bisected, or not be resumed; or it ended the search."""
+    """A bisection cannot start, resume or continue."""
 
 
 class ApplyError(PatchkitError):
-    """A required patch could not be applied: stop. `patch`: whose failure was reported before."""
+    """A required patch could not be applied, and the process has to stop.
+
+    Args:
+        text: The message.
+        patch: The name of the patch if its failure was already reported, else None.
+    """
 
     def __init__(self, text: str, patch: str | None = None) -> None:
         super().__init__(text)
@@ -108,11 +124,30 @@ class ScaffoldError(PatchkitError):
 
 
 def place_of_row(pack: str, patch: str | None) -> tuple[str, int | None] | None:
-    """Return the file and line of a row (of the pack, if none is named); None if there is none."""
+    """Find where a row is declared.
+
+    Args:
+        pack: The dotted name of the pack, which need not have been imported.
+        patch: The name of the row's patch; None for the pack itself.
+
+    Returns:
+        The file, and the line if the row was found in it; None if the pack has no file.
+    """
     file = getattr(sys.modules.get(pack), "__file__", None)
     if file is None:
         return None
-    return shown(file), _line(file, patch) if patch is not None else None
+    line = None if patch is None else _line(file, patch)
+    return shown(file), line
+
+
+def _in_brackets(place: tuple[str, int | None] | None) -> str:
+    """Write a file and a line for the end of a message."""
+    if place is None:
+        return ""
+    file, line = place
+    if line is None:
+        return f" ({file})"
+    return f" ({file}:{line})"
 
 
 def _line(file: str, patch: str) -> int | None:
@@ -123,24 +158,44 @@ def _line(file: str, patch: str) -> int | None:
     except OSError:
         return None
     name = rf"""["']{re.escape(patch)}["']"""
-    forms = (rf"\bname\s*=\s*{name}", name)
-    found = (n for form in forms for n, line in enumerate(lines, 1) if re.search(form, line))
-    return next(found, None)
+    for pattern in (rf"\bname\s*=\s*{name}", name):
+        for number, line in enumerate(lines, start=1):
+            if re.search(pattern, line):
+                return number
+    return None
 
 
 def shown(file: str | os.PathLike[str]) -> str:
-    """Write a path as people and GitHub want it: relative to here where it lies below."""
+    """Write a path for people and GitHub.
+
+    Args:
+        file: The path.
+
+    Returns:
+        The path relative to the working directory if it lies below that, else the absolute path.
+    """
     path = os.path.realpath(file)
     try:
-        here = os.path.join(os.path.realpath(os.getcwd()), "")  # noqa: PTH109, PTH118 - as above
+        working_folder = os.path.realpath(os.getcwd())  # noqa: PTH109 - as above
     except OSError:
         return path
-    return path.removeprefix(here)
+    return path.removeprefix(os.path.join(working_folder, ""))  # noqa: PTH118 - as above
 
 
-def near(word: str, words: Iterable[str], most: int = 1) -> str:
-    """Ask whether a similar word was meant; '' where there is none."""
+def near(word: str, candidates: Iterable[str], most: int = 1) -> str:
+    """Ask whether a similar word was meant.
+
+    Args:
+        word: The word that is unknown.
+        candidates: The words that are known.
+        most: How many of them may be named.
+
+    Returns:
+        The question, for the end of a message; '' if no word is similar.
+    """
     from difflib import get_close_matches  # noqa: PLC0415 - no process that is in order needs it
 
-    words_like_it = get_close_matches(word, list(words), n=most, cutoff=0.5)
-    return f"; did you mean {' or '.join(words_like_it)}?" if words_like_it else ""
+    matches = get_close_matches(word, list(candidates), n=most, cutoff=0.5)
+    if not matches:
+        return ""
+    return f"; did you mean {' or '.join(matches)}?"
