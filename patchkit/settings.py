@@ -1,4 +1,4 @@
-"""patchkit's environment variables, read once into one frozen value."""
+"""Reads patchkit's environment variables into one frozen value."""
 
 import os
 import re
@@ -30,7 +30,22 @@ LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 class Settings(Record):
-    """The settings of this process; each is named like its variable (docs/reference.md)."""
+    """The settings of this process; docs/reference.md has more on each variable.
+
+    Args:
+        enabled: `PATCHKIT`: whether patchkit does anything.
+        packs: `PATCHKIT_PATCHES`: modules of packs beside the installed ones.
+        disabled: `PATCHKIT_DISABLE`: names of patches that do not apply.
+        only: `PATCHKIT_ONLY`: names of the patches that may apply; None for all.
+        on_failure: `PATCHKIT_ON_FAILURE`: `stop` or `warn`.
+        on_drift: `PATCHKIT_ON_DRIFT`: `warn`, `stop` or `skip`.
+        lock: `PATCHKIT_LOCK`: the file of the one lock for all rows.
+        verify: `PATCHKIT_VERIFY`: seconds between two looks at what was applied; 0 for none.
+        versions: `PATCHKIT_VERSIONS`: distributions and the versions to believe.
+        vllm_version: `VLLM_VERSION`: the version of vLLM to believe.
+        journal: `PATCHKIT_JOURNAL`: the folder of the journals.
+        log: `PATCHKIT_LOG`: the level of messages on stderr.
+    """
 
     enabled: bool = True
     packs: tuple[str, ...] = ()
@@ -47,7 +62,17 @@ class Settings(Record):
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> "Settings":
-        """Read `os.environ` or another mapping; raise SettingsError for an invalid value."""
+        """Read the settings.
+
+        Args:
+            environ: The variables; None for `os.environ`.
+
+        Returns:
+            The settings, defaults for variables that are not set.
+
+        Raises:
+            SettingsError: A variable is invalid.
+        """
         env = os.environ if environ is None else environ
         _choice(env, "PATCHKIT_CPU_RAY", ("0", "1", ""), "")  # a row reads it
         return cls(
@@ -65,24 +90,37 @@ class Settings(Record):
             log=_choice(env, "PATCHKIT_LOG", LEVELS, "warning"),
         )
 
-    def check_names(self, known: Collection[str]) -> None:
-        """Refuse unknown names in `PATCHKIT_ONLY` and `PATCHKIT_DISABLE` with SettingsError."""
-        for variable, names in (("ONLY", self.only or ()), ("DISABLE", self.disabled)):
-            for name in names:
-                if name not in known:
-                    hint = near(name, known) or f": {', '.join(sorted(known)) or 'there is none'}"
-                    expected = f"found {name!r}, expected a patch's name{hint}"
-                    raise SettingsError(f"PATCHKIT_{variable}: {expected}")
+    def check_names(self, patches: Collection[str]) -> None:
+        """Refuse unknown names in `PATCHKIT_ONLY` and `PATCHKIT_DISABLE`.
+
+        Args:
+            patches: The names of all patches.
+
+        Raises:
+            SettingsError: A name is unknown.
+        """
+        _check_names("PATCHKIT_ONLY", self.only or (), patches)
+        _check_names("PATCHKIT_DISABLE", self.disabled, patches)
+
+
+def _check_names(variable: str, names: Collection[str], patches: Collection[str]) -> None:
+    for name in names:
+        if name not in patches:
+            declared = ", ".join(sorted(patches)) or "there is none"
+            hint = near(name, patches) or f": {declared}"
+            expected = f"expected a patch's name{hint}"
+            raise SettingsError(f"{variable}: found {name!r}, {expected}")
 
 
 def _names(env: Mapping[str, str], name: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in env.get(name, "").split(",") if part.strip())
+    parts = [part.strip() for part in env.get(name, "").split(",")]
+    return tuple([part for part in parts if part])
 
 
 def _choice(env: Mapping[str, str], name: str, allowed: Collection[str], default: str) -> str:
     value = env.get(name, "").strip().lower() or default
     if value not in allowed:
-        expected = ", ".join(repr(word) for word in allowed if word)
+        expected = ", ".join([repr(word) for word in allowed if word])
         raise SettingsError(f"{name}: found {env[name]!r}, expected one of {expected}")
     return value
 
@@ -91,16 +129,20 @@ def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
     text = env.get(name, "").strip()
     if not re.fullmatch(r"(\d{1,7}(\.\d*)?|\.\d+)?", text):
         raise SettingsError(f"{name}: found {env[name]!r}, expected seconds, 0 for never")
-    return float(text) if text else default
+    if not text:
+        return default
+    return float(text)
 
 
 def _pairs(env: Mapping[str, str], name: str) -> tuple[tuple[str, str], ...]:
+    """Read `dist=version,…`; the names of distributions are normalized (PEP 503)."""
     versions: dict[str, str] = {}
     for pair in _names(env, name):
-        written, _, version = (part.strip() for part in pair.partition("="))
-        if not (written and version):
+        left, _, right = pair.partition("=")
+        dist = re.sub(r"[-_.]+", "-", left.strip()).lower()
+        version = right.strip()
+        if not dist or not version:
             raise SettingsError(f"{name}: found {pair!r}, expected dist=version,…")
-        dist = re.sub(r"[-_.]+", "-", written).lower()
         if versions.setdefault(dist, version) != version:
             found = f"{dist}={versions[dist]} and {dist}={version}"
             raise SettingsError(f"{name}: found {found}, expected one version of each")
