@@ -1,4 +1,4 @@
-"""For Ray: a runtime environment that arms every worker process of a job.
+"""Makes a runtime environment for Ray that arms every worker process of a job.
 
 Ray has one setup hook for worker processes, and reads it from the job's environment only, not from
 an actor's. So pass the environment to `ray.init`, or to the submission of a job. A hook that is
@@ -20,8 +20,9 @@ Hook = Callable[[], object]
 NEXT_VARIABLE = "PATCHKIT_SETUP_HOOK"
 """Names the setup hook that was there before patchkit's."""
 
-_SLOT = "worker_process_setup_hook"
-_OURS = "patchkit.ray.set_up"
+_SETUP_HOOK = "worker_process_setup_hook"
+"""Where a runtime environment names its setup hook."""
+_OWN_HOOK = "patchkit.ray.set_up"
 
 
 class RuntimeEnvError(PatchkitError):
@@ -32,21 +33,32 @@ def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Make a runtime environment that arms every worker process, with this process's settings.
 
     `ray.init(runtime_env=patchkit.ray.runtime_env())`. Patchkit and the packs must be installed on
-    every node. `base` is what else the workers need: its environment variables win over this
-    process's settings; its setup hook, a function or `"module.attribute"`, runs after patchkit's.
-    Raises RuntimeEnvError where the hook or the variables are not valid for Ray.
+    every node.
+
+    Args:
+        base: What else the workers need. Its environment variables win over this process's
+            settings; its setup hook, a function or `"module.attribute"`, runs after patchkit's.
+
+    Returns:
+        The runtime environment.
+
+    Raises:
+        RuntimeEnvError: The hook or the variables are not valid for Ray.
     """
-    given = dict(base or {})
-    hook, env_vars = given.get(_SLOT), given.get("env_vars") or {}
-    if not isinstance(env_vars, dict):
-        raise RuntimeEnvError(f"env_vars: found {env_vars!r}, expected a dict of texts")
-    ours = {name: os.environ[name] for name in VARIABLES if name in os.environ}
-    env_vars = {"PATCHKIT": "1", **ours, PARENT_VARIABLE: this_process(), **env_vars}
-    if isinstance(hook, str) and hook != _OURS:
+    environment = dict(base or {})
+    hook = environment.get(_SETUP_HOOK)
+    variables = environment.get("env_vars") or {}
+    if not isinstance(variables, dict):
+        raise RuntimeEnvError(f"env_vars: found {variables!r}, expected a dict of strings")
+    settings = {name: os.environ[name] for name in VARIABLES if name in os.environ}
+    variables = {"PATCHKIT": "1", **settings, PARENT_VARIABLE: this_process(), **variables}
+    if isinstance(hook, str) and hook != _OWN_HOOK:
         if "." not in hook or not all(part.isidentifier() for part in hook.split(".")):
-            raise RuntimeEnvError(f"{_SLOT}: found {hook!r}, expected 'module.attribute'")
-        env_vars[NEXT_VARIABLE] = hook
-    return {**given, "env_vars": env_vars, _SLOT: _composed(hook)}
+            raise RuntimeEnvError(f"{_SETUP_HOOK}: found {hook!r}, expected 'module.attribute'")
+        variables[NEXT_VARIABLE] = hook
+    environment["env_vars"] = variables
+    environment[_SETUP_HOOK] = _composed(hook)
+    return environment
 
 
 def set_up() -> None:
@@ -55,12 +67,14 @@ def set_up() -> None:
 
 
 def _composed(hook: object) -> object:
+    """Return the setup hook that arms the process and then runs another one."""
     if hook is None or isinstance(hook, str):
-        return _OURS
+        return _OWN_HOOK
     if getattr(hook, "_is_patchkits", False):
         return hook
     if not callable(hook):
-        raise RuntimeEnvError(f"{_SLOT}: found {hook!r}, expected a function or 'module.attribute'")
+        expected = "expected a function or 'module.attribute'"
+        raise RuntimeEnvError(f"{_SETUP_HOOK}: found {hook!r}, {expected}")
 
     def set_up_both() -> None:
         _arm_and(hook)
@@ -77,6 +91,9 @@ def _arm_and(hook: Hook) -> None:
 
 
 def _named_hook() -> None:
-    if name := os.environ.get(NEXT_VARIABLE):
+    """Run the setup hook that the environment names, if it names one."""
+    name = os.environ.get(NEXT_VARIABLE)
+    if name:
         module, _, attribute = name.rpartition(".")
-        getattr(importlib.import_module(module), attribute)()
+        hook = getattr(importlib.import_module(module), attribute)
+        hook()
