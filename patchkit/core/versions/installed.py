@@ -1,4 +1,4 @@
-"""The versions that run here: found when first needed, without importing anything."""
+"""Finds the versions that run here when they are first needed, without importing anything."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,13 @@ from patchkit.settings import Settings
 
 
 class Versions:
-    """The versions here, found when first needed; those that variables name are believed."""
+    """The versions here, found when first needed; those that variables name are believed.
+
+    Args:
+        overrides: The versions of `PATCHKIT_VERSIONS`, by distribution.
+        vllm_version: The version of `VLLM_VERSION`.
+        path: The folders to search; None for `sys.path` at the time of the call.
+    """
 
     def __init__(
         self,
@@ -22,48 +28,93 @@ class Versions:
         vllm_version: str | None = None,
         path: Sequence[str] | None = None,
     ) -> None:
-        self._believed = {
-            canonical(name): FoundVersion(canonical(name), version, "PATCHKIT_VERSIONS")
-            for name, version in (overrides or {}).items()
-        }
+        self._believed: dict[str, FoundVersion] = {}
+        for written, version in (overrides or {}).items():
+            name = canonical(written)
+            self._believed[name] = FoundVersion(name, version, "PATCHKIT_VERSIONS")
         if vllm_version:
             self._believed["vllm"] = FoundVersion("vllm", vllm_version, "VLLM_VERSION")
-        # None: `sys.path` at the time of the call.
         self._path = None if path is None else list(path)
         self._found: dict[str, FoundVersion | None] = {}
         self._reasons: dict[str, str | None] = {}
 
     @classmethod
     def of(cls, settings: Settings) -> "Versions":
-        """Use the versions that the settings name, otherwise what is installed."""
+        """Return the versions that settings name, otherwise those that are installed.
+
+        Args:
+            settings: The settings of this process.
+        """
         return cls(dict(settings.versions), settings.vllm_version)
 
     def find(self, name: str) -> FoundVersion | None:
-        """Find a version; None for none installed, VersionError where a variable's is none."""
+        """Find the version of a distribution.
+
+        Args:
+            name: The name of the distribution.
+
+        Returns:
+            The version, or None if none is installed.
+
+        Raises:
+            VersionError: A variable names the version, and it is none.
+        """
         name = canonical(name)
         if name not in self._found:
             self._found[name] = self.believed(name) or self._search(name)
         return self._found[name]
 
     def believed(self, name: str) -> FoundVersion | None:
-        """Return the version that a variable names for a distribution; raise as `find` does."""
+        """Return the version that a variable names for a distribution.
+
+        Args:
+            name: The name of the distribution.
+
+        Returns:
+            The version, or None if no variable names one.
+
+        Raises:
+            VersionError: What the variable names is no version.
+        """
         version = self._believed.get(canonical(name))
         if version:
             _ = version.counts_as  # raises, naming the variable and the text
         return version
 
     def believe(self, version: FoundVersion) -> None:
-        """Use a version that a command-line option names; raise as `find` does."""
+        """Use a version that a command-line option names.
+
+        Args:
+            version: The version.
+
+        Raises:
+            VersionError: It is none.
+        """
         self._believed[version.name] = version
         self.believed(version.name)
 
     def check(self) -> None:
-        """Check every version that a variable names; raise as `find` does."""
+        """Check every version that a variable names.
+
+        Raises:
+            VersionError: One of them is none.
+        """
         for name in self._believed:
             self.believed(name)
 
     def unmet(self, requirement: str) -> str | None:
-        """Say why a requirement does not hold here; raise where it, or the version, is none."""
+        """Say why a requirement does not hold here.
+
+        Args:
+            requirement: The requirement (PEP 508).
+
+        Returns:
+            The reason, or None if it holds.
+
+        Raises:
+            RequirementError: It is no requirement.
+            VersionError: The version here does not say which release it is.
+        """
         if requirement not in self._reasons:
             self._reasons[requirement] = self._reason(requirement)
         return self._reasons[requirement]
