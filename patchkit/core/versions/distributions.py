@@ -1,4 +1,4 @@
-"""Which distribution provides an import package here, and which version it has.
+"""Finds which distribution provides an import package here, and which version it has.
 
 Nothing of the package is executed. A distribution's records count as far as files confirm them.
 """
@@ -10,12 +10,11 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import Distribution, DistributionFinder, distributions
-from itertools import chain
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -47,6 +46,10 @@ class ProviderSearch:
 
     A distribution of the same name may be a leftover, or belong to a copy that comes later on the
     path; it counts without confirmation only where nothing else is known.
+
+    Args:
+        name: The normalized name of the distribution, whose package is named alike.
+        path: The folders to search; None for `sys.path`.
     """
 
     def __init__(self, name: str, path: list[str] | None) -> None:
@@ -58,32 +61,42 @@ class ProviderSearch:
         """Return the version; None where neither package nor distribution is installed."""
         if self.package is None:
             return self._distributed(next(self._namesakes(), None))
-        return self._distributed(self._provider(self.package)) or self._vouched(self.package)
+        return self._distributed(self._provider(self.package)) or self._unconfirmed(self.package)
 
     def beside(self) -> frozenset[str]:
-        """Name the packages and modules that the same distribution has installed beside it."""
+        """Return the packages and modules that the same distribution has installed."""
         dist = self._provider(self.package) if self.package else None
-        record = _record_of(dist, self.package) if dist and self.package else ""
-        tops = (line.partition(",")[0].partition("/") for line in record.splitlines())
-        names = {top.partition(".")[0] for top, slash, _ in tops if slash or top.endswith(".py")}
+        if self.package is None or dist is None:
+            return frozenset()
+        names = set()
+        for line in _record_of(dist, self.package).splitlines():
+            top, slash, _ = line.partition(",")[0].partition("/")
+            if slash or top.endswith(".py"):
+                names.add(top.partition(".")[0])
         return frozenset(name for name in names if name.isidentifier())
 
-    def _vouched(self, package: _Package) -> FoundVersion:
+    def _unconfirmed(self, package: _Package) -> FoundVersion:
+        """Return what the package says of itself, or else the version of a namesake."""
         stated = _stated(self.name, package)
         if stated and _says_something(stated):
             return stated
+        namesakes = (dist for dist in self._namesakes() if not self._denies(dist, package))
         unknown = FoundVersion(self.name, _UNKNOWN, f"{package.name}/{package.place.name}")
-        evidence = ((dist, _evidence(dist, package, self.name)) for dist in self._namesakes())
-        believed = (dist for dist, shown in evidence if shown is not _Evidence.DENIES)
-        return self._distributed(next(believed, None)) or stated or unknown
+        return self._distributed(next(namesakes, None)) or stated or unknown
+
+    def _denies(self, dist: Distribution, package: _Package) -> bool:
+        return _evidence(dist, package, self.name) is _Evidence.DENIES
 
     def _provider(self, package: _Package) -> Distribution | None:
-        best, evidence = None, _Evidence.SILENT
+        """Return the distribution with the best evidence, if any has more than none."""
+        best: Distribution | None = None
+        best_evidence = _Evidence.SILENT
         for dist in self._candidates():
-            shown = _evidence(dist, package, self.name)
-            if shown > evidence and _header(dist, "Version"):
-                best, evidence = dist, shown
-            if evidence is _Evidence.PROVES:
+            evidence = _evidence(dist, package, self.name)
+            if evidence > best_evidence and _header(dist, "Version"):
+                best = dist
+                best_evidence = evidence
+            if best_evidence is _Evidence.PROVES:
                 break
         return best
 
@@ -97,22 +110,38 @@ class ProviderSearch:
         return (dist for dist in dists if _header(dist, "Version"))
 
     def _distributed(self, dist: Distribution | None) -> FoundVersion | None:
+        """Return the version of a distribution."""
         if dist is None:
             return None
-        package = self.package
-        editable = package and not _record_of(dist, package) and _leads_to(dist, package)
-        source = f"{'editable ' if editable else ''}distribution {_header(dist, 'Name')}"
+        source = f"distribution {_header(dist, 'Name')}"
+        if self._is_editable(dist):
+            source = f"editable {source}"
         return FoundVersion(self.name, _header(dist, "Version"), source)
+
+    def _is_editable(self, dist: Distribution) -> bool:
+        package = self.package
+        if package is None or _record_of(dist, package):
+            return False
+        return _leads_to(dist, package)
 
 
 def _stated(name: str, package: _Package) -> FoundVersion | None:
-    stated, files, within = [], [package.place], ""
+    """Return the first version that the package's files state and that names a release.
+
+    If none names a release, the first that is stated at all; None if none is.
+    """
+    files = [package.place]
+    folder = ""
     if package.place.name.startswith("__init__."):
-        within = f"{package.name}/"
-        files[:0] = [package.place.with_name(name) for name in ("_version.py", "version.py")]
+        folder = f"{package.name}/"
+        files = [package.place.with_name(file) for file in ("_version.py", "version.py")] + files
+    versions: list[FoundVersion] = []
     for file in files:
-        stated += [FoundVersion(name, text, within + file.name) for text in _static_version(file)]
-    return next(filter(_says_something, stated), next(iter(stated), None))
+        source = folder + file.name
+        versions += [FoundVersion(name, text, source) for text in _static_version(file)]
+    if not versions:
+        return None
+    return next(filter(_says_something, versions), versions[0])
 
 
 def _says_something(version: FoundVersion) -> bool:
@@ -127,12 +156,16 @@ def _locate(package: str, path: list[str] | None) -> _Package | None:
 
     A folder without `__init__.py` does not count: mostly it is a checkout in the working directory.
     """
-    specs: Iterable[ModuleSpec | None] = [PathFinder.find_spec(package, path)]
+    for spec in _specs(package, path):
+        if spec is not None and spec.has_location:
+            return _Package(package, Path(str(spec.origin)).absolute())
+    return None
+
+
+def _specs(package: str, path: list[str] | None) -> Iterator[ModuleSpec | None]:
+    yield PathFinder.find_spec(package, path)
     if path is None:
-        specs = chain(specs, _ask_other_finders(package))
-    origins = (str(spec.origin) for spec in specs if spec is not None and spec.has_location)
-    origin = next(origins, None)
-    return None if origin is None else _Package(package, Path(origin).absolute())
+        yield from _ask_other_finders(package)
 
 
 def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:  # of editable installs
@@ -144,13 +177,16 @@ def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:  # of edita
 
 
 def _distributions(path: list[str] | None, name: str | None = None) -> Iterator[Distribution]:
-    where = {} if path is None else {"path": path}
-    return iter(distributions(context=DistributionFinder.Context(name=name, **where)))
+    """Iterate over the distributions on a path, or over those of one name."""
+    scope = {} if path is None else {"path": path}
+    return iter(distributions(context=DistributionFinder.Context(name=name, **scope)))
 
 
 def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
+    """Judge by the records of a distribution whether it has brought the package."""
     root = _root(dist)
-    if record := _record_of(dist, package):
+    record = _record_of(dist, package)
+    if record:
         return _Evidence.PROVES if _is_unchanged(record, root, package) else _Evidence.NAMES
     listed = _read(dist, "top_level.txt").split()
     if _leads_to(dist, package):
@@ -170,47 +206,57 @@ def _root(dist: Distribution) -> Path:
 
 
 def _record_of(dist: Distribution, package: _Package) -> str:
+    """Return the RECORD of a distribution if it lists the package's file, else ''."""
     root = _root(dist)
     if not package.place.is_relative_to(root):
         return ""
     record = _read(dist, "RECORD")
-    return record if _line(record, package.place.relative_to(root).as_posix()) else ""
+    path = package.place.relative_to(root).as_posix()
+    return record if _line(record, path) else ""
 
 
 def _line(record: str, file: str) -> str:
     """Return the line of RECORD about a file; vLLM's has 3,300 lines, so none is parsed."""
     start = f"\n{record}".find(f"\n{file},")
-    return "" if start < 0 else record[start:].partition("\n")[0]
+    if start < 0:
+        return ""
+    return record[start:].partition("\n")[0]
 
 
 def _is_unchanged(record: str, root: Path, package: _Package) -> bool:
+    """Whether the first file that RECORD has a hash of is the one that was installed."""
     for file in (package.place.with_name("_version.py"), package.place):
         line = _line(record, file.relative_to(root).as_posix())
         digest = re.search(r",sha256=([^,]+),", line)
         if digest and file.is_file():
-            actual = base64.urlsafe_b64encode(hashlib.sha256(file.read_bytes()).digest())
-            return actual.decode().rstrip("=") == digest[1]
+            content = hashlib.sha256(file.read_bytes())
+            actual = base64.urlsafe_b64encode(content.digest()).decode()
+            return actual.rstrip("=") == digest[1]
     return False
 
 
 def _leads_to(dist: Distribution, package: _Package) -> bool:
     """Whether it is editable, and its source is here; deeper in its tree is anybody's package."""
-    if (tree := _source_tree(dist)) is None:
+    tree = _source_tree(dist)
+    if tree is None:
         return False
-    return package.place.parent.parent.resolve() in (tree.resolve(), tree.resolve() / "src")
+    root = tree.resolve()
+    return package.place.parent.parent.resolve() in (root, root / "src")
 
 
 def _source_tree(dist: Distribution) -> Path | None:
     """Return the source folder of an editable distribution (PEP 610)."""
     try:
         origin = json.loads(_read(dist, "direct_url.json") or "{}")
-        editable = origin.get("dir_info", {}).get("editable") is True
-        return Path(unquote(urlsplit(origin["url"]).path)) if editable else None
+        if origin.get("dir_info", {}).get("editable") is not True:
+            return None
+        return Path(unquote(urlsplit(origin["url"]).path))
     except (ValueError, KeyError, AttributeError, TypeError):
         return None
 
 
 def _read(dist: Distribution, file: str) -> str:
+    """Return what is in a file of a distribution's metadata; '' if it cannot be read."""
     try:
         return dist.read_text(file) or ""
     except (OSError, UnicodeDecodeError):
@@ -222,25 +268,35 @@ def _name(dist: Distribution) -> str:
 
 
 def _header(dist: Distribution, field: str) -> str:
+    """Return the first word of a field of the metadata; '' if it is not there."""
     text = _read(dist, "METADATA") or _read(dist, "PKG-INFO") or _read(dist, "")
     match = re.search(rf"^{field}:[ \t]*(\S+)", text, re.MULTILINE)
     return match[1] if match else ""
 
 
 def _static_version(file: Path) -> Iterator[str]:
+    """Yield the strings that a file assigns to `__version__` or `version`."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return
     for node in _statements(tree):
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Constant):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = {target.id for target in targets if isinstance(target, ast.Name)}
-            if names & {"__version__", "version"} and isinstance(node.value.value, str):
-                yield node.value.value
+        targets: list[ast.expr]
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        else:
+            continue
+        names = {target.id for target in targets if isinstance(target, ast.Name)}
+        is_version = not names.isdisjoint(("__version__", "version"))
+        value = node.value
+        if is_version and isinstance(value, ast.Constant) and isinstance(value.value, str):
+            yield value.value
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes below one that lie in no function or class."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             yield child
