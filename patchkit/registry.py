@@ -1,4 +1,4 @@
-"""All rows of this process: of patches, validated and put in order, and of processes."""
+"""Collects the rows of this process: of patches, checked and put in order, and of processes."""
 
 from __future__ import annotations
 
@@ -53,23 +53,38 @@ class Registry:
     def __init__(
         self, rows: Iterable[Row] = (), processes: Iterable[ProcessRow] | None = None
     ) -> None:
-        self.processes = ProcessTable(own_processes() if processes is None else processes)
-        self._rows: dict[str, Row] = {}
+        if processes is None:
+            processes = own_processes()
+        self.processes = ProcessTable(processes)
+        declared: dict[str, Row] = {}
         for row in rows:
-            if (other := self._rows.get(row.name)) is not None:
-                raise duplicate(row, other)
-            self._rows[row.name] = row
-        ordered: dict[str, Row] = {}
-        for name in self._rows:
-            _place(name, self._rows, ordered, ())
-        self._rows = ordered
+            first = declared.get(row.name)
+            if first is not None:
+                raise duplicate(row, first)
+            declared[row.name] = row
+        self._rows: dict[str, Row] = {}
+        for name in declared:
+            _add_in_order(name, declared, self._rows, ())
 
     @classmethod
     def collect(cls, settings: Settings, extra: Iterable[str] = ()) -> Registry:
-        """Read every pack of this process; `extra` names further pack modules."""
-        found = _installed()
-        packs = packs_for(settings, extra, _modules(found))
-        return cls((row for name in packs for row in read_pack(name)), installed_processes(found))
+        """Read every pack of this process.
+
+        Args:
+            settings: The settings of this process.
+            extra: The modules of further packs.
+
+        Returns:
+            The registry of all rows.
+
+        Raises:
+            DeclarationError: A pack or a row is malformed, or rows do not go together.
+            ProcessRowError: A row of a process is malformed.
+        """
+        entries = _installed()
+        packs = packs_for(settings, extra, _modules(entries))
+        processes = installed_processes(entries)
+        return cls(_read_packs(packs), processes)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows.values())
@@ -87,28 +102,45 @@ class Registry:
         return f"<Registry of {len(self)} patches: {', '.join(self._rows)}>"
 
 
-def duplicate(row: Row, other: Row) -> DeclarationError:
-    """Return the error of a row that has another one's name."""
-    found = f"the name of a patch of pack {other.pack} as well ({other.body})"
+def duplicate(row: Row, first: Row) -> DeclarationError:
+    """Return the error of a row that has the name of an earlier one.
+
+    Args:
+        row: The row at fault.
+        first: The earlier row.
+    """
+    found = f"the name of a patch of pack {first.pack} as well ({first.body})"
     return DeclarationError(row.pack, row.name, "name", found, "a name that no other patch has")
 
 
 def packs_for(
     settings: Settings, extra: Iterable[str] = (), installed: Iterable[str] | None = None
 ) -> tuple[str, ...]:
-    """Name every pack of this process once: own, installed, `PATCHKIT_PATCHES`, `extra`."""
-    found = installed_packs() if installed is None else installed
-    return tuple(dict.fromkeys((*OWN_PACKS, *found, *settings.packs, *extra)))
+    """Return every pack of this process once: own, installed, `PATCHKIT_PATCHES`, `extra`.
+
+    Args:
+        settings: The settings of this process.
+        extra: The modules of further packs.
+        installed: The modules of installed packs; None to look for them.
+    """
+    if installed is None:
+        installed = installed_packs()
+    return tuple(dict.fromkeys((*OWN_PACKS, *installed, *settings.packs, *extra)))
 
 
 def installed_packs(path: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Name the modules in the entry-point group `patchkit.patches`."""
+    """Return the modules in the entry-point group `patchkit.patches`.
+
+    Args:
+        path: The folders to search; None for `sys.path`.
+    """
     return _modules(_installed(path))
 
 
-def _modules(found: Iterable[EntryPoint]) -> tuple[str, ...]:
-    modules = {entry.name: entry.value for entry in found if entry.group == GROUP}
-    return tuple(modules[name] for name in sorted(modules))
+def _modules(entries: Iterable[EntryPoint]) -> tuple[str, ...]:
+    """Return the modules of packs that entry points name, in the order of their names."""
+    modules = {entry.name: entry.value for entry in entries if entry.group == GROUP}
+    return tuple([modules[name] for name in sorted(modules)])
 
 
 def _installed(path: Iterable[str] | None = None) -> list[EntryPoint]:
@@ -117,17 +149,21 @@ def _installed(path: Iterable[str] | None = None) -> list[EntryPoint]:
     Importing `importlib.metadata` takes 30 ms, so it is asked only if an `entry_points.txt` file
     contains the name of a group.
     """
-    folders = [folder or "." for folder in (sys.path if path is None else path)]
+    if path is None:
+        path = sys.path
+    folders = [folder or "." for folder in path]
     if not any(_may_hold_packs(folder) for folder in folders):
         return []
     from importlib.metadata import distributions  # noqa: PLC0415 - see above
 
-    entries = (entry for dist in distributions(path=folders) for entry in dist.entry_points)
-    return [entry for entry in entries if entry.group in {GROUP, PROCESSES}]
+    entries: list[EntryPoint] = []
+    for dist in distributions(path=folders):
+        entries += [entry for entry in dist.entry_points if entry.group in {GROUP, PROCESSES}]
+    return entries
 
 
 def own_processes() -> tuple[ProcessRow, ...]:
-    """Read patchkit's own rows of processes.
+    """Return patchkit's own rows of processes.
 
     Raises:
         ProcessRowError: one of them is malformed.
@@ -135,45 +171,52 @@ def own_processes() -> tuple[ProcessRow, ...]:
     return _read_processes("patchkit", OWN_PROCESSES, ())
 
 
-def installed_processes(found: Iterable[EntryPoint] | None = None) -> tuple[ProcessRow, ...]:
-    """Read the rows of processes that installed packages tell of, after patchkit's own.
+def installed_processes(entries: Iterable[EntryPoint] | None = None) -> tuple[ProcessRow, ...]:
+    """Read the rows of processes of installed packages, after patchkit's own.
 
     Args:
-        found: the entry points of what is installed; they are looked for where it is None.
+        entries: The entry points of what is installed; None to look for them.
+
+    Returns:
+        All rows of processes.
 
     Raises:
-        ProcessRowError: an entry point leads to no rows, or to one that is malformed.
+        ProcessRowError: An entry point leads to no rows, or to one that is malformed.
     """
     rows = own_processes()
-    entries = _installed() if found is None else found
+    if entries is None:
+        entries = _installed()
     for entry in sorted({entry for entry in entries if entry.group == PROCESSES}):
-        name = entry.dist.name if entry.dist is not None else "unknown"
-        where = f"distribution {name}, entry point {entry.name!r} of {PROCESSES}"
+        dist = entry.dist.name if entry.dist is not None else "unknown"
+        where = f"distribution {dist}, entry point {entry.name!r} of {PROCESSES}"
         rows += _read_processes(where, entry.value, rows)
     return rows
 
 
 def _read_processes(
-    where: str, module: str, others: tuple[ProcessRow, ...]
+    where: str, module: str, present: tuple[ProcessRow, ...]
 ) -> tuple[ProcessRow, ...]:
-    """Import a module and return its `PROCESSES`, which must not repeat rows of others."""
+    """Import a module and return its `PROCESSES`, which must not repeat rows that are present."""
     try:
         declared = importlib.import_module(module).PROCESSES
     except (Exception, SystemExit) as error:
         fault = f"{module!r} ({type(error).__name__}: {error})"
         expected = "a module that can be imported and holds PROCESSES"
         raise ProcessRowError(f"{where}: found {fault}, expected {expected}") from error
-    return check_processes(where, declared, others)
+    return check_processes(where, declared, present)
 
 
 def _may_hold_packs(folder: str) -> bool:
+    """Whether a folder of the path may hold entry points of patchkit's groups."""
     if os.path.isfile(folder):  # noqa: PTH113 - a zip on the path; pathlib costs a start
         return not folder.endswith("python{}{}.zip".format(*sys.version_info))
-    groups = GROUP.encode(), PROCESSES.encode()
-    return any(group in text for text in _entry_point_files(folder) for group in groups)
+    patches = GROUP.encode()
+    processes = PROCESSES.encode()
+    return any(patches in text or processes in text for text in _entry_point_files(folder))
 
 
 def _entry_point_files(folder: str) -> Iterator[bytes]:
+    """Yield what is in each `entry_points.txt` of the distributions in a folder."""
     try:
         names = os.listdir(folder)  # noqa: PTH208
     except OSError:
@@ -184,10 +227,25 @@ def _entry_point_files(folder: str) -> Iterator[bytes]:
                 yield file.read()
 
 
+def _read_packs(packs: Iterable[str]) -> Iterator[Row]:
+    for pack in packs:
+        yield from read_pack(pack)
+
+
 def read_pack(name: str) -> tuple[Row, ...]:
-    """Import a pack and return its rows; raise DeclarationError if that or a row is at fault."""
+    """Import a pack and read its rows.
+
+    Args:
+        name: The dotted name of the pack.
+
+    Returns:
+        The rows, as the pack orders them.
+
+    Raises:
+        DeclarationError: The pack cannot be imported, or it or a row is malformed.
+    """
     module = _import_pack(name)
-    return tuple(row_of(name, patch) for patch in check_pack(name, module))
+    return tuple([row_of(name, patch) for patch in check_pack(name, module)])
 
 
 def _import_pack(name: str) -> ModuleType:
@@ -199,59 +257,83 @@ def _import_pack(name: str) -> ModuleType:
     except PatchkitError:
         raise
     except (Exception, SystemExit) as error:
-        found = f"{type(error).__name__}: {error}{_line_of(name, error)}"
-        expected = _meant(error) or "a package that can be imported"
+        found = f"{type(error).__name__}: {error}{_line_in_pack(name, error)}"
+        expected = _words_instead(error) or "a package that can be imported"
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
             expected += ", installed or in a folder of PYTHONPATH"
         raise DeclarationError(name, None, "import", found, expected) from error
 
 
-def _meant(error: BaseException) -> str:
+def _words_instead(error: BaseException) -> str:
     """Say which words a row may have in place of an unknown one; else ''."""
     if isinstance(error, AttributeError) and error.obj is Role:
-        return f"one of {', '.join(f'Role.{role.name}' for role in Role)}"
+        names = ", ".join(f"Role.{role.name}" for role in Role)
+        return f"one of {names}"
+    match = re.search(_UNEXPECTED, str(error))
+    if match is None:
+        return ""
     from dataclasses import fields, is_dataclass  # noqa: PLC0415 - only on the way to an error
 
-    match = re.search(_UNEXPECTED, str(error))
-    kind = getattr(declaration, match[1], None) if match else None
-    if match is None or not is_dataclass(kind):
+    kind = getattr(declaration, match[1], None)
+    if not is_dataclass(kind):
         return ""
-    names = [field.name for field in fields(kind)]
-    return f"one of {', '.join(names)}{near(match[2], names)}"
+    parameters = [field.name for field in fields(kind)]
+    return f"one of {', '.join(parameters)}{near(match[2], parameters)}"
 
 
-def _line_of(pack: str, error: BaseException) -> str:
+def _line_in_pack(pack: str, error: BaseException) -> str:
     """Say which line of a pack an error comes from; '' where it comes from elsewhere."""
     from traceback import walk_tb  # noqa: PLC0415 - only on the way to an error
 
-    lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     folder = f"/{pack.replace('.', '/')}/"
-    own = [f" ({shown(file)}:{line})" for file, line in lines if folder in file]
-    return own[-1] if own else ""
+    place = ""
+    for frame, line in walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        if folder in file:
+            place = f" ({shown(file)}:{line})"
+    return place
 
 
 def row_of(pack: str, patch: Patch) -> Row:
-    """Make a row of a pack's patch; raise DeclarationError if it is malformed."""
+    """Make a row of a pack's patch.
+
+    Args:
+        pack: The dotted name of the pack.
+        patch: The patch.
+
+    Returns:
+        The row, with the roles of the pack's folder if the patch names none.
+
+    Raises:
+        DeclarationError: The patch is malformed, or it has no roles.
+    """
     check_patch(pack, patch)
-    roles = _FOLDER_ROLES.get(pack.rpartition(".")[2]) if patch.roles is None else patch.roles
+    roles = patch.roles
+    if roles is None:
+        folder = pack.rpartition(".")[2]
+        roles = _FOLDER_ROLES.get(folder)
     if roles is None:
         expected = "roles, as the pack is in no folder named 'platform' or 'worker'"
         raise DeclarationError(pack, patch.name, "roles", "none", expected)
     return Row(pack, patch, frozenset(map(Role, roles)))
 
 
-def _place(
+def _add_in_order(
     name: str, rows: Mapping[str, Row], ordered: dict[str, Row], path: tuple[str, ...]
 ) -> None:
+    """Add a row to those that are in order, after what it names in `after`.
+
+    `path` are the rows that wait for it, to find a circle.
+    """
     if name in ordered:
         return
     row = rows[name]
     if name in path:
         circle = " -> ".join((*path[path.index(name) :], name))
         raise DeclarationError(row.pack, name, "after", f"a circle: {circle}", "an order")
-    for other in row.patch.after:
-        if other not in rows:
-            found = f"{other!r}, which no pack declares"
+    for predecessor in row.patch.after:
+        if predecessor not in rows:
+            found = f"{predecessor!r}, which no pack declares"
             raise DeclarationError(row.pack, name, "after", found, "a patch's name")
-        _place(other, rows, ordered, (*path, name))
+        _add_in_order(predecessor, rows, ordered, (*path, name))
     ordered[name] = row
