@@ -1,11 +1,11 @@
-"""The pytest plugin: apply patches in a test, and select tests by the version of vLLM.
+"""Applies patches in tests, and selects tests by the version of vLLM: the pytest plugin.
 
 Nothing of patchkit's session is imported before a test needs it.
 """
 
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack
 
 import pytest
@@ -29,7 +29,11 @@ _MARKERS = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options."""
+    """Add the options.
+
+    Args:
+        parser: The parser of pytest's options.
+    """
     group = parser.getgroup("patchkit")
     group.addoption(
         "--patchkit-patches",
@@ -47,12 +51,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Let tests decide which patches apply, before a conftest imports vLLM and its plugins."""
+    """Let tests decide which patches apply, before a conftest imports vLLM and its plugins.
+
+    Args:
+        early_config: The configuration of the run.
+    """
     _environ(early_config).setenv(TESTS_VARIABLE, "1")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers, and name the project's packs for this process and its children."""
+    """Register the markers, and name the project's packs for this process and its children.
+
+    Args:
+        config: The configuration of the run.
+
+    Raises:
+        UsageError: The settings of the project are invalid.
+    """
     for marker in _MARKERS:
         config.addinivalue_line("markers", marker)
     try:
@@ -62,10 +77,19 @@ def pytest_configure(config: pytest.Config) -> None:
     packs = config.getoption("patchkit_patches") or project.packs
     folders = project.folders_of(packs)
     sys.path += folders
-    for name, mark, texts in (("PYTHONPATH", os.pathsep, folders), (_VARIABLE, ",", packs)):
-        if texts:
-            former = filter(None, [os.environ.get(name)])
-            _environ(config).setenv(name, mark.join([*former, *texts]))
+    _append(config, "PYTHONPATH", os.pathsep, folders)
+    _append(config, _VARIABLE, ",", packs)
+
+
+def _append(config: pytest.Config, name: str, separator: str, texts: Iterable[str]) -> None:
+    """Add texts to an environment variable, if there are any, until the end of the run."""
+    parts = list(texts)
+    if not parts:
+        return
+    former = os.environ.get(name)
+    if former:
+        parts.insert(0, former)
+    _environ(config).setenv(name, separator.join(parts))
 
 
 def _environ(config: pytest.Config) -> pytest.MonkeyPatch:
@@ -77,7 +101,7 @@ def _environ(config: pytest.Config) -> pytest.MonkeyPatch:
 
 
 def pytest_report_header() -> str:
-    """Report the version of vLLM and the number of patches."""
+    """Return a line with the version of vLLM and the number of patches."""
     from patchkit.registry import Registry  # noqa: PLC0415 - only where the header is shown
 
     try:
@@ -86,13 +110,21 @@ def pytest_report_header() -> str:
         version = Versions.of(settings).find("vllm")
     except PatchkitError as error:
         return f"patchkit: {error}"
-    here = f"vllm {version.version} ({version.source})" if version else "vllm is not installed"
-    return f"patchkit: {here}, {count} patch{'' if count == 1 else 'es'}"
+    vllm = f"vllm {version.version} ({version.source})" if version else "vllm is not installed"
+    noun = "patch" if count == 1 else "patches"
+    return f"patchkit: {vllm}, {count} {noun}"
 
 
 @pytest.fixture
 def patchkit_applied(request: pytest.FixtureRequest) -> Generator[Callable[..., None], None, None]:
-    """Apply patches until the test ends: `patchkit_applied("name", …)`, as often as needed."""
+    """Apply patches until the test ends: `patchkit_applied("name", …)`, as often as needed.
+
+    Args:
+        request: The test's request.
+
+    Yields:
+        The function to call with names of patches; none means all that are for here.
+    """
     packs = request.config.getoption("patchkit_patches")
     with ExitStack() as stack:
 
@@ -104,7 +136,14 @@ def patchkit_applied(request: pytest.FixtureRequest) -> Generator[Callable[..., 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Apply the patches that the `patched` markers name, the outermost marker first."""
+    """Apply the patches that the `patched` markers name, the outermost marker first.
+
+    Args:
+        item: The test.
+
+    Yields:
+        Nothing, while the test runs.
+    """
     with ExitStack() as stack:
         for marker in reversed(list(item.iter_markers("patched"))):
             packs = marker.kwargs.get("packs", item.config.getoption("patchkit_patches"))
@@ -114,8 +153,18 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip the tests that are for another version of vLLM."""
-    marked = [(item, marker) for item in items for marker in item.iter_markers("vllm")]
+    """Skip the tests that are for another version of vLLM.
+
+    Args:
+        config: The configuration of the run.
+        items: The tests.
+
+    Raises:
+        UsageError: The settings of patchkit, or the bounds of a marker, are invalid.
+    """
+    marked: list[tuple[pytest.Item, pytest.Mark]] = []
+    for item in items:
+        marked += [(item, marker) for marker in item.iter_markers("vllm")]
     if not marked:
         return
     try:
@@ -129,18 +178,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Fail a test whose `vllm` marker cannot be decided."""
-    if (fault := item.stash.get(_FAULT, None)) is not None:
+    """Fail a test whose `vllm` marker cannot be decided.
+
+    Args:
+        item: The test.
+    """
+    fault = item.stash.get(_FAULT, None)
+    if fault is not None:
         pytest.fail(fault, pytrace=False)
 
 
 def _bounds(item: pytest.Item, marker: pytest.Mark) -> str:
+    """Return the bounds that a `vllm` marker names; UsageError if they are invalid."""
     bounds = marker.args[0] if marker.args else ""
     if marker.kwargs or len(marker.args) > 1 or not isinstance(bounds, str):
-        given = ", ".join([*map(repr, marker.args), *marker.kwargs])
-        raise pytest.UsageError(
-            f"{item.nodeid}: found vllm({given}), expected bounds such as vllm('>=0.11,<0.13')"
-        )
+        arguments = ", ".join([*map(repr, marker.args), *marker.kwargs])
+        expected = "expected bounds such as vllm('>=0.11,<0.13')"
+        raise pytest.UsageError(f"{item.nodeid}: found vllm({arguments}), {expected}")
     try:
         satisfies("1.0", bounds)
     except PatchkitError as error:
@@ -149,6 +203,7 @@ def _bounds(item: pytest.Item, marker: pytest.Mark) -> str:
 
 
 def _judge(item: pytest.Item, bounds: str, versions: Versions, *, strict: bool) -> None:
+    """Have a test skipped, or failed, if the version of vLLM is not within its bounds."""
     try:
         version = versions.find("vllm")
         reason = versions.unmet(f"vllm{bounds}")
