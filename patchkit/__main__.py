@@ -1,4 +1,4 @@
-"""`python -m patchkit` is the command `patchkit`."""
+"""Runs the command `patchkit` for `python -m patchkit`."""
 
 import sys
 

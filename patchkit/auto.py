@@ -1,4 +1,4 @@
-"""Import it, and this process and all that it starts are patched."""
+"""Arms this process, and all that it starts, when it is imported."""
 
 from patchkit.runtime.reach.arming import arm
 
