@@ -37,19 +37,29 @@ class _FieldChecks(Record):
         """Refuse the value of a field unless something holds."""
         if holds:
             return
-        found = "nothing" if value is None else f"{type(value).__name__} {value!r}"
-        self.refuse(field, found, expected)
+        kind = type(value).__name__
+        shown = "nothing" if value is None else f"{kind} {value!r}"
+        self.refuse(field, shown, expected)
 
     def require_match(self, pattern: str, field: str, value: object, expected: str) -> None:
         """Refuse a value that is no string, or does not match a pattern as a whole."""
         matches = isinstance(value, str) and re.fullmatch(pattern, value)
         self.require(matches, field, value, expected)
 
+    def require_string(self, field: str, value: object) -> None:
+        """Refuse what is no string."""
+        self.require(isinstance(value, str), field, value, "a string")
+
+    def require_filled(self, field: str, value: object) -> None:
+        """Refuse what is no string, or is empty."""
+        self.require_match(r"(?s:.+)", field, value, "a string")
+
     def require_strings(self, field: str, values: Any) -> None:
         """Refuse what is no collection of strings."""
-        self.require(isinstance(values, _COLLECTIONS), field, values, "a tuple of strings")
+        is_collection = isinstance(values, _COLLECTIONS)
+        self.require(is_collection, field, values, "a tuple of strings")
         for value in values:
-            self.require(isinstance(value, str), field, value, "a string")
+            self.require_string(field, value)
 
     def require_requirements(self, field: str, values: Any) -> None:
         """Refuse what is no collection of valid requirements."""
@@ -59,14 +69,14 @@ class _FieldChecks(Record):
                 check_requirement(text)
             except RequirementError as error:
                 message = str(error).removeprefix("found ")
-                found, _, expected = message.rpartition(", expected ")
-                self.refuse(field, found, expected, error)
+                problem, _, expected = message.rpartition(", expected ")
+                self.refuse(field, problem, expected, error)
 
     def require_in_body(self, patch: Patch, field: str, name: object) -> None:
         """Refuse what cannot be the name of an object in the body, or a patch without a body."""
         if patch.body is None:
             self.refuse("body", "none", f"the module that holds {name!r}")
-        is_name = isinstance(name, str) and all(map(str.isidentifier, name.split(".")))
+        is_name = isinstance(name, str) and _is_dotted(name)
         self.require(is_name, field, name, "the name of an object in the body")
 
     def require_canonical(self, field: str, value: object) -> None:
@@ -77,6 +87,10 @@ class _FieldChecks(Record):
             same = "what is the same in every process"
             expected = f"{same}: a literal, or what a module calls by a name"
             self.refuse(field, str(error), expected, error)
+
+
+def _is_dotted(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))
 
 
 def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
@@ -94,34 +108,40 @@ def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
     """
     checks = _FieldChecks(pack)
     patches: Any = getattr(module, "PATCHES", None)
-    checks.require(isinstance(patches, (tuple, list)), "PATCHES", patches, "a tuple of Patch")
+    is_sequence = isinstance(patches, (tuple, list))
+    checks.require(is_sequence, "PATCHES", patches, "a tuple of Patch")
     for patch in patches:
-        checks.require(isinstance(patch, Patch), "PATCHES", patch, "a Patch")
+        is_patch = isinstance(patch, Patch)
+        checks.require(is_patch, "PATCHES", patch, "a Patch")
     folders = list(getattr(module, "__path__", ()))
     _match_bodies(pack, folders, patches)
     for patch in patches:
-        _check_data(_FieldChecks(pack, patch.name), folders, patch)
+        row_checks = _FieldChecks(pack, patch.name)
+        _check_data(row_checks, folders, patch)
     return tuple(patches)
 
 
 def _match_bodies(pack: str, folders: Sequence[str], patches: Collection[Patch]) -> None:
     """Refuse a row without its body, and a body without a row."""
     declared = {patch.body: patch.name for patch in patches if patch.body is not None}
+    pack_checks = _FieldChecks(pack)
     for body, name in declared.items():
         expected = "the name of a module 'patch_<module>'"
-        _FieldChecks(pack, name).require_match(_BODY, "body", body, expected)
+        row_checks = _FieldChecks(pack, name)
+        row_checks.require_match(_BODY, "body", body, expected)
     if declared and not folders:
         expected = "a package, which can hold bodies"
-        _FieldChecks(pack).refuse("package", "a plain module", expected)
+        pack_checks.refuse("package", "a plain module", expected)
     present = _bodies_in(folders)
     for body, name in declared.items():
         if body not in present and PathFinder.find_spec(f"{pack}.{body}", folders) is None:
-            expected = f"a file {body}.py in the pack"
-            _FieldChecks(pack, name).refuse("body", f"{body!r}, which is not there", expected)
+            missing = f"{body!r}, which is not there"
+            row_checks = _FieldChecks(pack, name)
+            row_checks.refuse("body", missing, f"a file {body}.py in the pack")
     undeclared = sorted(present - declared.keys())
     if undeclared:
-        found = f"no row for {undeclared[0]}.py"
-        _FieldChecks(pack).refuse("PATCHES", found, "a row for every body")
+        missing = f"no row for {undeclared[0]}.py"
+        pack_checks.refuse("PATCHES", missing, "a row for every body")
 
 
 def _bodies_in(folders: Sequence[str]) -> set[str]:
@@ -138,7 +158,8 @@ def _bodies_in(folders: Sequence[str]) -> set[str]:
 def _check_data(checks: _FieldChecks, folders: Sequence[str], patch: Patch) -> None:
     checks.require_strings("data", patch.data)
     for name in patch.data:
-        if not name or name.startswith("/") or ".." in name.split("/"):
+        parts = name.split("/")
+        if not name or name.startswith("/") or ".." in parts:
             expected = "a file's path, relative to the pack's folder and inside it"
             checks.refuse("data", repr(name), expected)
         files = [f"{folder}/{name}" for folder in folders]
@@ -157,8 +178,9 @@ def check_patch(pack: str, patch: Patch) -> None:
         DeclarationError: A field is malformed; the error names the first one.
     """
     checks = _FieldChecks(pack, patch.name)
+    name_checks = _FieldChecks(pack, str(patch.name))  # which may be no string
     expected = "kebab-case, such as 'ray-worker-torch-npu'"
-    _FieldChecks(pack, str(patch.name)).require_match(_KEBAB, "name", patch.name, expected)
+    name_checks.require_match(_KEBAB, "name", patch.name, expected)
     checks.require_requirements("requires", patch.requires)
     if not patch.requires:
         checks.refuse("requires", "none", "at least one requirement, such as 'vllm>=0.11'")
@@ -167,8 +189,7 @@ def check_patch(pack: str, patch: Patch) -> None:
     checks.require_strings("after", patch.after)
     checks.require_strings("conflicts", patch.conflicts)
     for field in ("why", "upstream", "sunset"):
-        text = getattr(patch, field)
-        checks.require(isinstance(text, str), field, text, "a string")
+        checks.require_string(field, getattr(patch, field))
     is_bool = isinstance(patch.required, bool)
     checks.require(is_bool, "required", patch.required, "True or False")
     if patch.env is not None:
@@ -183,8 +204,10 @@ def _check_roles(checks: _FieldChecks, roles: Any) -> None:
     if roles is None:
         return
     names = [role.value for role in Role]
-    expected = f"some of {', '.join(map(repr, names))}"
-    checks.require(isinstance(roles, _COLLECTIONS) and roles, "roles", roles, expected)
+    quoted = ", ".join(map(repr, names))
+    expected = f"some of {quoted}"
+    is_filled = isinstance(roles, _COLLECTIONS) and roles
+    checks.require(is_filled, "roles", roles, expected)
     for role in roles:
         if role not in names:
             checks.refuse("roles", f"the unknown role {role!r}", expected)
@@ -194,7 +217,8 @@ def _check_changes(checks: _FieldChecks, patch: Patch) -> None:
     if patch.changes in ((), []):
         checks.refuse("changes", "none", "at least one change, such as Replace(…)")
     changes: Any = patch.changes
-    checks.require(isinstance(changes, (tuple, list)), "changes", changes, "a tuple of changes")
+    is_sequence = isinstance(changes, (tuple, list))
+    checks.require(is_sequence, "changes", changes, "a tuple of changes")
     for number, change in enumerate(changes):
         field = f"changes[{number}]"
         is_change = isinstance(change, Change) and type(change) is not Change
@@ -211,12 +235,12 @@ def _check_change(checks: _FieldChecks, patch: Patch, field: str, change: Change
     if change.when is not None:
         checks.require_in_body(patch, f"{field} when", change.when)
     if isinstance(change, Edit):
-        checks.require_match(r"(?s:.+)", f"{field} old", change.old, "a string")
-        checks.require(isinstance(change.new, str), f"{field} new", change.new, "a string")
+        checks.require_filled(f"{field} old", change.old)
+        checks.require_string(f"{field} new", change.new)
         is_count = type(change.count) is int and change.count >= 1
         checks.require(is_count, f"{field} count", change.count, "a number from 1 on")
     if isinstance(change, AddField):
-        checks.require_match(r"(?s:.+)", f"{field} name", change.name, "a string")
+        checks.require_filled(f"{field} name", change.name)
         checks.require_canonical(f"{field} type", change.type)
         checks.require_canonical(f"{field} default", change.default)
     checks.require_requirements(f"{field} requires", change.requires)
@@ -226,7 +250,8 @@ def _check_change(checks: _FieldChecks, patch: Patch, field: str, change: Change
 
 def _check_packages(checks: _FieldChecks, field: str, names: Any) -> None:
     expected = "True, False or a tuple of strings"
-    checks.require(isinstance(names, _COLLECTIONS), field, names, expected)
+    is_collection = isinstance(names, _COLLECTIONS)
+    checks.require(is_collection, field, names, expected)
     for name in names:
         package = _parsed(name)
         if package is None or package.qualname:
@@ -275,9 +300,9 @@ def check_processes(where: str, rows: Any, present: Collection[ProcessRow]) -> t
     for number, row in enumerate(rows):
         fault = _fault(row, taken)
         if fault is not None:
-            field, found, expected = fault
-            declared = f"{where}, PROCESSES[{number}]{field}"
-            raise ProcessRowError(f"{declared}: found {found}, expected {expected}")
+            field, shown, expected = fault
+            location = f"{where}, PROCESSES[{number}]{field}"
+            raise ProcessRowError(f"{location}: found {shown}, expected {expected}")
         taken.add((row.by, row.what))
     return tuple(rows)
 
@@ -304,6 +329,7 @@ def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str]
 
 def _is_nameable(row: ProcessRow) -> bool:
     """Whether `what` has the form that the row's way to know a process takes."""
+    if row.by not in NAMED and row.what:
+        return True
     # `module:qualname`, with `<locals>` perhaps.
-    is_place = re.fullmatch(r"[^:]+:[^:]+", str(row.what)) is not None
-    return is_place or (bool(row.what) and row.by not in NAMED)
+    return re.fullmatch(r"[^:]+:[^:]+", str(row.what)) is not None
