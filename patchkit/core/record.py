@@ -103,7 +103,8 @@ class Record:
         super().__init_subclass__()
         cls._declared = _declared(cls, kw_only=kw_only)
         defaults = [(name, default) for name, (_, default, _) in cls._declared.items()]
-        cls._factories = tuple([pair for pair in defaults if isinstance(pair[1], _Factory)])
+        factories = [pair for pair in defaults if isinstance(pair[1], _Factory)]
+        cls._factories = tuple(factories)
         if "__match_args__" not in vars(cls):
             cls.__match_args__ = _names(cls, kw_only=False)  # type: ignore[misc]
         if "__init__" not in vars(cls):
@@ -116,8 +117,8 @@ class Record:
     @recursive_repr()
     def __repr__(self) -> str:
         pairs = zip(self._declared, self._values(), strict=True)
-        fields = ", ".join([f"{name}={value!r}" for name, value in pairs])
-        return f"{type(self).__qualname__}({fields})"
+        fields = [f"{name}={value!r}" for name, value in pairs]
+        return f"{type(self).__qualname__}({', '.join(fields)})"
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -202,8 +203,12 @@ def _init_of(cls: type[Record]) -> Any:
 
 def _defaults(cls: type[Record], names: tuple[str, ...]) -> dict[str, Any]:
     """Return the defaults of fields, those without one left out."""
-    defaults = {name: cls._declared[name][1] for name in names}
-    return {name: default for name, default in defaults.items() if default is not _REQUIRED}
+    defaults = {}
+    for name in names:
+        _, default, _ = cls._declared[name]
+        if default is not _REQUIRED:
+            defaults[name] = default
+    return defaults
 
 
 def _drop_disabled(cls: Any, *, frozen: bool, eq: bool) -> None:
