@@ -44,7 +44,8 @@ class FunctionText:
     @property
     def header(self) -> str:
         """The `def` line, up to its colon."""
-        return self.text[self.tokens[0].start : self.header_end]
+        start = self.tokens[0].start
+        return self.text[start : self.header_end]
 
     @property
     def end(self) -> int:
@@ -146,7 +147,8 @@ def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
     compared = matching.read(function.tokens)
     matches = matching.find(parsed.old, compared)
     if len(matches) != edit.times:
-        raise MiscountError(function, [match.start for match in matches])
+        starts = [match.start for match in matches]
+        raise MiscountError(function, starts)
     text = function.text
     for match in reversed(matches):
         filling = _filling(parsed, match, compared.tokens, text)
@@ -178,7 +180,8 @@ def _filling(edit: _ParsedEdit, match: Match, tokens: Sequence[Token], text: str
     """Return what comes in the place of a match, indented as it has to be there."""
     first = match.span.start
     until = tokens[: first + 1]
-    following = _first_from(tokens[first:], match.end)
+    onward = tokens[first:]
+    following = _first_from(onward, match.end)
     if not edit.new:
         return "pass" if _is_whole(until, following) else ""
     line = text[text.rfind("\n", 0, match.start) + 1 :]
@@ -206,7 +209,8 @@ def _is_whole(until: Sequence[Token], following: Token | None) -> bool:
     """Whether whole statements are taken out, so that a block may be left empty."""
     first = until[-1]
     previous = until[-2] if len(until) > 1 else first
-    begins = first.margin is not None or (previous.text == ":" and not previous.depth)
+    follows_header = previous.text == ":" and not previous.depth
+    begins = first.margin is not None or follows_header
     ends = following is None or following.kind == NEWLINE
     return begins and ends and first.text not in _CLAUSES
 
@@ -221,8 +225,9 @@ def _columns(first: Token, replaced: Token, match: Match, margin: str) -> dict[i
     Where the lines of the fragment are in the function is known, and the first token comes where
     the fragment's first was; other columns lie beside the nearest one to the left.
     """
-    shift = column(first) - column(replaced)
-    margins = {column(first): margin}
+    first_column = column(first)
+    shift = first_column - column(replaced)
+    margins = {first_column: margin}
     for ours, theirs in match.pairs:
         margins[column(ours) + shift] = theirs.margin or ""
     return dict(sorted(margins.items()))
@@ -293,15 +298,18 @@ def describe(error: MiscountError, edit: TextEdit, location: SourceLine) -> str:
     """
     text = error.function.text
     lines = [location.line + text.count("\n", 0, start) for start in error.starts]
-    message = "old not found"
-    if lines:
+    if not lines:
+        message = "old not found"
+    else:
         noun = "line" if len(lines) == 1 else "lines"
         numbers = ", ".join(map(str, lines))
         message = f"old found {_times(len(lines))}, {noun} {numbers}"
-    old = "\n".join(f"    {line}" for line in edit.old.strip("\n").split("\n"))
-    message += f", expected {_times(edit.times)} in {location}:\n{old}"
+    message += f", expected {_times(edit.times)} in {location}:"
+    for line in edit.old.strip("\n").split("\n"):
+        message += f"\n    {line}"
     if len(lines) < edit.times:
-        message += f"\nnearest to it:\n{nearest(text, edit.old, location.line, lines)}"
+        quoted = nearest(text, edit.old, location.line, lines)
+        message += f"\nnearest to it:\n{quoted}"
     return message
 
 
@@ -322,7 +330,8 @@ def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str
         As many lines as the fragment has, each with its number.
     """
     lines = text.split("\n")
-    fragment = [line.strip() for line in old.strip().split("\n")]
+    old_lines = old.strip().split("\n")
+    fragment = [line.strip() for line in old_lines]
     matcher = SequenceMatcher(None, autojunk=False)
     matcher.set_seq2("\n".join(fragment))
 
@@ -334,4 +343,5 @@ def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str
     free = (index for index, line in enumerate(lines) if line and first + index not in taken)
     best = max(free, key=likeness)
     quoted = lines[best : best + len(fragment)]
-    return "\n".join(f"{first + best + number:6d}  {line}" for number, line in enumerate(quoted))
+    numbered = enumerate(quoted, start=first + best)
+    return "\n".join(f"{number:6d}  {line}" for number, line in numbered)
