@@ -1,4 +1,4 @@
-"""Every code that a finding can have; docs/findings.md, also in the wheel, explains each."""
+"""The codes that findings have; findings.md, which is docs/findings.md too, explains each."""
 
 import enum
 import re
@@ -22,56 +22,74 @@ class Severity(str, enum.Enum):
 
 
 class Code(NamedTuple):
-    """One sort of finding: its code, stable for ever, and its section's heading in the docs."""
+    """One sort of finding, as the heading and the first line of its section in the docs have it.
+
+    Args:
+        code: `PK` and three digits, which never get another meaning.
+        title: What messages call it.
+        severity: How bad such a finding is.
+    """
 
     code: str
     title: str
     severity: Severity
 
 
-_ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+TARGET_MISSING = Code("PK101", "target missing", Severity.ERROR)
+KIND_CHANGED = Code("PK102", "kind changed", Severity.ERROR)
+SIGNATURE_CHANGED = Code("PK103", "signature no longer compatible", Severity.ERROR)
+UNDECIDABLE = Code("PK104", "not decidable from the source", Severity.WARNING)
+NOT_COMPARED = Code("PK105", "signature not compared", Severity.INFO)
+ANCHOR_ABSENT = Code("PK111", "Edit anchor absent", Severity.ERROR)
+ANCHOR_AMBIGUOUS = Code("PK112", "Edit anchor ambiguous", Severity.ERROR)
+EDIT_CHANGES_NOTHING = Code("PK113", "Edit changes nothing", Severity.ERROR)
+ALREADY_UPSTREAM = Code("PK121", "already upstream", Severity.ERROR)
+MERGED_UPSTREAM = Code("PK122", "merged upstream", Severity.WARNING)
+DRIFT = Code("PK201", "drift since review", Severity.WARNING)
+UNREVIEWED = Code("PK202", "never reviewed", Severity.INFO)
+BASE_CHANGED = Code("PK203", "base class changed", Severity.INFO)
+NO_RELEASE = Code("PK301", "matches no release", Severity.ERROR)
+GAP = Code("PK302", "gap between ranges", Severity.WARNING)
+OVERLAP = Code("PK303", "overlap of ranges", Severity.WARNING)
+OPEN_RANGE = Code("PK304", "no upper bound", Severity.INFO)
+COULD_BE_WIDER = Code("PK305", "holds outside its range", Severity.WARNING)
+NO_ORDER = Code("PK401", "two patches without order", Severity.WARNING)
+BY_NAME_IMPORTERS = Code("PK402", "imported by name", Severity.INFO)
+BODY_WITHOUT_ROW = Code("PK501", "body without row", Severity.ERROR)
+ROW_WITHOUT_BODY = Code("PK502", "row without body", Severity.ERROR)
+NAME_NOT_IN_BODY = Code("PK503", "name not in the body", Severity.ERROR)
+MISSING_WHY = Code("PK511", "no why", Severity.WARNING)
+MISSING_UPSTREAM = Code("PK512", "no upstream", Severity.WARNING)
+MISSING_SUNSET = Code("PK513", "no sunset", Severity.WARNING)
+USE_GONE_AT_IMPORT = Code("PK601", "import gone", Severity.ERROR)
+USE_GONE = Code("PK602", "use gone", Severity.WARNING)
+CALL_REFUSED = Code("PK603", "call no longer fits", Severity.WARNING)
+OVERRIDE_REFUSED = Code("PK604", "override no longer matches", Severity.WARNING)
+GUARDED_GONE = Code("PK605", "guarded use gone", Severity.INFO)
+RELEASE_UNREADABLE = Code("PK901", "release cannot be read", Severity.ERROR)
 
-TARGET_MISSING = Code("PK101", "target missing", _ERROR)
-KIND_CHANGED = Code("PK102", "kind changed", _ERROR)
-SIGNATURE_CHANGED = Code("PK103", "signature no longer compatible", _ERROR)
-UNDECIDABLE = Code("PK104", "not decidable from the source", _WARNING)
-NOT_COMPARED = Code("PK105", "signature not compared", _INFO)
-ANCHOR_ABSENT = Code("PK111", "Edit anchor absent", _ERROR)
-ANCHOR_AMBIGUOUS = Code("PK112", "Edit anchor ambiguous", _ERROR)
-EDIT_CHANGES_NOTHING = Code("PK113", "Edit changes nothing", _ERROR)
-ALREADY_UPSTREAM = Code("PK121", "already upstream", _ERROR)
-MERGED_UPSTREAM = Code("PK122", "merged upstream", _WARNING)
-DRIFT = Code("PK201", "drift since review", _WARNING)
-UNREVIEWED = Code("PK202", "never reviewed", _INFO)
-BASE_CHANGED = Code("PK203", "base class changed", _INFO)
-NO_RELEASE = Code("PK301", "matches no release", _ERROR)
-GAP = Code("PK302", "gap between ranges", _WARNING)
-OVERLAP = Code("PK303", "overlap of ranges", _WARNING)
-OPEN_RANGE = Code("PK304", "no upper bound", _INFO)
-COULD_BE_WIDER = Code("PK305", "holds outside its range", _WARNING)
-NO_ORDER = Code("PK401", "two patches without order", _WARNING)
-BY_NAME_IMPORTERS = Code("PK402", "imported by name", _INFO)
-BODY_WITHOUT_ROW = Code("PK501", "body without row", _ERROR)
-ROW_WITHOUT_BODY = Code("PK502", "row without body", _ERROR)
-NAME_NOT_IN_BODY = Code("PK503", "name not in the body", _ERROR)
-MISSING_WHY = Code("PK511", "no why", _WARNING)
-MISSING_UPSTREAM = Code("PK512", "no upstream", _WARNING)
-MISSING_SUNSET = Code("PK513", "no sunset", _WARNING)
-USE_GONE_AT_IMPORT = Code("PK601", "import gone", _ERROR)
-USE_GONE = Code("PK602", "use gone", _WARNING)
-CALL_REFUSED = Code("PK603", "call no longer fits", _WARNING)
-OVERRIDE_REFUSED = Code("PK604", "override no longer matches", _WARNING)
-GUARDED_GONE = Code("PK605", "guarded use gone", _INFO)
-RELEASE_UNREADABLE = Code("PK901", "release cannot be read", _ERROR)
-
-CODES = {one.code: one for one in list(vars().values()) if isinstance(one, Code)}
+CODES = {code.code: code for code in list(vars().values()) if isinstance(code, Code)}
+"""All codes, in the order of the docs."""
 
 
 def explanations() -> dict[str, str]:
-    """Read what each code means, as Markdown without links, where this installation has it."""
+    """Read what each code means from the page that this installation has.
+
+    Returns:
+        For each code its section, as Markdown without links: the severity, what is checked, why it
+        matters, an example, and what to do instead.
+
+    Raises:
+        SettingsError: The page is missing, so patchkit is not installed as its wheel has it.
+    """
     file = Path(__file__).with_name("findings.md")
     try:
         page = file.read_text("utf-8")
     except OSError as error:
         raise SettingsError(f"found no {file}, expected it as the wheel brings it") from error
-    return {found[1]: _LINK.sub(r"\1", found[2].strip()) for found in _SECTION.finditer(page)}
+    sections = {}
+    for section in _SECTION.finditer(page):
+        code = section[1]
+        text = section[2].strip()
+        sections[code] = _LINK.sub(r"\1", text)
+    return sections

@@ -1,4 +1,4 @@
-"""`patchkit explain`: what a finding means, an example, and what to do."""
+"""`patchkit explain`: what a finding checks, why it matters, an example, what to do instead."""
 
 import click
 

@@ -1,5 +1,6 @@
 """Write the report of a check as one page for a browser, which needs no other file."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from patchkit.analysis.check.comparison import Difference
@@ -11,6 +12,8 @@ from patchkit.core.record import grouped
 _SIGNS = dict(zip(view.STATE_MEANINGS, "✓?¿~✗–", strict=True))  # noqa: RUF001 - the sign for nothing
 _MANY_COLUMNS = 14
 """With more columns there is a sign in each, and no word."""
+_BOLD = re.compile(r"^\*\*([^*\n]+)\*\*", re.MULTILINE)
+"""How a part of a meaning begins in Markdown, such as `**Example.**`."""
 _DIFF_CLASSES = {"+": "add", "-": "del"}
 
 
@@ -26,7 +29,7 @@ def as_html(
         report: The report.
         diffs: What upstream changed.
         provenance: Lines that say how the page was made.
-        meanings: What codes mean; the page explains those that have a finding.
+        meanings: What codes mean, as Markdown; the page explains those that have a finding.
 
     Returns:
         The page as HTML.
@@ -86,7 +89,8 @@ class _Body:
             yield from self._section(patch)
         codes = {finding.code.code for finding in self._report.findings}
         for code in sorted(codes & self._meanings.keys()):
-            text = f'<p class="message">{escaped(self._meanings[code])}</p>'
+            meaning = _BOLD.sub(r"<b>\1</b>", escaped(self._meanings[code]))
+            text = f'<p class="message">{meaning}</p>'
             yield f'<section id="{code}"><h2>{code}</h2>{text}</section>'
 
     def _legend(self) -> Iterator[str]:

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_code_is_explained(code: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What it means, an example and the fix; in the case that somebody happens to type."""
+    """With its four parts; in the case that somebody happens to type."""
     assert main(["explain", code.lower()]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"{code} {CODES[code].title}\n\n")
-    assert "\nExample: " in out
-    assert "\nFix: " in out
+    assert "\nWhat it checks. " in out
+    assert "\nWhy it matters. " in out
+    assert "\nExample. " in out
+    assert "\nWhat to do instead. " in out
     assert "](" not in out
 
 
@@ -41,7 +43,8 @@ def test_explain_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "PK101", "--format", "json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["findings"]
     assert (found["code"], found["severity"]) == ("PK101", "error")
-    assert found["text"].startswith("Error. The target is not in that release.")
+    expected = "Severity: error.\n\n**What it checks.** The target is not in that release."
+    assert found["text"].startswith(expected)
 
 
 def test_an_unknown_code_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parents[4] / "docs" / "findings.md"
 NO_WIDER = "92"
 CODE = re.compile(r"^  (PK\d+)  ")
-BLOCK = r"(^## {code} .*?^Example: .*?^```\n)(.*?)(^```$)"
+BLOCK = r"(^## {code} .*?^\*\*Example\.\*\* .*?^```\n)(.*?)(^```$)"
 RANGE = "('vllm>=0.10,<0.13',)"
 TEXTS = {"why": "'it fails'", "upstream": "'none: local'", "sunset": "'never'"}
 BODY = "def around(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)\n"

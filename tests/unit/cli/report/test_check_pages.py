@@ -228,6 +228,12 @@ def test_a_code_leads_to_what_it_means() -> None:
     assert {one["id"] for one in page.all("section")} == {"p0", "p1", "PK101"}
 
 
+def test_the_parts_of_a_meaning_stand_out() -> None:
+    """Their headings are bold, and other asterisks stay."""
+    text = as_html(sample(), meanings={"PK101": "**Example.** `**kwargs`\n\n**Why.** <b>"})
+    assert '<p class="message"><b>Example.</b> `**kwargs`\n\n<b>Why.</b> &lt;b&gt;</p>' in text
+
+
 def test_the_page_says_how_it_was_made() -> None:
     """By what, when, with which command; a note is called a note."""
     text = as_html(sample(), provenance=["patchkit 1.2, today", "patchkit check 'a b'"])
