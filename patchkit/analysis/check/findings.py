@@ -1,4 +1,4 @@
-"""What a check finds: faults of changes, findings, and the state of each patch in each release."""
+"""Define what a check reports: faults of changes, findings, and the states of patches."""
 
 import enum
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -8,13 +8,16 @@ from typing import NamedTuple
 from patchkit.analysis.check import codes
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.core.record import grouped
+from patchkit.core.rows.declaration import Row
 from patchkit.errors import UnreachableError, UpstreamError
 
-Place = tuple[str, int | None]  # a file, and a line in it where one is told
+Place = tuple[str, int | None]
+"""A file, and a line in it if one is known."""
 REWRITE = "change the body, or narrow the range and add a change for the releases from here on"
 RETIRE = "end the range before this release; the row can go once no other release needs it"
-_OPEN = (codes.UNDECIDABLE, codes.NOT_COMPARED)
+_UNDECIDED_CODES = (codes.UNDECIDABLE, codes.NOT_COMPARED)
 _SHOWN = 3
+"""How many releases are named that cannot be read for one cause."""
 
 
 class State(str, enum.Enum):
@@ -31,94 +34,185 @@ class State(str, enum.Enum):
 
 
 class Fault(NamedTuple):
-    """Something that a change runs into in one release."""
+    """Something that a change runs into in one release.
+
+    Args:
+        code: The code of the finding that it becomes.
+        message: What was found and what was expected.
+        fix: What to do.
+        by: The object of the body that it is about; '' if it is about the row.
+    """
 
     code: codes.Code
-    message: str  # what was found and what was expected
+    message: str
     fix: str
-    by: str = ""  # the object of the body that it is about, '' where it is about the row
+    by: str = ""
 
     @property
     def breaks(self) -> bool:
-        """Whether the change fails at run time; an Edit does that is upstream by now."""
+        """Whether the change fails at run time, as an Edit does that upstream has merged."""
         if self.code is codes.MERGED_UPSTREAM:
             return not self.by
-        return self.code not in (*_OPEN, codes.GUARDED_GONE)
+        return self.code not in (*_UNDECIDED_CODES, codes.GUARDED_GONE)
 
     @property
     def state(self) -> State:
-        """What it makes of the patch."""
+        """The state of the patch, if it has no other fault."""
         if self.breaks:
             return State.BROKEN
-        return State.UNDECIDED if self.code in _OPEN else State.OK
+        if self.code in _UNDECIDED_CODES:
+            return State.UNDECIDED
+        return State.OK
 
 
 def undecidable(reason: str) -> Fault:
-    """Say that the source does not tell."""
+    """Make the fault of a target that cannot be determined from source.
+
+    Args:
+        reason: Why it cannot be.
+
+    Returns:
+        The fault.
+    """
     return Fault(codes.UNDECIDABLE, f"not decidable: {reason}", "look at it by hand")
 
 
 def where(facts: Facts) -> str:
-    """Name the file and line of a definition."""
-    return f"{facts.path}:{facts.lines[0]}" if facts.path and facts.lines else facts.path or "there"
+    """Write where a definition is, for a message.
+
+    Args:
+        facts: The facts of its target.
+
+    Returns:
+        The file and the line, as far as they are known.
+    """
+    if not facts.path:
+        return "there"
+    if not facts.lines:
+        return facts.path
+    return f"{facts.path}:{facts.lines[0]}"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One result."""
+    """One result of a check.
+
+    Args:
+        code: Which sort of finding it is.
+        message: What was found and what was expected, in one sentence.
+        fix: What to do.
+        patch: The name of the patch; '' if it is about a pack or a release as a whole.
+        target: The target; '' if it is about none.
+        release: The release, such as `vllm 0.32.0`; '' if it holds for every release.
+        file: The file of the pack for what its author wrote, else of upstream.
+        line: The line in the file, from 1.
+        details: Further places, such as the modules that import a target by name.
+    """
 
     code: codes.Code
-    message: str  # what was found and what was expected, in one sentence
+    message: str
     fix: str = ""
-    patch: str = ""  # '' where a pack or a release as a whole is meant
-    target: str = ""  # '' where none is meant
-    release: str = ""  # `vllm 0.32.0`; '' where it holds for every release
-    file: str | None = None  # of the pack for what its author wrote, else of upstream
-    line: int | None = None  # from 1
-    details: Sequence[str] = ()  # such as the modules that import a target by name
+    patch: str = ""
+    target: str = ""
+    release: str = ""
+    file: str | None = None
+    line: int | None = None
+    details: Sequence[str] = ()
 
     @property
     def severity(self) -> codes.Severity:
-        """The code's."""
+        """How bad it is, as its code says."""
         return self.code.severity
 
     @property
     def names(self) -> list[str]:
-        """What may stand in `accept` for it."""
+        """The entries of `accept` that accept it."""
         return [f"{self.code.code} {name}" for name in (self.target, self.patch) if name]
+
+
+def finding_of_row(
+    code: codes.Code,
+    message: str,
+    fix: str,
+    row: Row,
+    row_place: Place,
+    *,
+    target: str = "",
+    release: str = "",
+) -> Finding:
+    """Make a finding about a row.
+
+    Args:
+        code: Which sort of finding it is.
+        message: What was found and what was expected.
+        fix: What to do.
+        row: The row.
+        row_place: The file and line that the finding points to.
+        target: The target; '' if it is about the row as a whole.
+        release: The name of the release; '' if it holds for every release.
+
+    Returns:
+        The finding.
+    """
+    file, line = row_place
+    return Finding(code, message, fix, row.name, target, release, file, line)
 
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that one check has found."""
+    """Everything that one check has found.
 
-    releases: Sequence[str]  # in order of version
-    findings: Sequence[Finding] = ()  # in order of patch, target and release
-    # Of each patch its state in the releases that can be read and that it has to do with.
+    Args:
+        releases: The names of the releases, in order of version.
+        findings: The findings, in order of patch, target and release.
+        grid: For each patch, its state in the releases that can be read and that it is about.
+        accepted: Findings that a person has accepted, one by one or by their code.
+        unreadable: The names of the releases that cannot be read.
+        command: The command that made the report.
+        summary: What is printed beside the findings; '' counts what was looked at.
+    """
+
+    releases: Sequence[str]
+    findings: Sequence[Finding] = ()
     grid: Mapping[str, Mapping[str, State]] = field(default_factory=dict)
-    accepted: Sequence[Finding] = ()  # by a person, one by one or by their code; none counts
+    accepted: Sequence[Finding] = ()
     unreadable: Collection[str] = ()
-    command: str = "check"  # which made it
-    summary: str = ""  # what is told beside the findings; '' counts what was looked at
+    command: str = "check"
+    summary: str = ""
 
     def accepting(self, ignore: Collection[str], accept: Collection[str]) -> "Report":
-        """Set aside what has an ignored code, or is accepted as `CODE TARGET` or `CODE PATCH`."""
-        accepted, rest = list(self.accepted), list[Finding]()
-        for one in self.findings:
-            is_accepted = one.code.code in ignore or any(name in accept for name in one.names)
-            (accepted if is_accepted else rest).append(one)
-        return replace(self, findings=rest, accepted=accepted)
+        """Set findings aside that a person has accepted.
+
+        Args:
+            ignore: Codes, each for all findings that have it.
+            accept: Entries for single findings: `CODE TARGET` or `CODE PATCH`.
+
+        Returns:
+            A report in which these findings are among the accepted ones.
+        """
+        accepted = list(self.accepted)
+        remaining = []
+        for finding in self.findings:
+            is_ignored = finding.code.code in ignore
+            if is_ignored or any(name in accept for name in finding.names):
+                accepted.append(finding)
+            else:
+                remaining.append(finding)
+        return replace(self, findings=remaining, accepted=accepted)
 
     @property
     def patches(self) -> int:
-        """How many patches have to do with any of the releases."""
-        return sum(map(bool, self.grid.values()))
+        """How many patches are about any of the releases."""
+        return len([states for states in self.grid.values() if states])
 
     @property
     def out_of_range(self) -> list[str]:
-        """Name the patches that are for none of the releases."""
-        out = {State.OUT_OF_RANGE}
-        return [name for name, row in self.grid.items() if row and out.issuperset(row.values())]
+        """The names of the patches that are for none of the releases."""
+        return [
+            patch
+            for patch, states in self.grid.items()
+            if set(states.values()) == {State.OUT_OF_RANGE}
+        ]
 
     @property
     def read(self) -> int:
@@ -128,8 +222,12 @@ class Report:
     @property
     def worst(self) -> Finding | None:
         """The first of the gravest findings."""
-        gravity = list(codes.Severity).index
-        return min(self.findings, key=lambda one: gravity(one.severity), default=None)
+        severities = list(codes.Severity)
+        return min(
+            self.findings,
+            key=lambda finding: severities.index(finding.severity),
+            default=None,
+        )
 
     @property
     def is_fine(self) -> bool:
@@ -138,20 +236,50 @@ class Report:
 
 
 def cause_of(error: UpstreamError) -> str:
-    """Say why a release cannot be read: in the same words for all that one server keeps back."""
+    """Say why a release cannot be read.
+
+    Args:
+        error: What reading it raised.
+
+    Returns:
+        The message; for all releases that an unreachable server has, it is the same.
+    """
     cause = error.__cause__
-    return f"{cause}; it is not in the cache" if isinstance(cause, UnreachableError) else str(error)
+    if isinstance(cause, UnreachableError):
+        return f"{cause}; it is not in the cache"
+    return str(error)
 
 
 def unreadable(release: str, error: UpstreamError, fix: str, patch: str = "") -> Finding:
-    """Say that a release cannot be read, and why."""
+    """Make the finding of a release that cannot be read.
+
+    Args:
+        release: The name of the release.
+        error: What reading it raised.
+        fix: What to do.
+        patch: The name of a patch or a package, if the finding is only about that.
+
+    Returns:
+        The finding.
+    """
     return Finding(codes.RELEASE_UNREADABLE, cause_of(error), fix, patch, release=release)
 
 
 def told_causes(faults: Mapping[str, UpstreamError]) -> Iterator[str]:
-    """Name the releases that cannot be read, those of one cause together."""
-    same = grouped((cause_of(error), name) for name, error in faults.items())
-    for cause, names in same.items():
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        # What is one release's alone names it.
-        yield cause if len(names) == 1 else f"{', '.join(names[:_SHOWN])}{more}: {cause}"
+    """Say why releases cannot be read, in a line for each cause.
+
+    Args:
+        faults: What reading raised, by the name of the release.
+
+    Yields:
+        The lines. The cause of a single release names it itself.
+    """
+    names_by_cause = grouped((cause_of(error), name) for name, error in faults.items())
+    for cause, names in names_by_cause.items():
+        if len(names) == 1:
+            yield cause
+            continue
+        listed = ", ".join(names[:_SHOWN])
+        if len(names) > _SHOWN:
+            listed += f" and {len(names) - _SHOWN} more"
+        yield f"{listed}: {cause}"
