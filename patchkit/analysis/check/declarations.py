@@ -1,4 +1,4 @@
-"""What rows declare: texts that lack, ranges that do not meet, two on one target without order."""
+"""Find what rows lack: fields without text, disjoint ranges, unordered patches on one target."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -11,7 +11,7 @@ from patchkit.analysis.check.coverage import (
     packages_of,
     projects_of,
 )
-from patchkit.analysis.check.findings import Finding, Place
+from patchkit.analysis.check.findings import Finding, Place, finding_of_row
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.core.rows.declaration import Change, Row
@@ -23,115 +23,207 @@ _TEXTS = {
     "upstream": (codes.MISSING_UPSTREAM, "a link, or 'none: reason'"),
     "sunset": (codes.MISSING_SUNSET, "the condition under which the row is deleted"),
 }
+"""Fields that say why a row exists, each with the code if it is empty, and what is expected."""
 
 
 def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
-    """Find what is wrong with a row in every release."""
-    place = pack.place(row)
+    """Find what is wrong with a row in every release.
+
+    Args:
+        row: The row.
+        pack: Its pack.
+
+    Yields:
+        A finding for each field without text, and for each name that the body does not define.
+    """
+    row_place = pack.place(row)
     for field, (code, expected) in _TEXTS.items():
         if not getattr(row.patch, field).strip():
             message = f"{row.name} has no `{field}`, expected {expected}"
-            yield Finding(code, message, f"say it in the row: {field}=…", row.name, "", "", *place)
+            yield finding_of_row(code, message, f"say it in the row: {field}=…", row, row_place)
     if row.patch.body is None:
         return
-    changed = [one.body_name for one in row.patch.changes]
-    asked = [row.patch.when, row.patch.verify, *(one.when for one in row.patch.changes)]
-    for name in dict.fromkeys(filter(None, [*changed, *asked])):
-        found = pack.facts(row, name)
-        if found.state == "absent":
-            message = f"{name} is not in the body: {found.reason}"
+    for name in _body_names(row):
+        facts = pack.facts(row, name)
+        if facts.state == "absent":
+            message = f"{name} is not in the body: {facts.reason}"
             fix = f"define {name} in the body, or name another object in the row"
-            yield Finding(codes.NAME_NOT_IN_BODY, message, fix, row.name, "", "", *place)
+            yield finding_of_row(codes.NAME_NOT_IN_BODY, message, fix, row, row_place)
+
+
+def _body_names(row: Row) -> list[str]:
+    """Return the names of objects of the body that a row uses, each once."""
+    changes = row.patch.changes
+    names: list[str | None] = [change.body_name for change in changes]
+    names += [row.patch.when, row.patch.verify]
+    names += [change.when for change in changes]
+    return [name for name in dict.fromkeys(names) if name]
 
 
 def of_ranges(
-    row: Row, coverage: Coverage, known: Mapping[str, Sequence[str]], place: Place
+    row: Row, coverage: Coverage, known_versions: Mapping[str, Sequence[str]], row_place: Place
 ) -> Iterator[Finding]:
-    """Find ranges that no `known` version is in, that leave a gap, overlap, or have no end."""
-    yield from _unmatched(row, known, place)
-    for text in open_requirements(row):
-        comma = "," if any(letter in text for letter in "<>=!~") else ""
-        fix = f"add an upper bound, or say that there is none: '{text}{comma}<9999'"
-        message = f"{text!r} has no upper bound: releases that nobody has seen are patched too"
-        yield Finding(codes.OPEN_RANGE, message, fix, row.name, "", "", *place)
-    for group in _alternatives(row):
-        for subject in coverage.subjects:
-            yield from _due_once(row, group, coverage, subject, place)
+    """Find ranges that no version is in, that leave a gap, that overlap, or that have no end.
+
+    Args:
+        row: The row whose ranges are looked at.
+        coverage: The releases in which alternative changes are compared.
+        known_versions: The versions of each distribution on the index, as far as they are known.
+        row_place: The place of the row.
+
+    Yields:
+        The findings, those of the row itself first.
+    """
+    yield from _unmatched(row, known_versions, row_place)
+    for requirement in open_requirements(row):
+        comma = ""
+        if any(sign in requirement for sign in "<>=!~"):
+            comma = ","
+        fix = f"add an upper bound, or say that there is none: '{requirement}{comma}<9999'"
+        message = (
+            f"{requirement!r} has no upper bound: releases that nobody has seen are patched too"
+        )
+        yield finding_of_row(codes.OPEN_RANGE, message, fix, row, row_place)
+    for alternatives in _alternatives(row):
+        for release in coverage.subjects:
+            yield from _gap_or_overlap(row, alternatives, coverage, release, row_place)
 
 
-def _unmatched(row: Row, known: Mapping[str, Sequence[str]], place: Place) -> Iterator[Finding]:
-    texts = list(row.patch.requires)
-    narrower = (text for change in row.patch.changes for text in change.requires)
-    for project in projects_of([*texts, *narrower]):
-        if words := _none_in(texts, project, known):
-            yield Finding(codes.NO_RELEASE, words, _CORRECT, row.name, "", "", *place)
+def _unmatched(
+    row: Row, known_versions: Mapping[str, Sequence[str]], row_place: Place
+) -> Iterator[Finding]:
+    """Find ranges of a row or of its changes that no version is in."""
+    of_patch = list(row.patch.requires)
+    for project in projects_of([*of_patch, *_requirements(row.patch.changes)]):
+        message = _why_empty(of_patch, project, known_versions)
+        if message:
+            yield finding_of_row(codes.NO_RELEASE, message, _CORRECT, row, row_place)
             continue
         for change in row.patch.changes:
-            if words := _none_in([*texts, *change.requires], project, known):
+            message = _why_empty([*of_patch, *change.requires], project, known_versions)
+            if message:
                 target = str(change.place)
-                yield Finding(codes.NO_RELEASE, words, _CORRECT, row.name, target, "", *place)
+                yield finding_of_row(
+                    codes.NO_RELEASE, message, _CORRECT, row, row_place, target=target
+                )
 
 
-def _none_in(texts: Sequence[str], project: str, known: Mapping[str, Sequence[str]]) -> str:
-    """Say that a range is empty, or that no release that there is lies in it; '' where one may."""
-    about = [one for one in texts if project in projects_of([one])]
-    if not allows_any(about):
-        return f"no version of {project} can be in {', '.join(about)}"
-    versions = known.get(project)
-    if not about or not versions or any(allows(about, project, one) for one in versions):
+def _why_empty(
+    requirements: Sequence[str], project: str, known_versions: Mapping[str, Sequence[str]]
+) -> str:
+    """Say that no version, or none of the known ones, is in a range; '' if one is, or may be."""
+    of_project = [text for text in requirements if project in projects_of([text])]
+    bounds = ", ".join(of_project)
+    if not allows_any(of_project):
+        return f"no version of {project} can be in {bounds}"
+    versions = known_versions.get(project)
+    if not of_project or not versions:
         return ""
-    return f"no release of {project} is in {', '.join(about)}"
+    if any(allows(of_project, project, version) for version in versions):
+        return ""
+    return f"no release of {project} is in {bounds}"
 
 
 def _alternatives(row: Row) -> list[list[Change]]:
-    """Group changes that stand for one another: the same name at places in different releases."""
+    """Group changes that stand for each other: one kind, one name, but several targets.
+
+    Each of a group has requirements and no `when`, so that releases alone decide between them.
+    """
     groups: dict[tuple[str, str], list[Change]] = {}
     for change in row.patch.changes:
-        tail = change.place.qualname or change.place.module.rpartition(".")[2]
-        groups.setdefault((change.kind, tail), []).append(change)
-    several = [group for group in groups.values() if len({one.place for one in group}) > 1]
-    return [group for group in several if all(one.requires and one.when is None for one in group)]
+        name = change.place.qualname or change.place.module.rpartition(".")[2]
+        groups.setdefault((change.kind, name), []).append(change)
+    return [group for group in groups.values() if _are_alternatives(group)]
 
 
-def _due_once(
-    row: Row, group: Sequence[Change], coverage: Coverage, subject: CheckedRelease, place: Place
+def _are_alternatives(changes: Sequence[Change]) -> bool:
+    targets = {change.place for change in changes}
+    return len(targets) > 1 and all(change.requires and change.when is None for change in changes)
+
+
+def _gap_or_overlap(
+    row: Row,
+    alternatives: Sequence[Change],
+    coverage: Coverage,
+    release: CheckedRelease,
+    row_place: Place,
 ) -> Iterator[Finding]:
-    names = coverage.names(subject) & {canonical(name) for name in packages_of([row])}
-    narrowed = projects_of(text for one in group for text in one.requires)
-    if names.isdisjoint(narrowed) or not coverage.allows(row.patch.requires, subject):
+    """Find that none, or more than one, of some alternatives is in range in a release."""
+    changed_projects = {canonical(package) for package in packages_of([row])}
+    names = coverage.names(release) & changed_projects
+    decisive = projects_of(_requirements(alternatives))
+    if names.isdisjoint(decisive) or not coverage.allows(row.patch.requires, release):
         return
-    due = [one for one in group if coverage.allows(one.requires, subject)]
-    places = list(dict.fromkeys(str(one.place) for one in due))
-    where = (row.name, str(group[0].place), subject.name, *place)
-    if not places:
-        several = ", ".join(dict.fromkeys(str(one.place) for one in group))
-        message = f"none of {several} is in range, though the row is"
-        yield Finding(codes.GAP, message, "let one range begin where the other ends", *where)
-    elif len(places) > 1:
-        message = f"{' and '.join(places)} are both in range"
-        yield Finding(codes.OVERLAP, message, "let one range end where the other begins", *where)
+    in_range = [change for change in alternatives if coverage.allows(change.requires, release)]
+    targets = _targets(in_range)
+    if not targets:
+        code = codes.GAP
+        message = f"none of {', '.join(_targets(alternatives))} is in range, though the row is"
+        fix = "let one range begin where the other ends"
+    elif len(targets) > 1:
+        code = codes.OVERLAP
+        message = f"{' and '.join(targets)} are both in range"
+        fix = "let one range end where the other begins"
+    else:
+        return
+    target = str(alternatives[0].place)
+    yield finding_of_row(code, message, fix, row, row_place, target=target, release=release.name)
+
+
+def _requirements(changes: Iterable[Change]) -> list[str]:
+    """Return the requirements that changes have of their own."""
+    requirements: list[str] = []
+    for change in changes:
+        requirements += change.requires
+    return requirements
+
+
+def _targets(changes: Iterable[Change]) -> list[str]:
+    """Return the targets of changes, each once."""
+    return list(dict.fromkeys(str(change.place) for change in changes))
 
 
 def unordered(
     rows: Sequence[Row], due: Callable[[Row], Iterable[Change]]
 ) -> Iterator[tuple[str, str, str]]:
-    """Find pairs on one target where neither says which is first: it, and their names in order."""
-    by_target: dict[str, dict[str, Row]] = {}
+    """Find pairs of rows that change one target, and neither of which has to come first.
+
+    Args:
+        rows: The rows, each after those that it names in `after`.
+        due: Returns the changes of a row to look at.
+
+    Yields:
+        The target, and the names of the two rows in their order.
+    """
+    rows_by_target: dict[str, dict[str, Row]] = {}
     for row in rows:
         for change in due(row):
             if change.place.qualname:
-                by_target.setdefault(str(change.place), {})[row.name] = row
-    behind = dict[str, set[str]]()  # those before each, all the way: rows come behind theirs
-    for row in rows:
-        after = row.patch.after
-        behind[row.name] = {*after}.union(*(behind.get(one, ()) for one in after))
-    for target, several in by_target.items():
-        for inner, outer in combinations(several.values(), 2):
-            if meet(inner, outer) and inner.name not in behind[outer.name]:
+                rows_by_target.setdefault(str(change.place), {})[row.name] = row
+    predecessors = _predecessors(rows)
+    for target, rows_by_name in rows_by_target.items():
+        for inner, outer in combinations(rows_by_name.values(), 2):
+            if meet(inner, outer) and inner.name not in predecessors[outer.name]:
                 yield target, inner.name, outer.name
 
 
-def meet(one: Row, other: Row) -> bool:
-    """Whether both can be in one process; those that conflict are another finding."""
-    refused = one.name in other.patch.conflicts or other.name in one.patch.conflicts
-    return bool(one.roles & other.roles) and not refused
+def _predecessors(rows: Sequence[Row]) -> dict[str, set[str]]:
+    """Return the names that each row comes after, directly or through other rows."""
+    predecessors: dict[str, set[str]] = {}
+    for row in rows:
+        names = set(row.patch.after)
+        for name in row.patch.after:
+            names |= predecessors.get(name, set())
+        predecessors[row.name] = names
+    return predecessors
+
+
+def meet(row: Row, other_row: Row) -> bool:
+    """Whether two rows can be in one process: they share a role, and are not in conflict.
+
+    Args:
+        row: One of the rows.
+        other_row: The other.
+    """
+    is_refused = row.name in other_row.patch.conflicts or other_row.name in row.patch.conflicts
+    return bool(row.roles & other_row.roles) and not is_refused
