@@ -1,4 +1,4 @@
-"""Packs as far as they can be read: what is wrong with one row does not hide the others."""
+"""Read packs as source and as rows, so that a fault of one row does not hide the others."""
 
 import functools
 import importlib
@@ -22,9 +22,17 @@ _BODY = re.compile(r"patch_\w+")
 
 
 def read_packs(settings: Settings, extra: Iterable[str]) -> tuple[Registry, list[Finding]]:
-    """Read this process's packs and further ones; find bodies without row, rows without body.
+    """Read this process's packs and further ones.
 
-    What else is wrong with a pack or a row raises `DeclarationError`.
+    Args:
+        settings: They name packs beside those that are installed.
+        extra: The further packs.
+
+    Returns:
+        The rows, and a finding for each body without a row and each row without its body.
+
+    Raises:
+        DeclarationError: Something else is wrong with a pack or a row.
     """
     rows: list[Row] = []
     findings: list[Finding] = []
@@ -32,75 +40,129 @@ def read_packs(settings: Settings, extra: Iterable[str]) -> tuple[Registry, list
         try:
             rows += read_pack(name)
         except DeclarationError as error:
-            some, faults = _read_loosely(name, error)
-            rows += some
-            findings += faults
+            sound_rows, pack_findings = _read_loosely(name, error)
+            rows += sound_rows
+            findings += pack_findings
     return Registry(rows), findings
 
 
 def _read_loosely(name: str, error: DeclarationError) -> tuple[list[Row], list[Finding]]:
-    module = importlib.import_module(name) if error.field in ("PATCHES", "body") else None
-    patches = getattr(module, "PATCHES", None)
-    if not isinstance(patches, (tuple, list)) or not all(isinstance(one, Patch) for one in patches):
+    """Read the rows that have a body of a pack in which bodies and rows do not match.
+
+    Args:
+        name: The pack.
+        error: What reading it strictly has raised; it is raised again if it has another cause.
+
+    Returns:
+        The rows, and a finding for each body and each row that has no counterpart.
+    """
+    if error.field not in ("PATCHES", "body"):
         raise error
-    pack, declared = PackSource(name), {one.body for one in patches}
-    lost = [one for one in patches if one.body is not None and one.body not in pack.bodies]
-    findings = [*_unmatched(pack, declared, lost)]
+    patches = getattr(importlib.import_module(name), "PATCHES", None)
+    if not isinstance(patches, (tuple, list)):
+        raise error
+    if not all(isinstance(patch, Patch) for patch in patches):
+        raise error
+    pack = PackSource(name)
+    without_body = [
+        patch for patch in patches if patch.body is not None and patch.body not in pack.bodies
+    ]
+    findings = list(_without_row(pack, {patch.body for patch in patches}))
+    findings += _without_body(pack, without_body)
     if not findings:
         raise error
-    return [row_of(name, one) for one in patches if one not in lost], findings
+    rows = [row_of(name, patch) for patch in patches if patch not in without_body]
+    return rows, findings
 
 
-def _unmatched(
-    pack: "PackSource", declared: Collection[str | None], lost: Iterable[Patch]
-) -> Iterator[Finding]:
+def _without_row(pack: "PackSource", declared: Collection[str | None]) -> Iterator[Finding]:
     for body in sorted(pack.bodies.keys() - declared):
         message = f"pack {pack.name} has {body}.py and no row for it; it is never loaded"
-        fix, file = "add a row to PATCHES, or delete the file", shown(pack.bodies[body])
-        yield Finding(codes.BODY_WITHOUT_ROW, message, fix, file=file, line=1)
-    for one in lost:
-        message = f"the row {one.name} names the body {one.body!r}, which pack {pack.name} lacks"
-        fix, place = f"write {one.body}.py, or delete the row", pack.row_place(one.name)
-        yield Finding(codes.ROW_WITHOUT_BODY, message, fix, one.name, "", "", *place)
+        fix = "add a row to PATCHES, or delete the file"
+        yield Finding(codes.BODY_WITHOUT_ROW, message, fix, file=shown(pack.bodies[body]), line=1)
+
+
+def _without_body(pack: "PackSource", patches: Iterable[Patch]) -> Iterator[Finding]:
+    for patch in patches:
+        message = (
+            f"the row {patch.name} names the body {patch.body!r}, which pack {pack.name} lacks"
+        )
+        fix = f"write {patch.body}.py, or delete the row"
+        file, line = pack.row_place(patch.name)
+        yield Finding(codes.ROW_WITHOUT_BODY, message, fix, patch.name, file=file, line=line)
 
 
 class PackSource:
-    """What the author of a pack wrote, read as source; its module has been imported."""
+    """What the author of a pack wrote, read as source.
+
+    Args:
+        name: The name of the pack's module, which has been imported.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
         module = sys.modules[name]
         self.path = Path(getattr(module, "__file__", None) or f"{name}.py")
         self._folders = [Path(folder) for folder in getattr(module, "__path__", ())]
-        self.root = (self._folders or [self.path])[0].parents[name.count(".")]
-        self._places: dict[str, Place] = {}
+        module_path = self.path
+        if self._folders:
+            module_path = self._folders[0]
+        self.root = module_path.parents[name.count(".")]
+        self._row_places: dict[str, Place] = {}
         # Its source, and that of the packages around it.
         source = Tree(f"pack {name}", None, self.root, name.partition(".")[0])
         self.subject = CheckedRelease(source.name, name, "", lambda: source)
 
     @functools.cached_property
     def bodies(self) -> Mapping[str, Path]:
-        """The `patch_<module>` files in it, by name."""
-        files = [file for folder in self._folders for file in folder.glob("patch_*.py")]
+        """The `patch_<module>.py` files in it, by the name of the module."""
+        files: list[Path] = []
+        for folder in self._folders:
+            files += folder.glob("patch_*.py")
+        # Of two files of one name, that in the first folder is imported: it comes last.
         return {file.stem: file for file in reversed(files) if _BODY.fullmatch(file.stem)}
 
     def facts(self, row: Row, name: str) -> Facts:
-        """Say what an object of a body is."""
+        """Return what the source says of an object of a row's body.
+
+        Args:
+            row: The row.
+            name: The object's name in the body.
+        """
         return self.subject.facts(Target(row.body, name))
 
     def place(self, row: Row, name: str = "") -> Place:
-        """Return the file and line of an object of a body, or of the row itself."""
-        found = self.facts(row, name) if name and row.patch.body is not None else None
-        if found and found.lines and found.module.partition(".")[0] == self.name.split(".")[0]:
-            return shown(self.root / found.path), found.lines[0]
+        """Return the file and line of an object of a row's body, or else of the row.
+
+        Args:
+            row: The row.
+            name: The object's name in the body; '' for the row itself.
+        """
+        if name and row.patch.body is not None:
+            facts = self.facts(row, name)
+            top = self.name.partition(".")[0]
+            if facts.lines and facts.module.partition(".")[0] == top:
+                return shown(self.root / facts.path), facts.lines[0]
         return self.row_place(row.name)
 
     def file(self, path: str) -> str:
-        """Name a file of its source as messages do."""
+        """Return the name of a file in messages.
+
+        Args:
+            path: The file, from the root of the pack's source.
+        """
         return shown(self.root / path)
 
     def row_place(self, name: str) -> Place:
-        """Return the file and line where a row's name is written."""
-        if name not in self._places:
-            self._places[name] = place_of_row(self.name, name) or (shown(self.path), None)
-        return self._places[name]
+        """Return the file and line where a row's name is written.
+
+        Args:
+            name: The row's name.
+
+        Returns:
+            Its place; the pack's file without a line if the name is not found there.
+        """
+        if name not in self._row_places:
+            row_place = place_of_row(self.name, name)
+            self._row_places[name] = row_place or (shown(self.path), None)
+        return self._row_places[name]
