@@ -1,4 +1,4 @@
-"""What was reviewed, against releases: sources that nobody has seen, and the new lock."""
+"""Compare releases with the reviewed sources, and write what was reviewed into a new lock."""
 
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -7,12 +7,11 @@ from itertools import groupby
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.coverage import Coverage, packages_of
-from patchkit.analysis.check.findings import Finding, Place
+from patchkit.analysis.check.findings import Finding, Place, finding_of_row
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.parallel import Progress
 from patchkit.core.lock.format import Lock, Span, joined
-from patchkit.core.record import grouped
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import canonical, release_order
@@ -21,134 +20,240 @@ from patchkit.errors import UpstreamError
 
 @dataclass(frozen=True)
 class Commands:
-    """Commands that work where the check was made, with its `--patches`, `--lock`, `--releases`."""
+    """Writes commands that have the options with which the check was called.
+
+    Args:
+        packs: The packs of `--patches`.
+        lock: The file of `--lock`.
+        releases: The requirements of `--releases`.
+    """
 
     packs: Collection[str] = ()
     lock: str | None = None
     releases: Sequence[str] = ()
 
-    def diff(self, row: Row, subject: CheckedRelease) -> str:
-        """Write the command that shows what a release has; '' where none can."""
-        if subject.is_local:
-            return self._of("diff", row, subject.option)
-        is_named = subject.project in map(canonical, packages_of([row])[:1])
-        return self._of("diff", row, f"--to {subject.version}") if is_named else ""
+    def diff(self, row: Row, release: CheckedRelease) -> str:
+        """Write the command that shows what a release changed in a row's targets.
 
-    def accept(self, row: Row, subject: CheckedRelease) -> str:
-        """Write the command that accepts what a release has."""
-        return self._of("lock", row, subject.option)
+        Args:
+            row: The row.
+            release: The release.
 
-    def accept_all(self, row: Row, subject: CheckedRelease) -> str:
-        """Write the command that accepts what all releases have that were looked at."""
-        asked = " ".join(f"--releases {shlex.quote(one)}" for one in self.releases)
-        return self._of("lock", row, asked or (subject.option if subject.is_local else ""))
+        Returns:
+            The command; '' if none shows it.
+        """
+        if release.is_local:
+            return self._command("diff", row, release.option)
+        first_package = packages_of([row])[:1]
+        if release.project in map(canonical, first_package):
+            return self._command("diff", row, f"--to {release.version}")
+        return ""
 
-    def _of(self, command: str, row: Row, options: str) -> str:
-        lock = f"--lock {shlex.quote(self.lock)}" if self.lock else ""
-        pack = f"--patches {row.pack}" if row.pack in self.packs else ""
-        return " ".join(filter(None, ("patchkit", command, row.name, options, lock, pack)))
+    def accept(self, row: Row, release: CheckedRelease) -> str:
+        """Write the command that accepts the sources of a row's targets in a release.
+
+        Args:
+            row: The row.
+            release: The release.
+
+        Returns:
+            The command.
+        """
+        return self._command("lock", row, release.option)
+
+    def accept_all(self, row: Row, release: CheckedRelease) -> str:
+        """Write the command that accepts the sources in all releases that were looked at.
+
+        Args:
+            row: The row, whose targets are accepted.
+            release: One of the releases.
+
+        Returns:
+            The command.
+        """
+        options = " ".join(
+            f"--releases {shlex.quote(requirement)}" for requirement in self.releases
+        )
+        if not options and release.is_local:
+            options = release.option
+        return self._command("lock", row, options)
+
+    def _command(self, name: str, row: Row, options: str) -> str:
+        parts = ["patchkit", name, row.name, options]
+        if self.lock:
+            parts.append(f"--lock {shlex.quote(self.lock)}")
+        if row.pack in self.packs:
+            parts.append(f"--patches {row.pack}")
+        return " ".join(part for part in parts if part)
 
 
 def of_reviews(
-    row: Row, coverage: Coverage, lock: Lock, commands: Commands, place: Place
+    row: Row, coverage: Coverage, lock: Lock, commands: Commands, row_place: Place
 ) -> Iterator[Finding]:
-    """Find targets whose source is none of those reviewed, of a row that the lock names."""
+    """Find targets whose source is none of those that were reviewed.
+
+    Args:
+        row: The row with the targets; one that the lock does not name has no findings.
+        coverage: The releases to look at.
+        lock: The reviewed sources.
+        commands: Writes the commands of the fix.
+        row_place: The place of the row.
+
+    Yields:
+        A finding for each target and release, those of one source together.
+    """
     if row.name not in lock.entries:
         return
-    for (target, mark), several in _sources(row, coverage).items():
-        known = lock.fingerprints(row.name, str(target))
-        if mark in known:
+    for (target, fingerprint), releases in _releases_by_source(row, coverage).items():
+        reviewed = lock.fingerprints(row.name, str(target))
+        if fingerprint in reviewed:
             continue
-        code, newest = codes.DRIFT if known else codes.UNREVIEWED, several[-1]
-        if known:
-            message = f"upstream's source is {mark}, which is none of those that were reviewed"
-            steps = [commands.diff(row, newest), commands.accept(row, newest)]
-            fix = "see what changed; if the patch still holds, accept it:"
+        newest = releases[-1]
+        if reviewed:
+            code = codes.DRIFT
+            message = (
+                f"upstream's source is {fingerprint}, which is none of those that were reviewed"
+            )
+            steps = ["see what changed; if the patch still holds, accept it:"]
+            steps += [commands.diff(row, newest), commands.accept(row, newest)]
         else:
+            code = codes.UNREVIEWED
             message = f"{target} has never been reviewed for {row.name}"
-            fix, steps = "review it, then accept it:", [commands.accept_all(row, newest)]
-        fix = "\n  ".join([fix, *filter(None, steps)])
-        for one in several:
-            yield Finding(code, message, fix, row.name, str(target), one.name, *place)
+            steps = ["review it, then accept it:", commands.accept_all(row, newest)]
+        fix = "\n  ".join(step for step in steps if step)
+        for release in releases:
+            yield finding_of_row(
+                code, message, fix, row, row_place, target=str(target), release=release.name
+            )
 
 
-def _sources(row: Row, coverage: Coverage) -> dict[tuple[Target, str], list[CheckedRelease]]:
-    return grouped(
-        ((place, mark), subject)
-        for subject in coverage.subjects
-        for place in coverage.reviewed(row, subject)
-        if (mark := subject.facts(place).fingerprint)
-    )
+def _releases_by_source(
+    row: Row, coverage: Coverage
+) -> dict[tuple[Target, str], list[CheckedRelease]]:
+    """Group releases by the fingerprint that each reviewed target of a row has in them."""
+    releases: dict[tuple[Target, str], list[CheckedRelease]] = {}
+    for release in coverage.subjects:
+        for target in coverage.reviewed(row, release):
+            fingerprint = release.facts(target).fingerprint
+            if fingerprint:
+                releases.setdefault((target, fingerprint), []).append(release)
+    return releases
 
 
-def of_bases(row: Row, coverage: Coverage, place: Place) -> Iterator[Finding]:
-    """Find classes that stay the same from one release to the next while a base changes."""
-    last: dict[tuple[str, Target], CheckedRelease] = {}
-    for subject in coverage.subjects:
-        for target in dict.fromkeys(one.place for one in coverage.due(row, subject)):
-            before = last.get((subject.project, target))
-            last[subject.project, target] = subject
-            if before and (names := _changed(target, before, subject)):
-                message = f"{', '.join(names)}, from which it derives, differs from {before.name}"
-                fix = f"patchkit history {names[0]} --releases '{subject.project}'"
-                where = (row.name, str(target), subject.name, *place)
-                yield Finding(codes.BASE_CHANGED, message, fix, *where)
+def of_bases(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Finding]:
+    """Find classes that stay the same from one release to the next while a base changes.
+
+    Args:
+        row: The row whose targets are looked at.
+        coverage: The releases, in order of version.
+        row_place: The place of the row.
+
+    Yields:
+        A finding for each class and release.
+    """
+    previous_releases: dict[tuple[str, Target], CheckedRelease] = {}
+    for release in coverage.subjects:
+        for target in dict.fromkeys(change.place for change in coverage.due(row, release)):
+            key = (release.project, target)
+            previous = previous_releases.get(key)
+            previous_releases[key] = release
+            if previous is None:
+                continue
+            names = _changed_bases(target, previous, release)
+            if names:
+                message = f"{', '.join(names)}, from which it derives, differs from {previous.name}"
+                fix = f"patchkit history {names[0]} --releases '{release.project}'"
+                yield finding_of_row(
+                    codes.BASE_CHANGED,
+                    message,
+                    fix,
+                    row,
+                    row_place,
+                    target=str(target),
+                    release=release.name,
+                )
 
 
-def _changed(target: Target, before: CheckedRelease, after: CheckedRelease) -> list[str]:
+def _changed_bases(target: Target, before: CheckedRelease, after: CheckedRelease) -> list[str]:
+    """Return the bases that differ between two releases, if the class itself does not."""
     try:
-        old, new = before.facts(target), after.facts(target)
+        old = before.facts(target)
+        new = after.facts(target)
     except UpstreamError:
         return []
     if old.fingerprint != new.fingerprint:
-        return []  # that is said, and both are looked at
-    return [name for name, mark in new.bases if (name, mark) not in old.bases]
+        return []  # a finding of its own, upon which both are looked at
+    return [name for name, fingerprint in new.bases if (name, fingerprint) not in old.bases]
 
 
 def accept(
     lock: Lock,
     rows: Sequence[Row],
-    subjects: Sequence[CheckedRelease],
+    releases: Sequence[CheckedRelease],
     progress: Progress | None = None,
 ) -> tuple[Lock, Mapping[str, UpstreamError]]:
-    """Take the sources of targets in releases for reviewed; also return who cannot be read."""
-    coverage = Coverage(rows, subjects)
-    faults = learn_all(subjects, coverage.targets, progress)
-    sound = coverage.without(faults)
+    """Record the sources of targets in releases as reviewed.
+
+    Args:
+        lock: What was reviewed before.
+        rows: The rows with the targets.
+        releases: The releases, in order of version.
+        progress: Called when a release was looked into.
+
+    Returns:
+        The new lock, and the errors of the releases that cannot be read, by their names.
+    """
+    coverage = Coverage(rows, releases)
+    faults = learn_all(releases, coverage.targets, progress)
+    readable = coverage.without(faults)
     for row in rows:
-        old = lock.entries.get(row.name, {})
+        old_spans = lock.entries.get(row.name, {})
         targets = {change.place for change in row.patch.changes if change.is_reviewed}
-        found = {}
+        new_spans = {}
         for target in sorted(targets, key=str):
-            new = list(_spans(row, target, sound))
-            if spans := _merged(old.get(str(target), ()), new, sound.subjects):
-                found[str(target)] = spans
-        lock = lock.with_patch(row.name, found)
+            in_releases = list(_spans(row, target, readable))
+            spans = _merged(old_spans.get(str(target), ()), in_releases, readable.subjects)
+            if spans:
+                new_spans[str(target)] = spans
+        lock = lock.with_patch(row.name, new_spans)
     return lock, faults
 
 
 def _spans(row: Row, target: Target, coverage: Coverage) -> Iterator[Span]:
+    """Yield a span for each run of releases in which a target has one source."""
 
-    def source(subject: CheckedRelease) -> tuple[str, str | None]:
-        is_due = target in coverage.reviewed(row, subject)
-        return subject.project, subject.facts(target).fingerprint if is_due else None
+    def source(release: CheckedRelease) -> tuple[str, str | None]:
+        fingerprint = None
+        if target in coverage.reviewed(row, release):
+            fingerprint = release.facts(target).fingerprint
+        return release.project, fingerprint
 
-    for (project, mark), run in groupby(coverage.subjects, source):
-        if mark:
-            several = list(run)
-            wordings = {wording for one in several if (wording := one.facts(target).wording)}
-            first, last = several[0].version, several[-1].version
-            yield Span(mark, project, first, last, tuple(sorted(wordings)))
+    for (project, fingerprint), run in groupby(coverage.subjects, source):
+        if fingerprint:
+            releases = list(run)
+            wordings = {release.facts(target).wording for release in releases}
+            yield Span(
+                fingerprint,
+                project,
+                releases[0].version,
+                releases[-1].version,
+                tuple(sorted(wording for wording in wordings if wording)),
+            )
 
 
 def _merged(
-    old: Sequence[Span], new: Sequence[Span], subjects: Sequence[CheckedRelease]
+    old: Sequence[Span], new: Sequence[Span], releases: Sequence[CheckedRelease]
 ) -> list[Span]:
-    """Keep what was reviewed outside of the releases that were looked at, or before an update."""
-    kept = []
+    """Join new spans with old ones that reach beyond the releases that were looked at."""
+    remaining = []
     for span in old:
-        seen = [release_order(one.version) for one in subjects if one.project == span.project]
-        first, last = release_order(span.first), release_order(span.last)
-        if not seen or first < min(seen) or max(seen) < last:
-            kept.append(span)
-    return joined(new, kept)
+        versions = [
+            release_order(release.version)
+            for release in releases
+            if release.project == span.project
+        ]
+        starts_before = not versions or release_order(span.first) < min(versions)
+        ends_after = not versions or max(versions) < release_order(span.last)
+        if starts_before or ends_after:
+            remaining.append(span)
+    return joined(new, remaining)
