@@ -1,4 +1,4 @@
-"""Uses by packages and bodies against releases: what is gone, which calls and overrides fail."""
+"""Compare what packages and bodies use with releases: what is gone, which calls are refused."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,186 +19,302 @@ from patchkit.analysis.uses.reader import Call, Use
 from patchkit.core.rows.declaration import Add, Provide, Row
 from patchkit.core.rows.target import Target
 
-_AS_IT_IS = frozenset([*(Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION), Kind.CLASS])
-_SPACES = frozenset([Kind.MODULE, Kind.CLASS])
-_OF_INSTANCES = frozenset([Kind.METHOD, Kind.ASYNC_METHOD])
+_CALLED_AS_DEFINED = frozenset(
+    {Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.CLASS}
+)
+_HOLDERS = frozenset({Kind.MODULE, Kind.CLASS})
+"""Kinds whose attributes are those that their source gives them."""
+_METHODS = frozenset({Kind.METHOD, Kind.ASYNC_METHOD})
 _FOLLOW = "follow it to its new place; to serve both releases, use it below try or a version test"
-_Known = dict[tuple[object, ...], Fault | None]
+_Refusals = dict[tuple[object, ...], Fault | None]
 
 
 class Misfit(NamedTuple):
-    """Something that does not fit a release, and where it is used."""
+    """Something that does not fit a release.
+
+    Args:
+        fault: What is wrong.
+        target: The name of upstream that it is about.
+        uses: Where it is used; the first is the one that the finding points to.
+    """
 
     fault: Fault
     target: Target
     uses: list[Use]
 
 
-def misfits(uses: Sequence[Use], subjects: Sequence[CheckedRelease]) -> dict[str, list[Misfit]]:
-    """List what of some uses does not fit releases, by their names.
+def misfits(uses: Sequence[Use], releases: Sequence[CheckedRelease]) -> dict[str, list[Misfit]]:
+    """List which uses do not fit releases.
 
-    What stands below a test, how something is called, and an override may be meant for none of
-    several releases, rather than for those from which it differs: they are told where one has them.
+    A use below a test, a call and an override may be meant for none of the releases rather than for
+    those from which it differs. They are left out if no release has what they need.
+
+    Args:
+        uses: What a package or a body uses.
+        releases: The releases to look at.
+
+    Returns:
+        The misfits by the name of the release.
     """
-    known: _Known = {}
-    found = {one.name: _misfits(uses, one, known) for one in subjects}
-    counts = Counter((one.fault.code, one.target) for some in found.values() for one in some)
-    return {
-        name: [one for one in some if not _is_meant(one, counts, subjects)]
-        for name, some in found.items()
-    }
+    refusals: _Refusals = {}
+    candidates = {release.name: _misfits(uses, release, refusals) for release in releases}
+    counts: Counter[tuple[codes.Code, Target]] = Counter()
+    for misfits_of_release in candidates.values():
+        counts.update((misfit.fault.code, misfit.target) for misfit in misfits_of_release)
+    reported = {}
+    for name, misfits_of_release in candidates.items():
+        reported[name] = [
+            misfit for misfit in misfits_of_release if not _is_deliberate(misfit, counts, releases)
+        ]
+    return reported
 
 
-def _is_meant(
+def _is_deliberate(
     misfit: Misfit,
     counts: Mapping[tuple[codes.Code, Target], int],
-    subjects: Sequence[CheckedRelease],
+    releases: Sequence[CheckedRelease],
 ) -> bool:
-    code, target = misfit.fault.code, misfit.target
+    """Whether none of several releases has what a use needs, and the use allows for that."""
+    code = misfit.fault.code
     if code in (codes.USE_GONE_AT_IMPORT, codes.USE_GONE):
         return False
-    is_guarded = code is codes.GUARDED_GONE
-    judged = sum(is_guarded or one.has(target) for one in subjects)
-    return judged > 1 and counts[code, target] >= judged
+    judged = releases
+    if code is not codes.GUARDED_GONE:
+        judged = [release for release in releases if release.has(misfit.target)]
+    return len(judged) > 1 and counts[code, misfit.target] >= len(judged)
 
 
-def _misfits(uses: Sequence[Use], subject: CheckedRelease, known: _Known) -> list[Misfit]:
-    """List what does not fit one release; what is gone with its holder is not told."""
-    found: dict[tuple[Target, str], Misfit] = {}
-    gone: dict[Target, list[Use]] = {}
+def _misfits(uses: Sequence[Use], release: CheckedRelease, refusals: _Refusals) -> list[Misfit]:
+    """List what does not fit one release; of a holder that is gone, only the holder."""
+    refused: dict[tuple[Target, str], Misfit] = {}
+    uses_of_gone: dict[Target, list[Use]] = {}
     for use in uses:
-        facts = subject.facts(use.target)
+        facts = release.facts(use.target)
         if facts.state == "absent" and use.how != "override":
-            if _is_of_value(use.target, subject):
-                continue
-            gone.setdefault(use.target, []).append(use)
-        elif fault := _once(use, facts, known):
-            misfit = Misfit(fault, use.target, [])
-            found.setdefault((use.target, fault.message), misfit).uses.append(use)
-    told = [one for one in gone if gone.keys().isdisjoint(_holders(one))]
-    return [*(_gone(one, gone[one], subject) for one in told), *found.values()]
+            if not _is_of_value(use.target, release):
+                uses_of_gone.setdefault(use.target, []).append(use)
+            continue
+        fault = _known_refusal(use, facts, refusals)
+        if fault:
+            new = Misfit(fault, use.target, [])
+            misfit = refused.setdefault((use.target, fault.message), new)
+            misfit.uses.append(use)
+    gone = [
+        _gone(target, uses_of_target, release)
+        for target, uses_of_target in uses_of_gone.items()
+        if uses_of_gone.keys().isdisjoint(_holders(target))
+    ]
+    return [*gone, *refused.values()]
 
 
-def _is_of_value(target: Target, subject: CheckedRelease) -> bool:
-    """Whether it is an attribute of a value, which other code may have replaced meanwhile."""
-    holder = subject.facts(target.holder) if target.qualname else None
-    return holder is not None and holder.is_present and holder.kind not in _SPACES
+def _is_of_value(target: Target, release: CheckedRelease) -> bool:
+    """Whether a target is an attribute of a value, which other code may have replaced meanwhile."""
+    if not target.qualname:
+        return False
+    holder = release.facts(target.holder)
+    return holder.is_present and holder.kind not in _HOLDERS
 
 
 def _holders(target: Target) -> Iterator[Target]:
+    """Yield what holds a target, from the innermost to the module."""
     while target.qualname:
         target = target.holder
         yield target
 
 
-def _gone(target: Target, uses: Sequence[Use], subject: CheckedRelease) -> Misfit:
-    """Tell of a name that is gone, the use first with which most fails."""
-    first, *others = sorted(uses, key=lambda one: (one.guarded, not one.at_import))
-    code = codes.USE_GONE_AT_IMPORT if first.at_import else codes.USE_GONE
-    code = codes.GUARDED_GONE if first.guarded else code
-    return Misfit(Fault(code, subject.facts(target).reason, _FOLLOW), target, [first, *others])
+def _gone(target: Target, uses: Sequence[Use], release: CheckedRelease) -> Misfit:
+    """Make a misfit of a name that is gone; the use with the gravest consequence comes first."""
+    by_gravity = sorted(uses, key=lambda use: (use.guarded, not use.at_import))
+    gravest = by_gravity[0]
+    if gravest.guarded:
+        code = codes.GUARDED_GONE
+    elif gravest.at_import:
+        code = codes.USE_GONE_AT_IMPORT
+    else:
+        code = codes.USE_GONE
+    fault = Fault(code, release.facts(target).reason, _FOLLOW)
+    return Misfit(fault, target, by_gravity)
 
 
-def _once(use: Use, facts: Facts, known: _Known) -> Fault | None:
-    # Whoever holds them knows them by these numbers; releases share signatures that are alike.
-    key = (id(use), id(facts.signature), facts.kind, facts.is_present and facts.is_sure)
-    if key not in known:
-        known[key] = _refusal(use, facts)
-    return known[key]
+def _known_refusal(use: Use, facts: Facts, refusals: _Refusals) -> Fault | None:
+    """Return the refusal of a use, worked out once for all releases that have the same facts."""
+    # Ids are unique, as both objects live as long as the check; releases share equal signatures.
+    is_certain = facts.is_present and facts.is_sure
+    key = (id(use), id(facts.signature), facts.kind, is_certain)
+    if key not in refusals:
+        refusals[key] = _refusal(use, facts)
+    return refusals[key]
 
 
 def _refusal(use: Use, facts: Facts) -> Fault | None:
-    if use.guarded or not (facts.is_present and facts.is_sure and facts.signature):
+    """Return why a release refuses a call or an override; None if it is not known to."""
+    is_certain = facts.is_present and facts.is_sure
+    if use.guarded or not is_certain or not facts.signature:
         return None
-    theirs = _called(use, facts, facts.signature)
-    if theirs and use.call and (fault := _refused(theirs, use.call)):
-        message = f"it takes {theirs}, and is called otherwise: {fault}"
-        return Fault(codes.CALL_REFUSED, message, "pass what it takes")
-    if theirs and use.ours and (fault := refused_call(theirs, use.ours.bound())):
-        message = f"upstream's is {theirs}, the override takes {use.ours.bound()}: {fault}"
-        return Fault(codes.OVERRIDE_REFUSED, message, "take what upstream passes, and hand it on")
+    theirs = _signature_for_callers(use, facts, facts.signature)
+    if theirs is None:
+        return None
+    if use.call:
+        refusal = _refused(theirs, use.call)
+        if refusal:
+            message = f"it takes {theirs}, and is called otherwise: {refusal}"
+            return Fault(codes.CALL_REFUSED, message, "pass what it takes")
+    if use.ours:
+        ours = use.ours.bound()
+        refusal = refused_call(theirs, ours)
+        if refusal:
+            message = f"upstream's is {theirs}, the override takes {ours}: {refusal}"
+            fix = "take what upstream passes, and hand it on"
+            return Fault(codes.OVERRIDE_REFUSED, message, fix)
     return None
 
 
-def _called(use: Use, facts: Facts, signature: Signature) -> Signature | None:
-    """Tell what callers pass; None where it depends on what a method is reached through."""
-    is_bound = use.how == "override" or (use.call is not None and use.call.bound)
-    if facts.kind in _OF_INSTANCES:
-        return signature.bound() if is_bound else None
-    if use.how == "override":
+def _signature_for_callers(use: Use, facts: Facts, signature: Signature) -> Signature | None:
+    """Return what callers pass; None if it depends on what a method is reached through."""
+    is_override = use.how == "override"
+    is_bound = is_override or (use.call is not None and use.call.bound)
+    if facts.kind in _METHODS:
+        if is_bound:
+            return signature.bound()
+        return None
+    if is_override:
         return None
     if facts.kind == Kind.CLASSMETHOD:
         return signature.bound()
-    return signature if facts.kind in _AS_IT_IS and not is_bound else None
+    if facts.kind in _CALLED_AS_DEFINED and not is_bound:
+        return signature
+    return None
 
 
 def _refused(theirs: Signature, call: Call) -> str | None:
-    bind = theirs.bind_partial if call.more else theirs.bind
+    """Return why a signature refuses a call; None if it takes it."""
+    positional = [None] * call.places
+    named = dict.fromkeys(call.names)
     try:
-        bind(*[None] * call.places, **dict.fromkeys(call.names))
+        if call.more:
+            theirs.bind_partial(*positional, **named)
+        else:
+            theirs.bind(*positional, **named)
     except TypeError as error:
         return str(error)
     return None
 
 
-def finding_of(patch: str, misfit: Misfit, subject: CheckedRelease, moves: Moves) -> Finding:
-    """Make a finding of a patch or a package, with where what is gone went."""
-    (code, message, fix, _), first = misfit.fault, misfit.uses[0]
-    message += moves.words(misfit.target, subject)
-    places = [f"{one.path}:{one.line}" for one in misfit.uses]
-    where = (str(misfit.target), subject.name, first.path, first.line, places)
-    return Finding(code, message, fix, patch, *where)
+def finding_of(patch: str, misfit: Misfit, release: CheckedRelease, moves: Moves) -> Finding:
+    """Make a finding of a misfit, with where the name went if it is gone.
+
+    Args:
+        patch: The name of the patch or the package.
+        misfit: What does not fit.
+        release: The release that it does not fit.
+        moves: Where names went that are gone.
+
+    Returns:
+        The finding, at the first use; its details are the files and lines of all uses.
+    """
+    fault = misfit.fault
+    first = misfit.uses[0]
+    return Finding(
+        fault.code,
+        fault.message + moves.words(misfit.target, release),
+        fault.fix,
+        patch=patch,
+        target=str(misfit.target),
+        release=release.name,
+        file=first.path,
+        line=first.line,
+        details=[f"{use.path}:{use.line}" for use in misfit.uses],
+    )
 
 
 class RowUses:
-    """The uses of rows, in the releases that they are for."""
+    """What the bodies of rows use of the releases that the rows are for.
+
+    Args:
+        coverage: The rows and the releases.
+        packs: The packs of the rows, by name.
+    """
 
     def __init__(self, coverage: Coverage, packs: Mapping[str, PackSource]) -> None:
         self._coverage = coverage
         self._bodies = BodyUses(coverage.packages, packs)
-        self._made: dict[str, tuple[str, ...]] = {}
+        self._added_names: dict[str, tuple[str, ...]] = {}
 
-    def inside(self, row: Row, subject: CheckedRelease) -> list[Use]:
-        """List what the body of a row uses of a release, directly or by its helpers."""
-        uses = self._bodies.of(row)
-        here = self._coverage.covered(subject)
-        return [use for use in uses if use.target.module.partition(".")[0] in here]
+    def inside(self, row: Row, release: CheckedRelease) -> list[Use]:
+        """Return what the body of a row uses of a release, directly or through its helpers.
 
-    def targets(self, subject: CheckedRelease) -> Iterator[Target]:
-        """List what rows use of a release that they are looked into."""
+        Args:
+            row: The row.
+            release: The release; uses of packages that it does not hold are left out.
+        """
+        packages = self._coverage.covered(release)
+        return [use for use in self._bodies.of(row) if _package_of(use) in packages]
+
+    def targets(self, release: CheckedRelease) -> Iterator[Target]:
+        """Yield what the bodies of all rows use that are looked into in a release.
+
+        Args:
+            release: The release.
+        """
         for row in self._coverage.rows:
-            if self._coverage.tried(row, subject):
-                yield from (one.target for one in self.inside(row, subject))
+            if self._coverage.tried(row, release):
+                for use in self.inside(row, release):
+                    yield use.target
 
-    def read(self, subject: CheckedRelease) -> Iterator[Target]:
-        """List what has to be there, of what rows use of a release in their range."""
+    def read(self, release: CheckedRelease) -> Iterator[Target]:
+        """Yield what the bodies use of a release in the range of their row, and so need there.
+
+        Args:
+            release: The release.
+        """
         for row in self._coverage.rows:
-            if self._coverage.due(row, subject):
-                uses = self.inside(row, subject)
-                yield from (one.target for one in uses if one.how != "override")
+            if self._coverage.due(row, release):
+                for use in self.inside(row, release):
+                    if use.how != "override":
+                        yield use.target
 
-    def misfits(self, row: Row, subjects: Sequence[CheckedRelease]) -> dict[str, list[Misfit]]:
-        """List what of a row's uses does not fit releases, by their names."""
-        found: dict[str, list[Misfit]] = {}
-        for project in dict.fromkeys(one.project for one in subjects):
-            same = [one for one in subjects if one.project == project]
-            found |= misfits(self.inside(row, same[0]), same)
-        made = {subject.name: self._made_in(subject) for subject in subjects}
-        return {
-            name: [misfit for misfit in fits if not _dotted(misfit.target).startswith(made[name])]
-            for name, fits in found.items()
-        }
+    def misfits(self, row: Row, releases: Sequence[CheckedRelease]) -> dict[str, list[Misfit]]:
+        """List which uses of a row's body do not fit releases; names that rows add fit.
 
-    def _made_in(self, subject: CheckedRelease) -> tuple[str, ...]:
-        """List the names that rows themselves make in a release, for all rows that ask."""
-        if subject.name not in self._made:
-            due = (
-                change for row in self._coverage.rows for change in self._coverage.due(row, subject)
-            )
-            places = (change.place for change in due if isinstance(change, (Add, Provide)))
-            self._made[subject.name] = tuple(map(_dotted, places))
-        return self._made[subject.name]
+        Args:
+            row: The row.
+            releases: The releases to look at, of one distribution or of several.
+
+        Returns:
+            The misfits by the name of the release.
+        """
+        candidates: dict[str, list[Misfit]] = {}
+        for project in dict.fromkeys(release.project for release in releases):
+            of_project = [release for release in releases if release.project == project]
+            candidates |= misfits(self.inside(row, of_project[0]), of_project)
+        reported = {}
+        for release in releases:
+            added = self._added_by_rows(release)
+            reported[release.name] = [
+                misfit
+                for misfit in candidates[release.name]
+                if not _dotted(misfit.target).startswith(added)
+            ]
+        return reported
+
+    def _added_by_rows(self, release: CheckedRelease) -> tuple[str, ...]:
+        """Return the dotted names that rows themselves add to a release."""
+        if release.name not in self._added_names:
+            names: list[str] = []
+            for row in self._coverage.rows:
+                names += [
+                    _dotted(change.place)
+                    for change in self._coverage.due(row, release)
+                    if isinstance(change, (Add, Provide))
+                ]
+            self._added_names[release.name] = tuple(names)
+        return self._added_names[release.name]
+
+
+def _package_of(use: Use) -> str:
+    return use.target.module.partition(".")[0]
 
 
 def _dotted(target: Target) -> str:
+    """Return a target with a dot after each part, so that a prefix is a holder or the target."""
     return f"{target}.".replace(":", ".")
