@@ -1,7 +1,7 @@
-"""Which releases are looked at: what is installed, a source tree, a wheel, or those on an index.
+"""Open the releases to look at: installed packages, a source tree, commits, a file, or an index.
 
-All raise `UpstreamError` where there is nothing to look at, and those here `VersionError` where one
-does not say which release it is.
+All functions raise `UpstreamError` if there is nothing to look at, and those for local files
+`VersionError` if a release does not say its version.
 """
 
 import functools
@@ -30,71 +30,128 @@ from patchkit.errors import UpstreamError
 
 
 def on_index(spec: str, library: Library, *, brief: bool = False) -> list[CheckedRelease]:
-    """Open what a requirement allows, or RequirementError; `brief` ones tell nothing of sources."""
+    """Open the releases on an index that a requirement allows.
+
+    Args:
+        spec: The requirement, such as `vllm>=0.30`.
+        library: The index, and the cache.
+        brief: Whether facts leave sources out, which saves most of the time.
+
+    Returns:
+        The releases, in order of version.
+
+    Raises:
+        RequirementError: The requirement is malformed.
+        UpstreamError: It allows no release, or is a version alone.
+    """
     if spec[:1].isdigit() and parse_version(spec):
         raise UpstreamError(f"found {spec!r}, expected a name as well, such as 'vllm=={spec}'")
-    kept = FactStore(library.cache, brief=brief)
-    found = [of_release(one, kept) for one in find_releases(spec, library)]
-    if not found:
+    store = FactStore(library.cache, brief=brief)
+    releases = [of_release(release, store) for release in find_releases(spec, library)]
+    if not releases:
         raise UpstreamError(f"found no release that {spec!r} allows, {_expected(spec, library)}")
-    return found
+    return releases
 
 
 def _expected(spec: str, library: Library) -> str:
-    """Say what to ask for; where a project has but pre-releases, none is asked for by itself."""
+    """Say what to ask for instead; a pre-release only where a project has nothing else."""
     name = parse_requirement(spec).name
-    links = library.index.links(name)
-    versions = sorted(one for link in links if (one := parse_version(link.version)))
-    if versions and all(one.is_prerelease for one in versions):
-        newest = f"'{name}>={versions[-1].public}'"
-        return f"which has pre-releases only; expected a bound that names one, such as {newest}"
-    released = [one.public for one in versions if not one.is_prerelease]
-    newest = f"; the newest of {canonical(name)} is {released[-1]}" if released else ""
-    return f"expected one at least{newest}"
+    parsed = [parse_version(link.version) for link in library.index.links(name)]
+    versions = sorted(version for version in parsed if version)
+    finals = [version for version in versions if not version.is_prerelease]
+    if finals:
+        return f"expected one at least; the newest of {canonical(name)} is {finals[-1].public}"
+    if versions:
+        example = f"'{name}>={versions[-1].public}'"
+        return f"which has pre-releases only; expected a bound that names one, such as {example}"
+    return "expected one at least"
 
 
-def of_release(release: Release, kept: FactStore) -> CheckedRelease:
-    """Make a subject of a release on the index."""
-    about = (release.name, release.project, release.version, release.opened)
-    option, key = f"--releases '{about[1]}=={about[2]}'", release.link.sha256 or ""
+def of_release(release: Release, store: FactStore) -> CheckedRelease:
+    """Make a checked release of one on the index.
+
+    Args:
+        release: The release on the index.
+        store: Remembers its facts, if the index has its checksum.
+
+    Returns:
+        The checked release.
+    """
+    name = release.name
+    project = release.project
+    version = release.version
+    option = f"--releases '{project}=={version}'"
+    checksum = release.link.sha256
+    if not checksum:
+        return CheckedRelease(name, project, version, release.opened, is_local=False, option=option)
     return CheckedRelease(
-        *about,
-        kept if key else None,
-        key,
+        name,
+        project,
+        version,
+        release.opened,
+        store,
+        checksum,
         is_local=False,
         option=option,
-        release=release if key else None,
+        release=release,
     )
 
 
 def installed(
     packages: Iterable[str], versions: Versions
 ) -> tuple[list[CheckedRelease], list[str]]:
-    """Open import packages where they are installed, and list those that are not."""
-    subjects, missing = [], []
+    """Open import packages that are installed.
+
+    Args:
+        packages: The names of the packages.
+        versions: The versions of distributions here.
+
+    Returns:
+        The releases, and the packages that are not installed.
+
+    Raises:
+        VersionError: A package does not say its version.
+    """
+    releases = []
+    missing = []
     for package in packages:
         try:
             source = open_installed(package)
         except UpstreamError:
             missing.append(package)
         else:
-            subjects.append(_local(source, package, versions))
-    return subjects, missing
+            releases.append(_local(source, package, versions))
+    return releases, missing
 
 
 def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[CheckedRelease]:
-    """Open a source tree, with those of the packages that it holds, one at least."""
+    """Open the import packages that a source tree has.
+
+    Args:
+        directory: The root of the tree.
+        packages: The packages to open; those that the tree lacks are left out.
+        versions: The versions of distributions here.
+
+    Returns:
+        The releases, at least one.
+
+    Raises:
+        UpstreamError: There is no such folder, or the tree has none of the packages.
+        VersionError: A package does not say its version.
+    """
     if not directory.is_dir():
         raise UpstreamError(f"found no folder {str(directory)!r}, expected a source tree")
-    found, faults = [], []
+    releases = []
+    faults = []
     option = f"--path {shlex.quote(str(directory))}"
     for package in packages:
         try:
-            found.append(_local(open_tree(directory, package), package, versions, option))
+            source = open_tree(directory, package)
+            releases.append(_local(source, package, versions, option))
         except UpstreamError as error:
             faults.append(error)
-    if found:
-        return found
+    if releases:
+        return releases
     if len(faults) == 1:
         raise faults[0]
     fault = f"found none of {', '.join(packages)}, expected one at least"
@@ -102,35 +159,63 @@ def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[C
 
 
 def of_commits(directory: Path, package: str, library: Library) -> list[CheckedRelease]:
-    """Make a subject of each commit that led to the one checked out, the oldest first."""
-    kept, project = FactStore(library.cache), canonical(package)
+    """Open each commit that led to the one that is checked out, as a release.
+
+    Args:
+        directory: The repository.
+        package: The import package to look at.
+        library: Its cache remembers facts.
+
+    Returns:
+        The commits, the oldest first.
+
+    Raises:
+        UpstreamError: The folder has no commits that can be read.
+    """
+    store = FactStore(library.cache)
+    project = canonical(package)
     return [
         CheckedRelease(
-            f"{project} {one.day} {one.hash[:12]} {one.title}",
+            f"{project} {commit.day} {commit.hash[:12]} {commit.title}",
             project,
-            one.version,
-            functools.partial(CommitSource, directory, one, package),
-            kept,
-            f"{one.hash} {package}",
+            commit.version,
+            functools.partial(CommitSource, directory, commit, package),
+            store,
+            f"{commit.hash} {package}",
         )
-        for one in commits(directory)
+        for commit in commits(directory)
     ]
 
 
 def archive(file: Path, versions: Versions) -> list[CheckedRelease]:
-    """Open a wheel file, or a source distribution."""
+    """Open a wheel or a source distribution.
+
+    Args:
+        file: The file.
+        versions: The versions of distributions here.
+
+    Returns:
+        The one release.
+
+    Raises:
+        UpstreamError: There is no such file, or it cannot be read.
+        VersionError: It does not say its version.
+    """
     if not file.is_file():
         raise UpstreamError(f"found no file {str(file)!r}, expected a wheel")
+    package = file.name.partition("-")[0]
     option = f"--wheel {shlex.quote(str(file))}"
-    return [_local(open_archive(file), file.name.partition("-")[0], versions, option)]
+    return [_local(open_archive(file), package, versions, option)]
 
 
 def _local(
     source: ReleaseSource, package: str, versions: Versions, option: str = "--here"
 ) -> CheckedRelease:
+    """Make a checked release of files at hand, which may change and so are not remembered."""
     project = canonical(package)
-    here = FoundVersion(project, source.version or "nothing", source.name)
-    found = versions.believed(package) or here
-    _ = found.counts_as  # raises, and says what to set
-    name = f"{project} {found.version}"
-    return CheckedRelease(name, project, found.version, lambda: source, option=option)
+    version = versions.believed(package)
+    if not version:
+        version = FoundVersion(project, source.version or "nothing", source.name)
+    _ = version.counts_as  # raises VersionError, which says what to set
+    name = f"{project} {version.version}"
+    return CheckedRelease(name, project, version.version, lambda: source, option=option)
