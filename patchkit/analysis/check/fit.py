@@ -1,4 +1,4 @@
-"""Which releases a package fits that need not know patchkit: everything that it uses of them."""
+"""Find the releases that a package fits, which need not know patchkit, by all that it uses."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,18 +15,32 @@ from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.parallel import CONNECTIONS, Progress, tried
 from patchkit.analysis.uses.packages import content_hash, modules_of
 from patchkit.analysis.uses.reader import Use, uses_of
+from patchkit.core.rows.target import Target
 
 
 class Unfit(NamedTuple):
-    """A finding, and where what is gone went; None where that is not known."""
+    """Something that a package uses and that does not fit a release.
+
+    Args:
+        finding: The finding of it.
+        move: Where the name went; None if it is not gone, or if nothing is known.
+    """
 
     finding: Finding
-    went: MoveResult | None
+    move: MoveResult | None
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What a package uses, and what of it does not fit each release, by its name."""
+    """Which releases a package fits.
+
+    Args:
+        package: The name of the package.
+        version: Its version, if its source has one.
+        uses: What it uses.
+        unfit: What does not fit, by the name of the release.
+        report: The same as a report of a check.
+    """
 
     package: str
     version: str | None
@@ -35,63 +49,114 @@ class Fit:
     report: Report
 
     def fits(self, release: str) -> bool:
-        """Whether a release was read, and has all that the package needs."""
+        """Whether a release was read, and has all that the package needs.
+
+        Args:
+            release: The name of the release.
+        """
         return self.report.grid[self.package].get(release) is State.OK
 
     @property
     def fitting(self) -> list[str]:
-        """The releases that fit, the oldest first."""
-        return [one for one in self.report.releases if self.fits(one)]
+        """The names of the releases that fit, the oldest first."""
+        return [release for release in self.report.releases if self.fits(release)]
 
 
 def fit(
     package: str,
     source: ReleaseSource,
-    roots: Sequence[str],  # the import packages that it is asked about
-    subjects: Sequence[CheckedRelease],
-    kept: FactStore,
+    roots: Sequence[str],
+    releases: Sequence[CheckedRelease],
+    store: FactStore,
     progress: Progress | None = None,
 ) -> Fit:
-    """Read what a package uses, and look it up in releases, the oldest first."""
-    for one in subjects:
-        one.brief = True
-    uses = _uses(source, roots, kept, subjects)
-    targets = sorted({one.target for one in uses}, key=str)
-    faults = learn_all(subjects, lambda _: targets, progress)
-    read = [one for one in subjects if one.name not in faults]
-    found = misfits(uses, read)
-    moves = Moves(read, lambda one: [each.target for each in found[one.name]])
-    unfit = {
-        one.name: [
-            Unfit(finding_of(package, each, one, moves), moves.told(each.target, one))
-            for each in found[one.name]
-        ]
-        for one in read
-    }
-    states = {
-        name: State.BROKEN if any(one.finding.severity != "info" for one in some) else State.OK
-        for name, some in unfit.items()
-    }
-    findings = [one.finding for some in unfit.values() for one in some]
-    findings += [unreadable(*one, "try again, or leave it out") for one in faults.items()]
-    names = [one.name for one in subjects]
-    good = [name for name in names if states.get(name) is State.OK]
-    span = f"fits {good[0]} to {good[-1]}" if good else "fits none of them"
-    summary = f"{span}; {len(targets)} names, {len(read)} releases, {len(good)} of them fit"
-    more = {"unreadable": faults.keys(), "command": "fit", "summary": summary}
-    report = Report(names, findings, {package: states}, **more)  # type: ignore[arg-type]
+    """Read what a package uses, and look it up in releases.
+
+    Args:
+        package: The name of the package.
+        source: Its files.
+        roots: The import packages of which its uses are looked up.
+        releases: The releases, the oldest first.
+        store: Remembers what a package uses.
+        progress: Called when a release was looked into.
+
+    Returns:
+        Which releases the package fits.
+    """
+    for release in releases:
+        release.brief = True
+    uses = _uses(source, roots, store, releases)
+    targets = sorted({use.target for use in uses}, key=str)
+    faults = learn_all(releases, lambda _: targets, progress)
+    readable = [release for release in releases if release.name not in faults]
+    unfit = _unfit(package, uses, readable)
+    states = {name: _state(entries) for name, entries in unfit.items()}
+    findings: list[Finding] = []
+    for entries in unfit.values():
+        findings += [entry.finding for entry in entries]
+    for name, fault in faults.items():
+        findings.append(unreadable(name, fault, "try again, or leave it out"))
+    names = [release.name for release in releases]
+    fitting = [name for name in names if states.get(name) is State.OK]
+    counts = f"{len(targets)} names, {len(readable)} releases, {len(fitting)} of them fit"
+    report = Report(
+        names,
+        findings,
+        {package: states},
+        unreadable=faults.keys(),
+        command="fit",
+        summary=f"{_span(fitting)}; {counts}",
+    )
     return Fit(package, source.version, uses, unfit, report)
 
 
 def _uses(
-    source: ReleaseSource, roots: Sequence[str], kept: FactStore, subjects: Sequence[CheckedRelease]
+    source: ReleaseSource,
+    roots: Sequence[str],
+    store: FactStore,
+    releases: Sequence[CheckedRelease],
 ) -> list[Use]:
+    """Read what a package uses, or recall it; meanwhile fetch the lists of files of releases."""
     key = f"{roots} {content_hash(source)}"
-    known = kept.get("uses", key)
-    if known is None:
+    rows = store.get("uses", key)
+    if rows is None:
         with no_collection(), ThreadPoolExecutor(CONNECTIONS) as threads:
-            for one in subjects:  # meanwhile their lists of files are fetched
-                threads.submit(tried, lambda one: one.source.paths(), one)
-            known = [one.as_data() for one in uses_of(modules_of(source, roots), roots)]
-        kept.put("uses", key, known)
-    return [Use.of_data(one) for one in known]
+            for release in releases:
+                threads.submit(tried, lambda release: release.source.paths(), release)
+            rows = [use.as_data() for use in uses_of(modules_of(source, roots), roots)]
+        store.put("uses", key, rows)
+    return [Use.of_data(row) for row in rows]
+
+
+def _unfit(
+    package: str, uses: Sequence[Use], releases: Sequence[CheckedRelease]
+) -> dict[str, list[Unfit]]:
+    """Return what does not fit each release that can be read, by its name."""
+    misfits_by_release = misfits(uses, releases)
+
+    def lost_targets(release: CheckedRelease) -> list[Target]:
+        return [misfit.target for misfit in misfits_by_release[release.name]]
+
+    moves = Moves(releases, lost_targets)
+    unfit = {}
+    for release in releases:
+        entries = []
+        for misfit in misfits_by_release[release.name]:
+            finding = finding_of(package, misfit, release, moves)
+            entries.append(Unfit(finding, moves.told(misfit.target, release)))
+        unfit[release.name] = entries
+    return unfit
+
+
+def _state(entries: Sequence[Unfit]) -> State:
+    """Return the state of a package in a release with these findings; notes do not count."""
+    if any(entry.finding.severity != "info" for entry in entries):
+        return State.BROKEN
+    return State.OK
+
+
+def _span(fitting: Sequence[str]) -> str:
+    """Say which releases fit, of which the first and the last are named."""
+    if not fitting:
+        return "fits none of them"
+    return f"fits {fitting[0]} to {fitting[-1]}"
