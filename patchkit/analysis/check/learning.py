@@ -1,4 +1,4 @@
-"""What many releases say of targets, looked up several at a time, and by two processes."""
+"""Look up targets in releases, several at a time, and by two processes if there are many."""
 
 import contextlib
 import gc
@@ -11,59 +11,74 @@ from patchkit.analysis.upstream.reading.parallel import Progress, for_each
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
 
-Wanted = Callable[[CheckedRelease], Iterable[Target]]
 T = TypeVar("T")
 
 
 def learn_all(
-    subjects: Sequence[CheckedRelease], wanted: Wanted, progress: Progress | None = None
+    releases: Sequence[CheckedRelease],
+    targets_of: Callable[[CheckedRelease], Iterable[Target]],
+    progress: Progress | None = None,
 ) -> dict[str, UpstreamError]:
-    """Look up in each release what is wanted of it; return who cannot be read, by name.
+    """Look targets up in each release; a second process takes a share of many releases.
 
-    A second process learns its share of releases where many have to be learnt.
+    Args:
+        releases: The releases.
+        targets_of: Returns the targets to look up in a release; it is called in other threads.
+        progress: Called when a release is done.
+
+    Returns:
+        The errors of the releases that cannot be read, by their names.
     """
-    second = SecondProcess(subjects, wanted)
+    second = SecondProcess(releases, targets_of)
 
-    def work(subject: CheckedRelease) -> None:
-        second.wait_for(subject)
-        subject.learn(wanted(subject))
-        subject.rest()
+    def learn(release: CheckedRelease) -> None:
+        second.wait_for(release)
+        release.learn(targets_of(release))
+        release.rest()
 
     def count(done: int, total: int, name: str) -> None:
         if progress:
             progress(done + second.ahead, total, name)
 
-    results = in_parallel(subjects, work, count, second)
+    results = in_parallel(releases, learn, count, second)
     return {name: error for name, error in results.items() if isinstance(error, UpstreamError)}
 
 
 def in_parallel(
-    subjects: Sequence[CheckedRelease],
+    releases: Sequence[CheckedRelease],
     work: Callable[[CheckedRelease], T],
     progress: Progress | None = None,
-    beside: contextlib.AbstractContextManager[object] | None = None,
+    second: contextlib.AbstractContextManager[object] | None = None,
 ) -> dict[str, T | UpstreamError]:
-    """Do the same with several releases at a time; for each name, what came of it, or its error.
+    """Do the same with several releases at a time.
 
     Args:
-        subjects: the releases.
-        work: what to do with one of them, in another thread.
-        progress: told what is done.
-        beside: entered while the work is done; if given, other processes may write conclusions.
+        releases: The releases.
+        work: What to do with a release; it is called in other threads.
+        progress: Called when a release is done.
+        second: Entered while the work is done, as other processes write conclusions meanwhile.
+
+    Returns:
+        For each release, by its name, what the work has returned, or the error that it has raised.
     """
     with no_collection():
-        results = for_each(subjects, work, progress, beside)
-    for kept in {subject.kept for subject in subjects if subject.kept}:
-        kept.parsed.forget()
-        kept.keep_conclusions(merge=beside is not None)
-    return {one.name: result for one, result in zip(subjects, results, strict=True)}
+        results = for_each(releases, work, progress, second)
+    for store in {release.kept for release in releases if release.kept}:
+        store.parsed.forget()
+        store.keep_conclusions(merge=second is not None)
+    names = [release.name for release in releases]
+    return dict(zip(names, results, strict=True))
 
 
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
-    """Collect no circles meanwhile: where millions of nodes live, that outlasts all the rest.
+    """Turn the collection of reference cycles off meanwhile.
 
-    Neither files that are read nor releases that rest leave circles that hold any.
+    Collecting among millions of nodes of syntax trees would take longer than all other work.
+    Neither files that are read nor releases at rest leave cycles that hold any.
+
+    Yields:
+        Nothing.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""A second process that learns a share of many releases.
+"""Run a second process that looks targets up in a share of many releases.
 
 Only one thread of a process runs Python at a time, and most of a first check is spent on parsing.
 """
@@ -20,33 +20,35 @@ from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
 
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from {} import main; main()"
-_WORTHWHILE = 8  # releases to learn, of which it gets the first half: its start takes half a second
+_WORTHWHILE = 8
+"""How many releases have to be learnt before the other process is started, which takes 0.5 s."""
 
 
 class SecondProcess(AbstractContextManager["SecondProcess"]):
     """Has releases learnt by another process, from the last one on.
 
     This process begins with the first, and calls `wait_for` before each. The other process starts
-    once there are enough that are not known, where there is a core for it, and writes to the cache
-    what it learns. It reports no errors: what it has not learnt, for whatever reason, this process
+    once there are enough that are not known, if there is a core for it, and writes what it learns
+    to the cache. It reports no errors: what it has not learnt, for whatever reason, this process
     learns itself.
 
     Args:
-        subjects: the releases; those that no other process can open are left alone.
-        wanted: what has to be looked up in a release; called in a thread.
+        releases: The releases; those that no other process can open are left to this one.
+        targets_of: Returns the targets to look up in a release; it is called in a thread.
     """
 
     def __init__(
         self,
-        subjects: Sequence[CheckedRelease],
-        wanted: Callable[[CheckedRelease], Iterable[Target]],
+        releases: Sequence[CheckedRelease],
+        targets_of: Callable[[CheckedRelease], Iterable[Target]],
     ) -> None:
-        self._subjects = subjects
-        self._wanted = wanted
-        self._numbers = {subject: number for number, subject in enumerate(subjects)}
-        # Who removes a number, which is atomic, has the release: this process or the thread below.
-        self._free = dict.fromkeys(range(len(subjects)), True)
-        self._is_back = [threading.Event() for _ in subjects]  # of what the thread has had
+        self._releases = releases
+        self._targets_of = targets_of
+        self._numbers = {release: number for number, release in enumerate(releases)}
+        # Whoever removes a number, which is atomic, gets the release: this process or the thread.
+        self._free = dict.fromkeys(range(len(releases)), True)
+        # For each release that the thread has got: whether it is done with it.
+        self._is_back = [threading.Event() for _ in releases]
         self._learnt: set[int] = set()
         self._notify: Callable[[str], None] = print
         self._process: subprocess.Popen[str] | None = None
@@ -77,13 +79,16 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         """How many releases it has learnt that this process has not come to yet."""
         return len(self._learnt)
 
-    def wait_for(self, subject: CheckedRelease) -> None:
-        """Return when a release is this process's to look into: when the other one is done.
+    def wait_for(self, release: CheckedRelease) -> None:
+        """Wait until this process may look into a release: until the other one is done with it.
+
+        Args:
+            release: One of the releases.
 
         Raises:
-            CancelledError: the work was broken off meanwhile.
+            CancelledError: The work was broken off meanwhile.
         """
-        number = self._numbers[subject]
+        number = self._numbers[release]
         if self._free.pop(number, False):
             return
         self._is_back[number].wait()
@@ -92,6 +97,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
             raise CancelledError
 
     def _run(self) -> None:
+        """Hand out releases, and end the other process; this is what the thread does."""
         is_done = False
         try:
             # What goes wrong here goes wrong again in this process, which reports it.
@@ -105,7 +111,11 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
                 event.set()
 
     def _hand_out(self) -> None:
-        # What the other process has, or may get when it starts, by number.
+        """Request releases as long as there are free ones, and wait for the answers.
+
+        The other process is started once there are enough releases, and then gets the first ones.
+        """
+        # The requests that the other process has, or may get when it starts, by number.
         pending: dict[int, Request] = {}
         while self._free:
             request = self._next()
@@ -117,20 +127,24 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
             elif len(pending) < _WORTHWHILE:
                 continue
             else:
-                while len(pending) > IN_FLIGHT:
-                    spare, _ = pending.popitem()
-                    self._is_back[spare].set()
-                self._start([*pending.values()])
+                self._give_back_all_but(IN_FLIGHT, pending)
+                self._start(list(pending.values()))
             self._await_answer(pending)
         while self._process and pending:
             self._await_answer(pending)
 
+    def _give_back_all_but(self, count: int, pending: dict[int, Request]) -> None:
+        """Leave all but the first pending releases to this process, which comes to them soonest."""
+        while len(pending) > count:
+            number, _ = pending.popitem()
+            self._is_back[number].set()
+
     def _next(self) -> Request | None:
-        """Take the last release that is free; None where there is nothing to learn of it."""
+        """Take the last release that is free; None if there is nothing to learn of it."""
         try:
             number, _ = self._free.popitem()
         except KeyError:
-            return None  # this process was faster
+            return None  # the other threads of this process were faster
         request = None
         with suppress(UpstreamError):
             request = self._request(number)
@@ -139,20 +153,22 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         return request
 
     def _request(self, number: int) -> Request | None:
-        subject = self._subjects[number]
-        release = subject.release
-        if release is None or release.library.cache.directory is None:
+        """Make the request for a release; None if there is nothing that could be requested."""
+        checked = self._releases[number]
+        on_index = checked.release
+        if on_index is None or on_index.library.cache.directory is None:
             return None  # no other process could open it, or give back what it learns
-        targets = [str(target) for target in subject.unknown(self._wanted(subject))]
+        targets = [str(target) for target in checked.unknown(self._targets_of(checked))]
         if not targets:
             return None
-        return Request(number, release.project, release.version, release.link, targets)
+        return Request(number, on_index.project, on_index.version, on_index.link, targets)
 
     def _start(self, requests: Sequence[Request]) -> None:
-        subject = self._subjects[requests[0].number]
-        assert subject.release
-        assert subject.kept
-        library = subject.release.library
+        """Start the other process with its first requests."""
+        checked = self._releases[requests[0].number]
+        assert checked.release
+        assert checked.kept
+        library = checked.release.library
         self._notify = library.notice
         cache = str(library.cache.directory)
         self._process = subprocess.Popen(  # noqa: S603 - this very Python
@@ -166,7 +182,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         )
         if self._is_broken_off:  # before there was anything to kill
             self._process.kill()
-        self._send(Task(cache, library.settings, library.offline, subject.kept.brief))
+        self._send(Task(cache, library.settings, library.offline, checked.kept.brief))
         for request in requests:
             self._send(request)
 
@@ -175,19 +191,21 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         print(json.dumps(message), file=self._process.stdin, flush=True)
 
     def _await_answer(self, pending: dict[int, Request]) -> None:
-        """Wait until one release of those pending is done, and pass on what is told meanwhile."""
+        """Wait until one of the pending releases is done; show notices that come meanwhile."""
         assert self._process
         assert self._process.stdout
-        answer = Answer(*json.loads(self._process.stdout.readline()))  # '' if it is gone: an error
+        lines = self._process.stdout
+        answer = Answer(*json.loads(lines.readline()))  # '' if the process is gone: an error
         while answer.number is None:
             self._notify(answer.notice)
-            answer = Answer(*json.loads(self._process.stdout.readline()))
-        del pending[answer.number]  # an error where it was not asked for
-        self._subjects[answer.number].recall()
+            answer = Answer(*json.loads(lines.readline()))
+        del pending[answer.number]  # an error if it was not requested
+        self._releases[answer.number].recall()
         self._learnt.add(answer.number)
         self._is_back[answer.number].set()
 
     def _end(self, *, at_once: bool) -> None:
+        """End the other process, if there is one: when it has written everything, or at once."""
         if self._process is None:
             return
         if at_once:
@@ -196,7 +214,8 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
 
 
 def _has_core() -> bool:
-    """Whether another process would run beside this one rather than in turns with it."""
+    """Whether another process would run at the same time, and not in turns with this one."""
     affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    return cores > 1
+    if affinity:
+        return len(affinity(0)) > 1
+    return (os.cpu_count() or 1) > 1
