@@ -1,4 +1,4 @@
-"""What there is to look at: failures, processes that were not reached, ranks that differ."""
+"""Finds what needs attention: failures, processes that were not reached, ranks that differ."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,92 +6,152 @@ from typing import Any, NamedTuple
 from patchkit.analysis.status.process_status import FORMAT, ProcessStatus
 from patchkit.core.record import grouped
 
-Look = Mapping[str, Any]
+NodeFacts = Mapping[str, Any]
+"""What `node.look` returns for one node."""
 Difference = tuple[str, ProcessStatus | None]
+"""How processes differ, for people, and the process that differs if it is a single one."""
 
 _ROLES = ("main", "engine-core", "worker")
-_OUT = {"skipped", "failed"}
-_MANY = 4
+_NOT_APPLIED = {"skipped", "failed"}
+_SHOWN_AT_MOST = 4
 
 
 class ProcessFinding(NamedTuple):
-    """Something to look at, and whose it is, if it is one's."""
+    """Something that needs attention.
 
-    # failed, overwritten, unreviewed, not-reached, unknown, no-process, disagreement, unreadable,
-    # no-answer or empty
+    Args:
+        kind: failed, overwritten, unreviewed, not-reached, unknown, no-process, disagreement,
+            unreadable, no-answer or empty.
+        message: What is wrong, for people.
+        process: The process that it is about; None if it is about several or none.
+    """
+
     kind: str
     message: str
     process: ProcessStatus | None = None
 
 
 def findings(processes: Iterable[ProcessStatus]) -> Iterator[ProcessFinding]:
-    """Find what there is to look at in each process."""
+    """Yield what needs attention in each process by itself.
+
+    Args:
+        processes: The processes of a picture.
+    """
     for process in processes:
-        if not process.is_reached and not process.is_starting:
-            yield ProcessFinding("not-reached", process.reason, process)
-        if process.format != FORMAT:
-            expected = f"expected {FORMAT}: read it with the patchkit that wrote it"
-            message = f"its journal has format {process.format}, {expected}"
-            yield ProcessFinding("unreadable", message, process)
+        yield from _unreached(process)
         yield from _out_of_place(process)
-        patches = process.patches.values()
-        for patch in patches:
-            if patch.status == "failed" and not patch.inherited:
-                yield ProcessFinding("failed", f"{patch.name}: {patch.reason}", process)
-        for patch in patches:
-            for stranger in patch.strangers if patch.status == "applied" else ():
-                if not stranger.wraps:
-                    message = f"{patch.name}: {stranger.target} by {stranger.by}"
-                    yield ProcessFinding("overwritten", message, process)
+        yield from _failures(process)
+        yield from _overwritten(process)
         for message in dict.fromkeys(_unreviewed(process)):
             yield ProcessFinding("unreviewed", message, process)
 
 
+def _unreached(process: ProcessStatus) -> Iterator[ProcessFinding]:
+    if not process.is_reached and not process.is_starting:
+        yield ProcessFinding("not-reached", process.reason, process)
+    if process.format != FORMAT:
+        expected = f"expected {FORMAT}: read it with the patchkit that wrote it"
+        message = f"its journal has format {process.format}, {expected}"
+        yield ProcessFinding("unreadable", message, process)
+
+
 def _out_of_place(process: ProcessStatus) -> Iterator[ProcessFinding]:
-    if process.unknown and not process.digests:  # which tell that it makes an engine, or joins one
+    # A digest shows that the process makes an engine or joins one, so it is no unknown one.
+    if process.unknown and not process.digests:
         message = f"{process.unknown} has vLLM loaded, and is in no row of patchkit.processes"
         yield ProcessFinding("unknown", message, process)
     for name, reason in process.left_without.items():
-        yield ProcessFinding("no-process", f"{name}: {reason}", process)
+        message = f"{name}: {reason}"
+        yield ProcessFinding("no-process", message, process)
+
+
+def _failures(process: ProcessStatus) -> Iterator[ProcessFinding]:
+    for patch in process.patches.values():
+        if patch.status == "failed" and not patch.inherited:
+            message = f"{patch.name}: {patch.reason}"
+            yield ProcessFinding("failed", message, process)
+
+
+def _overwritten(process: ProcessStatus) -> Iterator[ProcessFinding]:
+    for patch in process.patches.values():
+        if patch.status != "applied":
+            continue
+        for stranger in patch.strangers:
+            if not stranger.wraps:
+                message = f"{patch.name}: {stranger.target} by {stranger.by}"
+                yield ProcessFinding("overwritten", message, process)
 
 
 def _unreviewed(process: ProcessStatus) -> Iterator[str]:
     for patch in process.patches.values():
-        if patch.is_finding and not (patch.inherited or process.is_copy):
-            is_drift = patch.status == "skipped" and patch.unreviewed == patch.reason
-            yield f"{patch.name}: left out: {patch.unreviewed}" if is_drift else patch.unreviewed
+        if not patch.is_finding or patch.inherited or process.is_copy:
+            continue
+        is_left_out = patch.status == "skipped" and patch.unreviewed == patch.reason
+        if is_left_out:
+            yield f"{patch.name}: left out: {patch.unreviewed}"
+        else:
+            yield patch.unreviewed
 
 
-def obstacles(looks: Iterable[Look]) -> Iterator[ProcessFinding]:
-    """Say which nodes did not answer, and which journals cannot be read."""
-    for look in looks:
-        if look.get("error"):
-            yield ProcessFinding("no-answer", f"node {look['host']}: {look['error']}")
-        for name, reason in look.get("unreadable", {}).items():
-            yield ProcessFinding("unreadable", f"node {look['host']}: {name}: {reason}")
+def obstacles(nodes: Iterable[NodeFacts]) -> Iterator[ProcessFinding]:
+    """Yield the nodes that did not answer, and the journals that cannot be read.
+
+    Args:
+        nodes: What `node.look` returned for each node.
+    """
+    for node in nodes:
+        host = node["host"]
+        if node.get("error"):
+            message = f"node {host}: {node['error']}"
+            yield ProcessFinding("no-answer", message)
+        for name, reason in node.get("unreadable", {}).items():
+            message = f"node {host}: {name}: {reason}"
+            yield ProcessFinding("unreadable", message)
 
 
 def agreement(processes: Iterable[ProcessStatus], broken: Collection[str]) -> dict[str, bool]:
-    """Say by role whether all processes of each engine have the same patches."""
-    roles = {role for process in processes for role in process.roles}
-    known = [role for role in _ROLES if role in roles]
-    return {role: role not in broken for role in (*known, *sorted(roles - {*_ROLES}))}
+    """Return by role whether all processes of each engine have the same patches.
+
+    Args:
+        processes: The processes whose roles are listed; vLLM's own roles come first.
+        broken: The roles in which `disagreements` found a difference.
+    """
+    roles = _roles_of(processes)
+    ordered = [role for role in _ROLES if role in roles]
+    ordered += sorted(roles.difference(_ROLES))
+    return {role: role not in broken for role in ordered}
 
 
 def disagreements(processes: Iterable[ProcessStatus]) -> Iterator[tuple[str, ProcessFinding]]:
-    """Find every difference between processes of one engine that have the same role, with it."""
+    """Yield every difference between processes that have the same role in one engine.
+
+    Args:
+        processes: The processes to compare; copies and starting ones have nothing to say yet.
+
+    Yields:
+        The role, and the finding.
+    """
     for engine in _engines(processes):
-        there = [process for process in engine if not (process.is_copy or process.is_starting)]
-        for role in sorted({role for process in there for role in process.roles}):
-            alike = [process for process in there if role in process.roles]
-            for message, process in _within(role, alike):
-                yield role, ProcessFinding("disagreement", f"{role}: {message}", process)
+        active = [process for process in engine if not (process.is_copy or process.is_starting)]
+        for role in sorted(_roles_of(active)):
+            peers = [process for process in active if role in process.roles]
+            for message, process in _differences(role, peers):
+                finding = ProcessFinding("disagreement", f"{role}: {message}", process)
+                yield role, finding
+
+
+def _roles_of(processes: Iterable[ProcessStatus]) -> set[str]:
+    roles: set[str] = set()
+    for process in processes:
+        roles.update(process.roles)
+    return roles
 
 
 def _engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStatus]]:
     """Group processes by engine: the tree of one main process, and what has lost it.
 
-    There may be several runs; those belong to the latest main process before them.
+    There may be several runs. A process without a main process belongs to the latest one that
+    started before it.
     """
     engines: dict[ProcessStatus | None, list[ProcessStatus]] = {}
     latest: ProcessStatus | None = None
@@ -102,47 +162,72 @@ def _engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessSta
         is_main = root.is_reached and "main" in root.roles
         if is_main and root is process:
             latest = process
-        engines.setdefault(root if is_main else latest, []).append(process)
+        if is_main:
+            engines.setdefault(root, []).append(process)
+        else:
+            engines.setdefault(latest, []).append(process)
     return engines.values()
 
 
-def _within(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Difference]:
-    told = [process for process in alike if role in process.disagreements]
-    for process in told:
+def _differences(role: str, peers: Sequence[ProcessStatus]) -> Iterator[Difference]:
+    """Yield how processes of one role differ; what they reported themselves comes first."""
+    reporters = [process for process in peers if role in process.disagreements]
+    for process in reporters:
         yield process.disagreements[role], process
-    reached = [process for process in alike if process.is_reached]
-    for process in alike:
+    reached = [process for process in peers if process.is_reached]
+    for process in peers:
         if not process.is_reached and reached:
-            yield f"{_who(process)} is not reached, others are", process
-    if not told:
-        yield from _by_digest(role, reached)
-        yield from _by_patch(role, reached)
+            yield f"{_label(process)} is not reached, others are", process
+    if not reporters:
+        yield from _differences_by_digest(role, reached)
+        yield from _differences_by_patch(role, reached)
 
 
-def _by_digest(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Difference]:
-    holders = grouped((one.digests[role], one) for one in alike if role in one.digests)
+def _differences_by_digest(role: str, peers: Sequence[ProcessStatus]) -> Iterator[Difference]:
+    pairs = ((process.digests[role], process) for process in peers if role in process.digests)
+    holders = grouped(pairs)
     if len(holders) > 1:
-        texts = [f"{digest} in {_all(processes)}" for digest, processes in holders.items()]
-        yield f"different digests: {'; '.join(texts)}", None
+        texts = [f"{digest} in {_labels(processes)}" for digest, processes in holders.items()]
+        shown = "; ".join(texts)
+        yield f"different digests: {shown}", None
 
 
-def _by_patch(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Difference]:
-    for name in dict.fromkeys(name for process in alike for name in process.patches):
-        knowing = [process for process in alike if name in process.patches]
-        if role not in (knowing[0].patches[name].roles or (role,)):
+def _differences_by_patch(role: str, peers: Sequence[ProcessStatus]) -> Iterator[Difference]:
+    for name in _patch_names(peers):
+        owners = [process for process in peers if name in process.patches]
+        if not owners[0].patches[name].is_for(role):
             continue
-        having = [one for one in knowing if one.patches[name].status == "applied"]
-        lacking = [one for one in knowing if one.stand(one.patches[name])[0] in _OUT]
+        having: list[ProcessStatus] = []
+        lacking: list[ProcessStatus] = []
+        for process in owners:
+            patch = process.patches[name]
+            status, _ = process.stand(patch)
+            if patch.status == "applied":
+                having.append(process)
+            elif status in _NOT_APPLIED:
+                lacking.append(process)
         if having and lacking:
-            yield f"{name} is applied in {_all(having)}, not in {_all(lacking)}", None
+            message = f"{name} is applied in {_labels(having)}, not in {_labels(lacking)}"
+            yield message, None
 
 
-def _all(processes: Sequence[ProcessStatus]) -> str:
-    shown = ", ".join(map(_who, processes[:_MANY]))
-    more = len(processes) - _MANY
-    return f"{shown} and {more} more" if more > 0 else shown
+def _patch_names(processes: Iterable[ProcessStatus]) -> list[str]:
+    names: dict[str, None] = {}
+    for process in processes:
+        names.update(dict.fromkeys(process.patches))
+    return list(names)
 
 
-def _who(process: ProcessStatus) -> str:
-    rank = "" if process.rank is None else f"rank {process.rank}, "
-    return f"{rank}pid {process.pid} on {process.host}"
+def _labels(processes: Sequence[ProcessStatus]) -> str:
+    shown = ", ".join(map(_label, processes[:_SHOWN_AT_MOST]))
+    surplus = len(processes) - _SHOWN_AT_MOST
+    if surplus > 0:
+        return f"{shown} and {surplus} more"
+    return shown
+
+
+def _label(process: ProcessStatus) -> str:
+    address = f"pid {process.pid} on {process.host}"
+    if process.rank is None:
+        return address
+    return f"rank {process.rank}, {address}"
