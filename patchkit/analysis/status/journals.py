@@ -1,11 +1,10 @@
-"""Journals: where `patchkit run` keeps them, and what one process told of itself in its own.
+"""Reads the journal of a process, and finds the folders where `patchkit run` keeps journals.
 
-Lines may be torn, of a later patchkit, or of somebody else: each value is taken only if it is what
-it should be, and everything else is passed over.
+A line may be torn, or written by a later patchkit or by somebody else: a value is taken only if it
+has the expected type, and everything else is passed over.
 """
 
 import json
-import math
 import os
 import shutil
 import stat
@@ -24,63 +23,98 @@ from patchkit.analysis.status.process_status import (
     ProcessStatus,
 )
 
-_KEPT = 20
-"""Runs whose journals stay."""
+_RUNS_TO_KEEP = 20
+"""How many runs keep their journals."""
+_FAR_FUTURE = 1e11
+"""Seconds since the epoch that no clock shows in this age."""
 
 
 def read_directory(directory: str | Path) -> list[ProcessStatus]:
-    """Read every journal in a directory, the oldest process first."""
+    """Read every journal in a directory.
+
+    Args:
+        directory: The folder of the journals; those that cannot be read are passed over.
+
+    Returns:
+        The processes, the oldest first.
+    """
     journals, _ = read(str(directory))
     processes = (parse_journal(name, data) for name, data in journals.items())
     return sorted(filter(None, processes), key=lambda process: process.started)
 
 
 def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
-    """Make a process of a journal; the file's name says who wrote it where its head is torn."""
-    process = _process_of_file(name) if data else None
-    for entry in filter(None, map(_entry, data.split(b"\n"))):
+    """Make a process of its journal.
+
+    Args:
+        name: The name of the journal's file, which identifies the process if its head is torn.
+        data: The content of the file.
+
+    Returns:
+        The process; None if neither the content nor the name identifies one.
+    """
+    process = None
+    if data:
+        process = _process_of_file(name)
+    for line in data.split(b"\n"):
+        entry = _parse_line(line)
+        if entry is None:
+            continue
         if entry.text("event") == "armed":
-            process = _process(entry) or process
+            process = _process_of_head(entry) or process
         elif process is not None:
-            _note(process, entry)
+            _read_entry(process, entry)
     return process
 
 
 class _Entry(dict[str, Any]):
-    """One line; a value that is not what it should be counts as none."""
+    """One line of a journal; a value that has not the expected type counts as missing."""
 
     def text(self, key: str) -> str:
         value = self.get(key)
-        return value if isinstance(value, str) else ""
+        if isinstance(value, str):
+            return value
+        return ""
 
-    def whole(self, key: str) -> int | None:
+    def integer(self, key: str) -> int | None:
         value = self.get(key)
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        return None
 
     def is_true(self, key: str) -> bool:
         return self.get(key) is True
 
-    def words(self, key: str) -> tuple[str, ...]:
+    def texts(self, key: str) -> tuple[str, ...]:
         value = self.get(key)
-        words = value if isinstance(value, list) else ()
-        return tuple(word for word in words if isinstance(word, str))
+        if not isinstance(value, list):
+            return ()
+        return tuple(text for text in value if isinstance(text, str))
 
-    def pairs(self, key: str) -> "_Entry":
+    def mapping(self, key: str) -> "_Entry":
         value = self.get(key)
-        return _Entry(value if isinstance(value, dict) else {})
+        if isinstance(value, dict):
+            return _Entry(value)
+        return _Entry()
 
-    def texts(self, key: str) -> dict[str, str]:
-        pairs = self.pairs(key)
-        return {name: pairs.text(name) for name in pairs}
+    def text_by_name(self, key: str) -> dict[str, str]:
+        mapping = self.mapping(key)
+        return {name: mapping.text(name) for name in mapping}
+
+    def texts_by_name(self, key: str) -> dict[str, tuple[str, ...]]:
+        mapping = self.mapping(key)
+        return {name: mapping.texts(name) for name in mapping}
 
     @property
     def time(self) -> float:
-        value = self.get("time")
-        is_number = isinstance(value, (int, float)) and abs(value) < 1e11  # in this age, and no NaN
-        return float(value) if is_number and math.isfinite(value) else 0  # type: ignore[arg-type]
+        seconds = self.get("time")
+        # The comparison is false for NaN, too.
+        if isinstance(seconds, (int, float)) and abs(seconds) < _FAR_FUTURE:
+            return float(seconds)
+        return 0
 
 
-def _entry(line: bytes) -> _Entry | None:
+def _parse_line(line: bytes) -> _Entry | None:
     if not line.startswith(b"{"):
         return None
     try:
@@ -89,59 +123,78 @@ def _entry(line: bytes) -> _Entry | None:
         return None
 
 
-def _process(entry: _Entry) -> ProcessStatus | None:
-    host, pid = entry.text("host"), entry.whole("pid")
-    if not (host and pid):
+def _process_of_head(entry: _Entry) -> ProcessStatus | None:
+    """Make a process of the first line of its journal."""
+    host = entry.text("host")
+    pid = entry.integer("pid")
+    if not host or not pid:
         return None
-    roles, forked = entry.pairs("roles"), entry.is_true("forked")
-    names = entry.words("patches")
+    is_forked = entry.is_true("forked")
+    asked_by = None
+    if not is_forked:  # a fork inherits the variable, and has an ordinary parent
+        asked_by = entry.text("asked_by") or None
+    roles = entry.mapping("roles")
+    names = entry.texts("patches")
     return ProcessStatus(
         host=host,
         pid=pid,
-        ppid=entry.whole("ppid") or 0,
-        argv=list(entry.words("argv")),
+        ppid=entry.integer("ppid") or 0,
+        argv=list(entry.texts("argv")),
         started=entry.time,
-        began=entry.whole("began"),
-        format=entry.whole("format") or FORMAT,
-        # A fork inherits the answer, and has an ordinary parent.
-        asked_by=None if forked else entry.text("asked_by") or None,
-        is_copy=forked,
-        patches={name: PatchStatus(name, roles=roles.words(name)) for name in names},
+        began=entry.integer("began"),
+        format=entry.integer("format") or FORMAT,
+        asked_by=asked_by,
+        is_copy=is_forked,
+        patches={name: PatchStatus(name, roles=roles.texts(name)) for name in names},
     )
 
 
 def _process_of_file(name: str) -> ProcessStatus | None:
-    (host, pid), start = writer(name), name.removesuffix(".jsonl").rpartition("-")[2]
-    if not (host and pid and start.isdecimal() and 10 < len(start) < 20):
+    """Make a process of the name of its journal, which ends with nanoseconds since the epoch."""
+    host, pid = writer(name)
+    start = name.removesuffix(".jsonl").rpartition("-")[2]
+    is_time = start.isdecimal() and 10 < len(start) < 20
+    if not host or not pid or not is_time:
         return None
     return ProcessStatus(host, pid, started=int(start) / 1e9)
 
 
-def _note(process: ProcessStatus, entry: _Entry) -> None:
-    match entry.text("event"):
+def _read_entry(process: ProcessStatus, entry: _Entry) -> None:
+    """Update a process by one entry of its journal."""
+    event = entry.text("event")
+    match event:
         case "role":
-            process.is_copy &= entry.is_true("inherited")
-            if (role := entry.text("role")) not in process.roles:
+            process.is_copy = process.is_copy and entry.is_true("inherited")
+            role = entry.text("role")
+            if role not in process.roles:
                 process.roles.append(role)
         case "become":
-            process.roles, process.is_copy = [], False
+            process.roles = []
+            process.is_copy = False
         case "patch":
-            _note_patch(process, entry)
+            _read_status(process, entry)
         case "child":
-            if (pid := entry.whole("child")) is not None:
-                told = ChildStart(pid, entry.text("name"), entry.text("role") or None, entry.time)
-                process.children.append(told)
-        case "left-out" | "verify" | "wrapped" | "overwritten" | "unreviewed" as event:
-            if (patch := process.patches.get(entry.text("name"))) is not None:
-                _note_of_patch(patch, event, entry)
-        case event:
-            _note_fact(process, event, entry)
+            _read_child(process, entry)
+        case "left-out" | "verify" | "wrapped" | "overwritten" | "unreviewed":
+            patch = process.patches.get(entry.text("name"))
+            if patch is not None:
+                _read_patch_fact(patch, event, entry)
+        case _:
+            _read_process_fact(process, event, entry)
 
 
-def _note_fact(process: ProcessStatus, event: str, entry: _Entry) -> None:
+def _read_child(process: ProcessStatus, entry: _Entry) -> None:
+    pid = entry.integer("child")
+    if pid is None:
+        return
+    role = entry.text("role") or None
+    process.children.append(ChildStart(pid, entry.text("name"), role, entry.time))
+
+
+def _read_process_fact(process: ProcessStatus, event: str, entry: _Entry) -> None:
     match event:
         case "rank":
-            process.rank = entry.whole("rank")
+            process.rank = entry.integer("rank")
         case "digest":
             process.digests[entry.text("role")] = entry.text("digest")
         case "disagreement":
@@ -149,56 +202,79 @@ def _note_fact(process: ProcessStatus, event: str, entry: _Entry) -> None:
         case "verified":
             process.verified = entry.time or None
         case "unmet":
-            process.unmet = entry.texts("reasons")
+            process.unmet = entry.text_by_name("reasons")
         case "unknown":
             process.unknown = entry.text("target")
         case "left-without":
             process.left_without[entry.text("name")] = entry.text("reason")
         case "in-effect":
-            _note_effects(process, entry)
+            _read_effects(process, entry)
         case "full":
             process.is_cut = True
 
 
-def _note_patch(process: ProcessStatus, entry: _Entry) -> None:
+def _read_status(process: ProcessStatus, entry: _Entry) -> None:
     name = entry.text("name")
     patch = process.patches.setdefault(name, PatchStatus(name))
-    patch.status, patch.reason = entry.text("status"), entry.text("reason")
-    patch.time, patch.inherited = entry.time, entry.is_true("inherited")
-    process.is_copy &= patch.inherited
+    patch.status = entry.text("status")
+    patch.reason = entry.text("reason")
+    patch.time = entry.time
+    patch.inherited = entry.is_true("inherited")
+    process.is_copy = process.is_copy and patch.inherited
     if patch.status == "applied":
-        _note_applied(process, patch, entry)
-        return
-    patch.modules, patch.strangers, patch.effects = {}, [], {}
-    for order in process.layers.values():
-        order[:] = [other for other in order if other != name]
+        _read_changes(process, patch, entry)
+    else:
+        _forget_changes(process, patch)
 
 
-def _note_applied(process: ProcessStatus, patch: PatchStatus, entry: _Entry) -> None:
-    told = entry.pairs("layers")
-    layers = {target: told.words(target) for target in told}
+def _read_changes(process: ProcessStatus, patch: PatchStatus, entry: _Entry) -> None:
+    layers = entry.texts_by_name("layers")
     for target, order in layers.items():
-        # Patches that told of it before stay, where the last one knows only of itself.
-        others = set(process.layers.get(target, ())).difference(order)
-        every = [name for name in process.patches if name in {*order, *others}]
-        process.layers[target] = every if others else list(order)
-    if module := entry.text("module"):
-        copies = entry.words("rebound"), entry.words("out_of_reach"), entry.texts("untraced")
-        patch.modules[module] = ChangedModule(*copies, tuple(layers))
+        process.layers[target] = _joint_order(process, target, order)
+    module = entry.text("module")
+    if module:
+        patch.modules[module] = ChangedModule(
+            rebound=entry.texts("rebound"),
+            out_of_reach=entry.texts("out_of_reach"),
+            untraced=entry.text_by_name("untraced"),
+            targets=tuple(layers),
+        )
 
 
-def _note_effects(process: ProcessStatus, entry: _Entry) -> None:
+def _joint_order(process: ProcessStatus, target: str, order: tuple[str, ...]) -> list[str]:
+    """Return the patches on a target, in the order in which they lie on each other.
+
+    Patches that reported the target before stay on it, even where the last report has only the
+    patch itself; the order of declaration holds then.
+    """
+    earlier = set(process.layers.get(target, ())).difference(order)
+    if not earlier:
+        return list(order)
+    names = earlier.union(order)
+    return [name for name in process.patches if name in names]
+
+
+def _forget_changes(process: ProcessStatus, patch: PatchStatus) -> None:
+    patch.modules = {}
+    patch.strangers = []
+    patch.effects = {}
+    for target, order in process.layers.items():
+        process.layers[target] = [name for name in order if name != patch.name]
+
+
+def _read_effects(process: ProcessStatus, entry: _Entry) -> None:
     process.glanced = entry.time or None
-    told = entry.pairs("patches")
-    for name in told.keys() & process.patches.keys():
-        process.patches[name].effects.update(told.texts(name))
+    patches = entry.mapping("patches")
+    for name in patches.keys() & process.patches.keys():
+        process.patches[name].effects.update(patches.text_by_name(name))
 
 
-def _note_of_patch(patch: PatchStatus, event: str, entry: _Entry) -> None:
+def _read_patch_fact(patch: PatchStatus, event: str, entry: _Entry) -> None:
     target = entry.text("target")
     match event:
         case "verify":
-            patch.answer, patch.answered = entry.text("answer"), entry.time
+            patch.answer = entry.text("answer")
+            patch.answered = entry.time
         case "left-out":
             patch.left_out[target] = entry.text("reason")
         case "wrapped" | "overwritten":
@@ -209,20 +285,29 @@ def _note_of_patch(patch: PatchStatus, event: str, entry: _Entry) -> None:
 
 
 def new_run() -> Path:
-    """Make the folder of a run, and delete those of old ones in which no process runs."""
+    """Make the folder of a run, and delete those of old runs in which no process is alive.
+
+    Returns:
+        The folder, which nobody else can write to.
+    """
     home = _home()
     if not _is_own(home):  # somebody else has taken the name
         return Path(tempfile.mkdtemp(prefix="patchkit-"))
-    for old in _runs(home)[_KEPT - 1 :]:
+    for old in _runs(home)[_RUNS_TO_KEEP - 1 :]:
         if not _is_running(old):
             shutil.rmtree(old, ignore_errors=True)
     return Path(tempfile.mkdtemp(prefix=f"{datetime.now():%Y%m%d-%H%M%S-%f}-", dir=home))
 
 
 def newest_run() -> Path | None:
-    """Find the folder of the run that began last; None where there is none."""
+    """Return the folder of the run that began last; None if there is none."""
     home = _home()
-    return next(iter(_runs(home)), None) if _is_own(home, make=False) else None
+    if not _is_own(home, make=False):
+        return None
+    runs = _runs(home)
+    if not runs:
+        return None
+    return runs[0]
 
 
 def _home() -> Path:
@@ -230,25 +315,30 @@ def _home() -> Path:
 
 
 def _is_own(home: Path, *, make: bool = True) -> bool:
-    """Whether it is a folder that nobody else can write to."""
+    """Whether a path is a folder that nobody else can write to; it is made if `make` says so."""
     try:
         if make:
             home.mkdir(mode=0o700, exist_ok=True)
         facts = home.lstat()
     except OSError:
         return False
-    is_open = facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and not is_open
+    is_writable_by_others = facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    is_folder = stat.S_ISDIR(facts.st_mode)
+    return is_folder and facts.st_uid == os.getuid() and not is_writable_by_others
 
 
 def _runs(home: Path) -> list[Path]:
+    """List the folders of runs, whose names begin with the time: the latest first."""
     return sorted(filter(Path.is_dir, home.iterdir()), reverse=True)
 
 
 def _is_running(run: Path) -> bool:
-    host = os.uname().nodename
-    writers = (writer(file.name) for file in run.glob("*.jsonl"))
-    return any(_is_alive(pid) for there, pid in writers if there == host and pid)
+    local_host = os.uname().nodename
+    for file in run.glob("*.jsonl"):
+        host, pid = writer(file.name)
+        if host == local_host and pid and _is_alive(pid):
+            return True
+    return False
 
 
 def _is_alive(pid: int) -> bool:
