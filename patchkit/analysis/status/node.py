@@ -1,6 +1,6 @@
-"""What one node knows: the journals in a directory, and which processes run.
+"""Reads the journals in a directory of this node, and lists the processes that belong to them.
 
-Only the standard library: it travels to nodes of a Ray cluster that may have no patchkit.
+It imports only the standard library, because it is sent to nodes that may have no patchkit.
 """
 
 import errno
@@ -14,7 +14,8 @@ from typing import Any
 _PROC = Path("/proc")
 _VLLM_LIBRARY = re.compile(rb"/vllm/[^\n]*\.so\b")
 _VLLM_TITLE = "VLLM::"
-_TOLD = ("PATCHKIT", "PATCHKIT_JOURNAL")
+_VARIABLES = ("PATCHKIT", "PATCHKIT_JOURNAL")
+"""The environment variables of a process that are read."""
 _LARGEST = 8 * 1024 * 1024
 """Bytes; twice what a process writes at most."""
 _NEWBORN_SECONDS = 2.0
@@ -22,21 +23,30 @@ _NEWBORN_SECONDS = 2.0
 
 
 def look(directory: str | None) -> dict[str, Any]:
-    """Look at this node from outside of the processes; PATCHKIT_JOURNAL says where, if nobody does.
+    """Look at this node from outside of the processes.
+
+    Args:
+        directory: The folder of the journals; None or "" for what PATCHKIT_JOURNAL says here.
 
     Returns:
-        `journals`, their bytes by file name; `unreadable`, by file name why those could not be
-        read; `processes`, by pid, those that have to do with them, or None where the system does
-        not tell; `error`, what stood in the way, or None; `host`, `directory`, `now`.
+        `journals`: the content of each, by file name. `unreadable`: by file name, why it cannot be
+        read. `processes`: by pid, those that belong to the journals; None where the system has no
+        /proc. `error`: why there is no directory, or None. `host`, `directory`, and `now` in
+        seconds since the epoch.
     """
     directory = directory or os.environ.get("PATCHKIT_JOURNAL")
     host = os.uname().nodename
-    untold = "PATCHKIT_JOURNAL is not set there, and no directory was given"
-    journals, unreadable = read(directory) if directory else ({}, {})
+    error = None
+    if directory is None:
+        error = "PATCHKIT_JOURNAL is not set there, and no directory was given"
+    journals: dict[str, bytes] = {}
+    unreadable: dict[str, str] = {}
+    if directory:
+        journals, unreadable = read(directory)
     return {
         "host": host,
         "directory": directory,
-        "error": untold if directory is None else None,
+        "error": error,
         "journals": journals,
         "unreadable": unreadable,
         "processes": _processes(host, journals, directory),
@@ -45,13 +55,30 @@ def look(directory: str | None) -> dict[str, Any]:
 
 
 def writer(name: str) -> tuple[str, int]:
-    """Tell host and pid from the name of a journal; the pid is 0 where it is no such name."""
+    """Return the host and the pid of the process that wrote a journal.
+
+    Args:
+        name: The name of the file, `HOST-PID-TIME.jsonl`.
+
+    Returns:
+        The host and the pid; the pid is 0 if it is no name of a journal.
+    """
     host, _, pid = name.rpartition("-")[0].rpartition("-")
-    return host, int(pid) if pid.isdecimal() and len(pid) < 10 else 0
+    if pid.isdecimal() and len(pid) < 10:
+        return host, int(pid)
+    return host, 0
 
 
 def contents(path: Path) -> bytes:
-    """Read a journal; OSError where it is a link, no regular file (a FIFO, a device), too large."""
+    """Return the content of a journal.
+
+    Args:
+        path: Its file.
+
+    Raises:
+        OSError: The file cannot be read; it is a link, no regular file (a FIFO, a device), or too
+            large.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(fd, "rb") as file:
         facts = os.fstat(fd)
@@ -63,7 +90,14 @@ def contents(path: Path) -> bytes:
 
 
 def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Read all journals of a directory, and say by name why others cannot be read."""
+    """Read all journals of a directory.
+
+    Args:
+        directory: The folder; those below it are not looked into.
+
+    Returns:
+        By file name, the contents of the journals, and why others cannot be read.
+    """
     journals: dict[str, bytes] = {}
     unreadable = {}
     for path in sorted(Path(directory).glob("*.jsonl")):
@@ -72,79 +106,121 @@ def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
         except FileNotFoundError:
             continue
         except OSError as error:
-            is_link = error.errno == errno.ELOOP
-            unreadable[path.name] = "it is a link" if is_link else str(error.strerror)
+            if error.errno == errno.ELOOP:
+                unreadable[path.name] = "it is a link"
+            else:
+                unreadable[path.name] = str(error.strerror)
     return journals, unreadable
 
 
 def _processes(
     host: str, journals: dict[str, bytes], directory: str | None
 ) -> dict[int, dict[str, Any]] | None:
+    """Describe the processes that belong to some journals; None without /proc."""
     if not (_PROC / "self" / "stat").exists():
         return None
-    entries = (entry for entry in _PROC.iterdir() if entry.name.isdigit())
-    everything = {int(entry.name): facts for entry in entries if (facts := _stat(entry))}
-    writers = {pid for name in journals for there, pid in [writer(name)] if there == host}
-    wanted = _family(everything, writers, directory)
-    for pid in wanted:
-        title = _bytes(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
-        is_mute = pid not in writers and _age(everything[pid]) > _NEWBORN_SECONDS
-        has_vllm = is_mute and (
-            title.startswith(_VLLM_TITLE) or bool(_VLLM_LIBRARY.search(_bytes(pid, "maps")))
-        )
-        told = {"title": title, "vllm": has_vllm, "environ": _environ(pid) if has_vllm else {}}
-        everything[pid].update(told)
-    return {pid: everything[pid] for pid in wanted}
+    running = _running()
+    writers = _writers(host, journals)
+    family = _family(running, writers, directory)
+    for pid in family:
+        running[pid].update(_details(pid, running[pid], is_writer=pid in writers))
+    return {pid: running[pid] for pid in family}
+
+
+def _running() -> dict[int, dict[str, Any]]:
+    """Return what /proc says of each process that runs, by pid."""
+    running = {}
+    for entry in _PROC.iterdir():
+        if not entry.name.isdigit():
+            continue
+        facts = _stat(entry)
+        if facts:
+            running[int(entry.name)] = facts
+    return running
+
+
+def _writers(host: str, journals: dict[str, bytes]) -> set[int]:
+    """Return the pids of this host's processes that wrote journals."""
+    pids = set()
+    for name in journals:
+        origin, pid = writer(name)
+        if origin == host:
+            pids.add(pid)
+    return pids
+
+
+def _details(pid: int, process: dict[str, Any], *, is_writer: bool) -> dict[str, Any]:
+    """Read the title of a process, and whether it has vLLM loaded without writing a journal."""
+    title = _bytes(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
+    has_vllm = False
+    if not is_writer and _age(process) > _NEWBORN_SECONDS:
+        has_vllm = title.startswith(_VLLM_TITLE) or _has_library(pid)
+    environ = {}
+    if has_vllm:
+        environ = _environ(pid)
+    return {"title": title, "vllm": has_vllm, "environ": environ}
+
+
+def _has_library(pid: int) -> bool:
+    """Whether a process has mapped a library of vLLM into its memory."""
+    return _VLLM_LIBRARY.search(_bytes(pid, "maps")) is not None
 
 
 def _stat(entry: Path) -> dict[str, Any] | None:
+    """Read name, parent and start of a process; None if it is gone."""
     try:
-        name, _, rest = (entry / "stat").read_text(errors="replace").rpartition(")")
+        name, _, numbers = (entry / "stat").read_text(errors="replace").rpartition(")")
     except OSError:
         return None
-    words = rest.split()
-    if words[0] in "ZX":
+    fields = numbers.split()
+    if fields[0] in {"Z", "X"}:
         return None  # ended; its parent has not asked how
-    return {"name": name.partition("(")[2], "ppid": int(words[1]), "began": int(words[19])}
+    return {"name": name.partition("(")[2], "ppid": int(fields[1]), "began": int(fields[19])}
 
 
 def _family(
-    everything: dict[int, dict[str, Any]], writers: set[int], directory: str | None
+    running: dict[int, dict[str, Any]], writers: set[int], directory: str | None
 ) -> set[int]:
     """Find the writers that run, what they started, and what shares a raylet or the journal."""
-    family = writers & set(everything)
-    parents = {everything[pid]["ppid"] for pid in family}
-    raylets = {pid for pid in parents if everything.get(pid, {}).get("name") == "raylet"}
-    told = {pid for pid in everything if directory and _told(pid, directory)}
-    more = told | _children(everything, raylets)
-    while not more <= family:
-        family |= more
-        more = _children(everything, family)
+    family = writers & set(running)
+    parents = {running[pid]["ppid"] for pid in family} & set(running)
+    raylets = {pid for pid in parents if running[pid]["name"] == "raylet"}
+    relatives = _children(running, raylets)
+    if directory:
+        relatives |= {pid for pid in running if _writes_to(pid, directory)}
+    while not relatives <= family:
+        family |= relatives
+        relatives = _children(running, family)
     return family - {os.getpid()}
 
 
-def _children(everything: dict[int, dict[str, Any]], parents: set[int]) -> set[int]:
-    return {pid for pid, process in everything.items() if process["ppid"] in parents}
+def _children(running: dict[int, dict[str, Any]], parents: set[int]) -> set[int]:
+    return {pid for pid, process in running.items() if process["ppid"] in parents}
 
 
-def _told(pid: int, directory: str) -> bool:
+def _writes_to(pid: int, directory: str) -> bool:
+    """Whether the environment of a process names a directory for its journal."""
     own = _environ(pid).get("PATCHKIT_JOURNAL")
     return own is not None and os.path.abspath(own) == os.path.abspath(directory)  # noqa: PTH100
 
 
 def _age(process: dict[str, Any]) -> float:
+    """Return the seconds since a process was started."""
     ticks: int = process["began"]
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _environ(pid: int) -> dict[str, str]:
-    pairs = (pair.partition(b"=") for pair in _bytes(pid, "environ").split(b"\0"))
-    values = {name.decode(errors="replace"): text for name, _, text in pairs}
-    return {name: os.fsdecode(values[name]) for name in _TOLD if name in values}
+    values = {}
+    for assignment in _bytes(pid, "environ").split(b"\0"):
+        name, _, text = assignment.partition(b"=")
+        values[name.decode(errors="replace")] = text
+    return {name: os.fsdecode(values[name]) for name in _VARIABLES if name in values}
 
 
 def _bytes(pid: int, name: str) -> bytes:
+    """Read a file of a process in /proc; b"" if it is gone, or another user's."""
     try:
         return (_PROC / str(pid) / name).read_bytes()
     except OSError:
-        return b""  # gone, or another user's
+        return b""
