@@ -1,12 +1,13 @@
-"""The picture of all processes: their tree, whether they agree, and what there is to look at."""
+"""Draws the picture of all processes: their tree, whether they agree, and what needs attention."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from patchkit.analysis.status.findings import (
+    NodeFacts,
     ProcessFinding,
     agreement,
     disagreements,
@@ -19,89 +20,148 @@ from patchkit.core.record import grouped
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.registry import own_processes
 
-Look = Mapping[str, Any]
 Running = dict[str, dict[int, dict[str, Any]]]
-Claim = tuple[ProcessStatus, ChildStart]
+"""By host and pid, what `node.look` returns for a process that runs."""
 ByPid = Mapping[tuple[str, int], Sequence[ProcessStatus]]
+"""By host and pid, the processes that had this pid, the oldest first."""
 
 _PATIENCE = 10.0
 """Seconds that a child which runs has, from its start, until it must have a journal."""
 
 
+class Claim(NamedTuple):
+    """What a process says of a child that it started.
+
+    Args:
+        parent: The process.
+        child: The start, as its journal has it.
+    """
+
+    parent: ProcessStatus
+    child: ChildStart
+
+
 @dataclass
 class Picture:
-    """All processes of some journals, each after its parent, the oldest first."""
+    """All processes of some journals.
+
+    Args:
+        processes: The processes, each after its parent, the oldest first.
+        agreement: By role, whether the processes of each engine have the same patches.
+        findings: What needs attention.
+        notes: What else a reader should know.
+        journals: The directories that were looked at.
+        now: The time of the look by the clock of the nodes, in seconds since the epoch.
+    """
 
     processes: list[ProcessStatus] = field(default_factory=list)
-    agreement: dict[str, bool] = field(default_factory=dict)  # by role, within each engine
+    agreement: dict[str, bool] = field(default_factory=dict)
     findings: list[ProcessFinding] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)  # what else a reader should know
-    journals: list[str] = field(default_factory=list)  # the directories that were looked at
-    now: float = 0  # by the clock of the nodes; seconds since the epoch
+    notes: list[str] = field(default_factory=list)
+    journals: list[str] = field(default_factory=list)
+    now: float = 0
 
     def children(self) -> dict[ProcessStatus | None, list[ProcessStatus]]:
-        """Index the processes by their parents; those without one are under None."""
+        """Return the processes by their parents; those without one are under None."""
         return grouped((process.parent, process) for process in self.processes)
 
 
-def draw(looks: Sequence[Look], table: ProcessTable | None = None) -> Picture:
-    """Draw the picture of what `node.look` has seen; `table` tells how processes are known."""
-    # Nodes that share a directory show the same files.
-    journals = {name: data for look in looks for name, data in look.get("journals", {}).items()}
-    parsed = (parse_journal(name, data) for name, data in journals.items())
-    processes = _one_each(filter(None, parsed))
-    running = _running(looks)
-    for process in processes:
-        process.alive = _is_alive(process, running)
-    now = max((look.get("now", 0) for look in looks), default=time.time())
-    processes += _missing(_link(processes), running, now)
-    processes += _strangers(processes, running, table or ProcessTable(own_processes()))
+def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Picture:
+    """Draw the picture of all nodes.
+
+    Args:
+        nodes: What `node.look` returned for each node.
+        table: How processes are recognized; None for the rows of patchkit and its packs.
+
+    Returns:
+        The picture; a finding of kind `empty` says that there is nothing to draw.
+    """
+    if table is None:
+        table = ProcessTable(own_processes())
+    now = max((node.get("now", 0) for node in nodes), default=time.time())
+    processes = _all_processes(nodes, table, now)
     differing = list(disagreements(processes))
     agreeing = agreement(processes, {role for role, _ in differing})
     picture = Picture(_in_order(processes), agreeing, now=now)
-    differences = (finding for _, finding in differing)
-    picture.findings = [*findings(picture.processes), *differences, *obstacles(looks)]
-    picture.notes = _notes(looks, picture)
-    picture.journals = list(dict.fromkeys(filter(None, (look.get("directory") for look in looks))))
+    picture.findings += findings(picture.processes)
+    picture.findings += (finding for _, finding in differing)
+    picture.findings += obstacles(nodes)
+    picture.notes = _notes(nodes, picture)
+    directories = (node.get("directory") for node in nodes)
+    picture.journals = list(dict.fromkeys(filter(None, directories)))
     if not picture.processes and not picture.findings:
-        where = ", ".join(picture.journals)
-        message = f"no process has written a journal in {where}: nothing is patched there"
+        shown = ", ".join(picture.journals)
+        message = f"no process has written a journal in {shown}: nothing is patched there"
         picture.findings = [ProcessFinding("empty", message)]
     return picture
 
 
-def _running(looks: Iterable[Look]) -> Running:
+def _all_processes(
+    nodes: Sequence[NodeFacts], table: ProcessTable, now: float
+) -> list[ProcessStatus]:
+    """List the processes of all journals, and those that should have a journal."""
+    processes = _processes_of_journals(nodes)
+    running = _running(nodes)
+    for process in processes:
+        process.alive = _is_alive(process, running)
+    claims = _link(processes)
+    processes += _without_journal(claims, running, now)
+    processes += _strangers(processes, running, table)
+    return processes
+
+
+def _processes_of_journals(nodes: Iterable[NodeFacts]) -> list[ProcessStatus]:
+    journals: dict[str, bytes] = {}
+    for node in nodes:  # those that share a directory show the same files
+        journals.update(node.get("journals", {}))
+    parsed = (parse_journal(name, data) for name, data in journals.items())
+    return _distinct(filter(None, parsed))
+
+
+def _running(nodes: Iterable[NodeFacts]) -> Running:
     running: Running = {}
-    for look in looks:
-        if look.get("processes") is not None:
-            running.setdefault(look["host"], {}).update(look["processes"])
+    for node in nodes:
+        if node.get("processes") is not None:
+            running.setdefault(node["host"], {}).update(node["processes"])
     return running
 
 
 def _is_alive(process: ProcessStatus, running: Running) -> bool | None:
+    """Whether a process still runs; None if its node does not tell which processes run."""
     if process.host not in running:
         return None
-    seen = running[process.host].get(process.pid)
-    return seen is not None and process.began in {None, seen["began"]}
+    facts = running[process.host].get(process.pid)
+    if facts is None:
+        return False
+    return process.began is None or process.began == facts["began"]
 
 
-def _missing(missing: Iterable[Claim], running: Running, now: float) -> Iterator[ProcessStatus]:
-    """Make processes of the children that left no journal; those that begin just now may yet."""
-    for parent, child in missing:
-        here = running.get(parent.host)
-        alive = None if here is None else child.pid in here
-        is_starting = bool(alive) and now - child.time < _PATIENCE
+def _without_journal(
+    claims: Iterable[Claim], running: Running, now: float
+) -> Iterator[ProcessStatus]:
+    """Make processes of children that have no journal; those just started may yet write one."""
+    for parent, child in claims:
+        alive = None
+        if parent.host in running:
+            alive = child.pid in running[parent.host]
+        is_starting = alive is True and now - child.time < _PATIENCE
+        reason = "was started and left no journal"
+        if is_starting:
+            reason = "was started and has no journal yet"
+        roles = []
+        if child.role:
+            roles.append(child.role)
         yield ProcessStatus(
             host=parent.host,
             pid=child.pid,
             ppid=parent.pid,
             started=child.time,
-            roles=[child.role] if child.role else [],
+            roles=roles,
             rank=_rank_of_name(child.name),
             is_reached=False,
             is_starting=is_starting,
             name=child.name,
-            reason=f"was started and {'has no journal yet' if is_starting else 'left no journal'}",
+            reason=reason,
             alive=alive,
             parent=parent,
         )
@@ -110,82 +170,104 @@ def _missing(missing: Iterable[Claim], running: Running, now: float) -> Iterator
 def _strangers(
     processes: Iterable[ProcessStatus], running: Running, table: ProcessTable
 ) -> list[ProcessStatus]:
-    known = _by_pid(process for process in processes if process.alive)
-    strangers = [
-        _stranger(host, pid, seen, table)
-        for host, there in running.items()
-        for pid, seen in there.items()
-        if seen["vllm"] and (host, pid) not in known
-    ]
-    known.update(_by_pid(strangers))
+    """Make processes of those that have vLLM loaded, and no journal that is known."""
+    by_pid = _by_pid(process for process in processes if process.alive)
+    strangers = []
+    for host, local_processes in running.items():
+        for pid, facts in local_processes.items():
+            if facts["vllm"] and (host, pid) not in by_pid:
+                strangers.append(_stranger(host, pid, facts, table))
+    by_pid.update(_by_pid(strangers))
     for process in strangers:
-        process.parent = known.get((process.host, process.ppid), [None])[-1]
+        parents = by_pid.get((process.host, process.ppid))
+        if parents:
+            process.parent = parents[-1]
     return strangers
 
 
-def _stranger(host: str, pid: int, seen: Mapping[str, Any], table: ProcessTable) -> ProcessStatus:
-    switched_off = seen["environ"].get("PATCHKIT", "").strip() == "0"
-    told = "PATCHKIT=0 in its environment" if switched_off else "without a journal"
-    title = seen["title"]
+def _stranger(host: str, pid: int, facts: Mapping[str, Any], table: ProcessTable) -> ProcessStatus:
+    reason = "has vLLM loaded, without a journal"
+    if facts["environ"].get("PATCHKIT", "").strip() == "0":
+        reason = "has vLLM loaded, PATCHKIT=0 in its environment"
+    title = facts["title"]
     row = table.beginning("title", title) or table.beginning("name", title)
+    roles = []
+    if row and row.role:
+        roles.append(str(row.role))
     return ProcessStatus(
         host=host,
         pid=pid,
-        ppid=seen["ppid"],
-        began=seen["began"],
+        ppid=facts["ppid"],
+        began=facts["began"],
         argv=title.split(),
-        roles=[str(row.role)] if row and row.role else [],
+        roles=roles,
         is_reached=False,
         name=title,
-        reason=f"has vLLM loaded, {told}",
+        reason=reason,
         alive=True,
     )
 
 
 def _in_order(processes: list[ProcessStatus]) -> list[ProcessStatus]:
-
-    def place(process: ProcessStatus) -> tuple[bool, int, float, int]:
-        rank = -1 if process.rank is None else process.rank
-        return process.is_copy, rank, process.started, process.pid
-
-    children = Picture(sorted(processes, key=place)).children()
+    """Order processes so that each comes after its parent, with all that it started behind it."""
+    siblings = sorted(processes, key=_sibling_key)
+    children = grouped((process.parent, process) for process in siblings)
     ordered: list[ProcessStatus] = []
-    waiting = children.get(None, [])
-    while waiting:
-        ordered.append(waiting.pop(0))
-        waiting[:0] = children.get(ordered[-1], [])
+    pending = children.get(None, [])
+    while pending:
+        process = pending.pop(0)
+        ordered.append(process)
+        pending[:0] = children.get(process, [])
     return ordered
 
 
-def _notes(looks: Iterable[Look], picture: Picture) -> list[str]:
-    dark = (one for one in looks if one.get("processes") is None and not one.get("error"))
+def _sibling_key(process: ProcessStatus) -> tuple[bool, int, float, int]:
+    rank = process.rank
+    if rank is None:
+        rank = -1
+    return process.is_copy, rank, process.started, process.pid
+
+
+def _notes(nodes: Iterable[NodeFacts], picture: Picture) -> list[str]:
+    hosts: dict[str, None] = {}  # a node that has several journals is told of once
+    for node in nodes:
+        if node.get("processes") is None and not node.get("error"):
+            hosts[node["host"]] = None
     notes = [
         f"node {host} has no /proc: processes that wrote no journal are not looked for"
-        for host in dict.fromkeys(look["host"] for look in dark)  # several journals, told once
+        for host in hosts
     ]
-    if cut := [str(process.pid) for process in picture.processes if process.is_cut]:
+    cut = [str(process.pid) for process in picture.processes if process.is_cut]
+    if cut:
         lacking = "journals that reached their limit, and lack what came later"
         notes.append(f"{lacking}: {', '.join(cut)}")
     return notes
 
 
-def _one_each(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:
-    # A process that executed another program has two journals, of which the later counts. One with
-    # an old pid is another. Patchkit's own commands are not what anybody asks for.
+def _distinct(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:
+    """Return each process once, the oldest first, without patchkit's own commands.
+
+    A process that executed another program has two journals, of which the later one counts. One
+    that only has the pid of an earlier process is another process.
+    """
     latest: dict[object, ProcessStatus] = {}
     for process in sorted(processes, key=lambda process: process.started):
-        # Two of which nobody knows when they began are two.
-        life = (process.began, process.started if process.began is None else 0)
-        latest[process.host, process.pid, life] = process
-    kept = (process for process in latest.values() if not _is_own(process))
-    return sorted(kept, key=lambda process: process.started)
+        # Two of which nobody knows when the system started them are two.
+        started = 0.0
+        if process.began is None:
+            started = process.started
+        latest[process.host, process.pid, process.began, started] = process
+    distinct = (process for process in latest.values() if not _is_own_command(process))
+    return sorted(distinct, key=lambda process: process.started)
 
 
-def _is_own(process: ProcessStatus) -> bool:
-    words = process.argv[:2]
-    path = PurePath(*words[:1])
-    is_main = words == ["-m", "patchkit"] or path.parts[-2:] == ("patchkit", "__main__.py")
-    return is_main or path.name == "patchkit"
+def _is_own_command(process: ProcessStatus) -> bool:
+    if not process.argv:
+        return False
+    path = PurePath(process.argv[0])
+    is_module = process.argv[:2] == ["-m", "patchkit"]
+    is_main_file = path.parts[-2:] == ("patchkit", "__main__.py")
+    return is_module or is_main_file or path.name == "patchkit"
 
 
 def _by_pid(processes: Iterable[ProcessStatus]) -> dict[tuple[str, int], list[ProcessStatus]]:
@@ -193,47 +275,67 @@ def _by_pid(processes: Iterable[ProcessStatus]) -> dict[tuple[str, int], list[Pr
 
 
 def _link(processes: Sequence[ProcessStatus]) -> list[Claim]:
-    """Give every process its parent; return each child without a journal, with who tells of it."""
-    known = _by_pid(processes)
-    missing: list[Claim] = []
+    """Set the parent of every process, and return the claims to children without a journal."""
+    by_pid = _by_pid(processes)
+    unmet: list[Claim] = []
     claims: dict[ProcessStatus, Claim] = {}
     for parent in processes:
         for child in parent.children:
-            same_pid = known.get((parent.host, child.pid))
-            if not same_pid:
-                missing.append((parent, child))
+            claim = Claim(parent, child)
+            candidates = by_pid.get((parent.host, child.pid))
+            if not candidates:
+                unmet.append(claim)
                 continue
-            process = min(same_pid, key=lambda one: abs(one.started - child.time))
-            if process is not parent:  # no process is its own child, whatever its journal says
-                missing += _claim(claims, process, (parent, child))
+            process = min(candidates, key=lambda process: _distance(process, child))
+            if process is parent:  # no process is its own child, whatever its journal says
+                continue
+            loser = _contest(claims, process, claim)
+            if loser is not None:
+                unmet.append(loser)
     for process in processes:
-        _give_parent(process, claims.get(process), known)
-    return missing
+        _set_parent(process, claims.get(process), by_pid)
+    return unmet
 
 
-def _claim(claims: dict[ProcessStatus, Claim], process: ProcessStatus, claim: Claim) -> list[Claim]:
-    """Of two children with one pid, the nearer in time is the process; the other is missing."""
-    rivals = [claims[process], claim] if process in claims else [claim]
-    claims[process], *missing = sorted(rivals, key=lambda one: abs(process.started - one[1].time))
-    return missing
+def _distance(process: ProcessStatus, child: ChildStart) -> float:
+    """Return the seconds between the start of a process and the start that a parent reports."""
+    return abs(process.started - child.time)
 
 
-def _give_parent(process: ProcessStatus, claim: Claim | None, known: ByPid) -> None:
+def _contest(
+    claims: dict[ProcessStatus, Claim], process: ProcessStatus, claim: Claim
+) -> Claim | None:
+    """Give a process to the claim that is nearer in time, and return the other if there is one."""
+    rival = claims.get(process)
+    if rival is not None and _distance(process, rival.child) <= _distance(process, claim.child):
+        return claim
+    claims[process] = claim
+    return rival
+
+
+def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> None:
+    candidates: list[ProcessStatus] = []
     if claim is not None:
-        process.name = claim[1].name
+        process.name = claim.child.name
         if process.rank is None and "worker" in process.roles:
             process.rank = _rank_of_name(process.name)
-    candidates = [claim[0]] if claim else []
-    asked_host, _, asked_pid = (process.asked_by or "").rpartition(":")
-    if asked_pid.isdecimal() and len(asked_pid) < 10:
-        candidates += _before(process, known.get((asked_host, int(asked_pid)), ()))
-    candidates += _before(process, known.get((process.host, process.ppid), ()))
-    parents = (parent for parent in candidates if not _descends(parent, process))
-    process.parent = next(parents, None)
+        candidates.append(claim.parent)
+    host, _, pid = (process.asked_by or "").rpartition(":")
+    if pid.isdecimal() and len(pid) < 10:
+        candidates += _latest_before(process, by_pid.get((host, int(pid)), ()))
+    candidates += _latest_before(process, by_pid.get((process.host, process.ppid), ()))
+    for parent in candidates:
+        if not _descends(parent, process):
+            process.parent = parent
+            return
 
 
-def _before(process: ProcessStatus, parents: Sequence[ProcessStatus]) -> list[ProcessStatus]:
-    return [parent for parent in parents if parent.started <= process.started][-1:]
+def _latest_before(
+    process: ProcessStatus, candidates: Sequence[ProcessStatus]
+) -> list[ProcessStatus]:
+    """Return the last of some processes that started before another one, or nothing."""
+    earlier = [candidate for candidate in candidates if candidate.started <= process.started]
+    return earlier[-1:]
 
 
 def _descends(process: ProcessStatus | None, ancestor: ProcessStatus) -> bool:
@@ -245,5 +347,8 @@ def _descends(process: ProcessStatus | None, ancestor: ProcessStatus) -> bool:
 
 
 def _rank_of_name(name: str) -> int | None:
-    rank = name.removeprefix("VllmWorker-")  # as vLLM names them
-    return int(rank) if rank != name and rank.isdecimal() and len(rank) < 10 else None
+    """Return the rank in the name that vLLM gives a worker, `VllmWorker-0`; None without one."""
+    rank = name.removeprefix("VllmWorker-")
+    if rank == name or not rank.isdecimal() or len(rank) >= 10:
+        return None
+    return int(rank)
