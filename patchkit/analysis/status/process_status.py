@@ -1,25 +1,41 @@
-"""What is known of a process: its roles, its patches, who started it."""
+"""Holds what is known of a process: its roles, its patches, the process that started it."""
 
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-FORMAT = 1  # of journals; another one where a key means something else, not where keys are new
-CALLED, NEVER_CALLED, NOT_OBSERVABLE = "called", "never called", "not observable"
+FORMAT = 1
+"""The format of journals; it changes where a key changes its meaning, not where keys are new."""
+CALLED = "called"
+NEVER_CALLED = "never called"
+NOT_OBSERVABLE = "not observable"
 
 
 class ChangedModule(NamedTuple):
-    """What was told of a patch's changes in one module: copies repointed or not, and targets."""
+    """What a journal says of a patch's changes in one module.
+
+    Args:
+        rebound: Copies that were repointed.
+        out_of_reach: Copies that could not be repointed.
+        untraced: By target, why copies of it were not looked for.
+        targets: What the patch changed there.
+    """
 
     rebound: tuple[str, ...]
     out_of_reach: tuple[str, ...]
-    untraced: dict[str, str]  # by target, why copies of it were not looked for
+    untraced: dict[str, str]
     targets: tuple[str, ...]
 
 
 class ForeignValue(NamedTuple):
-    """Somebody else's value on a target of a patch; `wraps` tells that the patch acts below it."""
+    """A value that somebody else assigned to a target of a patch.
+
+    Args:
+        target: The target.
+        by: Whose value it is.
+        wraps: Whether it wraps the patched value, so that the patch still acts below it.
+    """
 
     target: str
     by: str
@@ -27,7 +43,14 @@ class ForeignValue(NamedTuple):
 
 
 class ChildStart(NamedTuple):
-    """A process that another one started by `multiprocessing`, as that one tells."""
+    """The start of a process by `multiprocessing`, as its parent reports it.
+
+    Args:
+        pid: The pid of the child.
+        name: The name that the parent gave the child.
+        role: The role that the child is to enter; None if it has none.
+        time: When it was started, in seconds since the epoch.
+    """
 
     pid: int
     name: str
@@ -37,94 +60,160 @@ class ChildStart(NamedTuple):
 
 @dataclass
 class PatchStatus:
-    """The last status of one patch in one process; times are seconds since the epoch."""
+    """The last status of one patch in one process; times are seconds since the epoch.
+
+    Args:
+        name: The name of the patch.
+        status: armed, applied, skipped or failed.
+        reason: Why it was skipped or failed; of an armed one, what it waits for if that is more
+            than the import of its target.
+        time: When the status was reported; 0 while nothing has happened.
+        roles: The roles that the patch is for; empty where the journal does not say.
+        inherited: Whether the status comes from the parent, by a fork.
+        modules: By name, the modules that the patch changed.
+        strangers: Values that others assigned to its targets.
+        unreviewed: What it changes that is not as it was reviewed, for people.
+        is_finding: Whether that leaves the patch out, or cannot be read.
+        effects: By target, whether it was called.
+        answered: When the patch's `verify` was asked.
+        answer: What `verify` said was wrong.
+        left_out: By target, why the target is not for this process.
+    """
 
     name: str
-    status: str = "armed"  # or applied, skipped, failed
-    reason: str = ""  # of skipped and failed; of armed, where it waits for more than its target
-    time: float = 0  # 0 while nothing has happened
-    roles: tuple[str, ...] = ()  # that it is for; empty where the journal does not say
-    inherited: bool = False  # from the parent, by a fork
+    status: str = "armed"
+    reason: str = ""
+    time: float = 0
+    roles: tuple[str, ...] = ()
+    inherited: bool = False
     modules: dict[str, ChangedModule] = field(default_factory=dict)
     strangers: list[ForeignValue] = field(default_factory=list)
-    unreviewed: str = ""  # what it changes that is not as it was reviewed, in words
-    is_finding: bool = False  # that leaves the patch out, or cannot be read
-    effects: dict[str, str] = field(default_factory=dict)  # by target, whether it was called
-    answered: float | None = None  # when its `verify` was asked
-    answer: str = ""  # what that said was wrong
-    left_out: dict[str, str] = field(default_factory=dict)  # by target, why it is not for here
+    unreviewed: str = ""
+    is_finding: bool = False
+    effects: dict[str, str] = field(default_factory=dict)
+    answered: float | None = None
+    answer: str = ""
+    left_out: dict[str, str] = field(default_factory=dict)
 
     def is_for(self, role: str) -> bool:
-        """Whether a process of this role needs it."""
+        """Whether a process of this role needs the patch.
+
+        Args:
+            role: The role; a patch whose roles are not known is for all of them.
+        """
         return not self.roles or role in self.roles
 
     @property
     def rebound(self) -> list[str]:
-        """Copies that were repointed."""
-        return [words for module in self.modules.values() for words in module.rebound]
+        """Copies that were repointed, of all modules."""
+        copies: list[str] = []
+        for module in self.modules.values():
+            copies += module.rebound
+        return copies
 
     @property
     def out_of_reach(self) -> list[str]:
-        """Copies that could not be."""
-        return [words for module in self.modules.values() for words in module.out_of_reach]
+        """Copies that could not be repointed, of all modules."""
+        copies: list[str] = []
+        for module in self.modules.values():
+            copies += module.out_of_reach
+        return copies
 
     @property
     def untraced(self) -> dict[str, str]:
         """Why copies were not looked for, by target."""
-        reasons = (module.untraced for module in self.modules.values())
-        return {target: why for untraced in reasons for target, why in untraced.items()}
+        reasons: dict[str, str] = {}
+        for module in self.modules.values():
+            reasons.update(module.untraced)
+        return reasons
 
     @property
     def targets(self) -> list[str]:
-        """What it has changed."""
-        targets = (target for module in self.modules.values() for target in module.targets)
-        return list(dict.fromkeys(targets))
+        """What the patch has changed, each target once."""
+        targets: dict[str, None] = {}
+        for module in self.modules.values():
+            targets.update(dict.fromkeys(module.targets))
+        return list(targets)
 
     @property
     def calls(self) -> dict[str, str]:
-        """Say of each target whether it was called, as far as that was looked at."""
+        """Whether each target was called, as far as that was observed."""
         return {target: self.effects.get(target, NOT_OBSERVABLE) for target in self.targets}
 
     @property
     def in_effect(self) -> str:
-        """Say whether any of its code has run: yes, no, or unknown."""
-        words = set(self.calls.values())
-        if CALLED in words:
+        """Whether any code of the patch has run: yes, no or unknown."""
+        observations = set(self.calls.values())
+        if CALLED in observations:
             return "yes"
-        return "no" if words == {NEVER_CALLED} else "unknown"
+        if observations == {NEVER_CALLED}:
+            return "no"
+        return "unknown"
 
 
 @dataclass(eq=False)
 class ProcessStatus:
-    """One process, as its journal tells, or one that left none."""
+    """One process as its journal describes it, or one that left no journal.
+
+    Args:
+        host: The name of its node.
+        pid: Its pid.
+        ppid: The pid of its parent when it was armed.
+        argv: Its command line.
+        started: When it was armed, or noticed; seconds since the epoch.
+        format: The format of its journal.
+        began: When the system started it, in clock ticks since boot; tells it from others that
+            had the same pid.
+        asked_by: `host:pid` of the process that asked Ray for it.
+        is_copy: Whether it was forked and nothing has happened in it since.
+        roles: The roles that it entered; after a fork into one, only that.
+        rank: The rank of a worker.
+        patches: By name, the status of its patches.
+        layers: By target, the names of the patches on it, innermost first.
+        digests: By role, the digest of its patch set.
+        disagreements: By role, how it differs from its engine.
+        verified: When it last verified what it had applied.
+        glanced: When it last reported what was called.
+        unmet: By patch, why its role alone is met.
+        unknown: What it runs, if it has vLLM loaded and no row describes it.
+        left_without: By patch, why the patch has no process.
+        children: The processes that it started.
+        is_cut: Whether its journal reached its limit.
+        is_reached: Whether patchkit is in it.
+        is_starting: Whether patchkit may be in it soon.
+        name: The name that its parent gave it, or its title.
+        reason: Why it counts as not reached.
+        alive: Whether it runs; None where that is not known.
+        parent: The process that started it; None where that is not known.
+    """
 
     host: str
     pid: int
-    ppid: int = 0  # when it was armed
+    ppid: int = 0
     argv: list[str] = field(default_factory=list)
-    started: float = 0  # when it was armed, or noticed; seconds since the epoch
-    format: int = FORMAT  # of its journal
-    began: int | None = None  # tells it from others that had the same pid
-    asked_by: str | None = None  # `host:pid` of the process that asked Ray for it
-    is_copy: bool = False  # forked, and nothing has happened in it since
-    roles: list[str] = field(default_factory=list)  # as entered; since a fork into one, only that
-    rank: int | None = None  # of a worker
-    patches: dict[str, PatchStatus] = field(default_factory=dict)  # by name
-    layers: dict[str, list[str]] = field(default_factory=dict)  # names by target, innermost first
-    digests: dict[str, str] = field(default_factory=dict)  # of its patch sets, by role
-    disagreements: dict[str, str] = field(default_factory=dict)  # with its engine, by role
-    verified: float | None = None  # when it last looked at what it had applied
-    glanced: float | None = None  # when it last told what was called
-    unmet: dict[str, str] = field(default_factory=dict)  # by patch, why its role alone is met
-    unknown: str = ""  # what it runs, if it has vLLM loaded and no row knows it
-    left_without: dict[str, str] = field(default_factory=dict)  # by patch, why it has no process
+    started: float = 0
+    format: int = FORMAT
+    began: int | None = None
+    asked_by: str | None = None
+    is_copy: bool = False
+    roles: list[str] = field(default_factory=list)
+    rank: int | None = None
+    patches: dict[str, PatchStatus] = field(default_factory=dict)
+    layers: dict[str, list[str]] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    disagreements: dict[str, str] = field(default_factory=dict)
+    verified: float | None = None
+    glanced: float | None = None
+    unmet: dict[str, str] = field(default_factory=dict)
+    unknown: str = ""
+    left_without: dict[str, str] = field(default_factory=dict)
     children: list[ChildStart] = field(default_factory=list)
-    is_cut: bool = False  # its journal reached its limit
-    is_reached: bool = True  # patchkit is there
-    is_starting: bool = False  # it may be there soon
-    name: str = ""  # of the child process, as its parent calls it, or its title
-    reason: str = ""  # why it counts as not reached
-    alive: bool | None = None  # None where that is not known
+    is_cut: bool = False
+    is_reached: bool = True
+    is_starting: bool = False
+    name: str = ""
+    reason: str = ""
+    alive: bool | None = None
     parent: "ProcessStatus | None" = None
 
     @property
@@ -139,26 +228,40 @@ class ProcessStatus:
         return _hash(name for name, patch in self.patches.items() if patch.status == "applied")
 
     def stand(self, patch: PatchStatus) -> tuple[str, str]:
-        """Say how it stands with a patch, and why: what is not for this process is skipped."""
+        """Return the status of a patch as this process's roles make it, and the reason.
+
+        Args:
+            patch: One of its patches; an armed one that is not for this process counts as skipped.
+        """
         if patch.status != "armed":
             return patch.status, patch.reason
         if not self.roles:
             return "armed", patch.reason or "the process has not entered a role"
-        if not any(map(patch.is_for, self.roles)):
+        if not self._has_role_for(patch):
             return "skipped", f"for {', '.join(patch.roles)}"
-        if reason := self.unmet.get(patch.name):
-            return "skipped", reason
+        unmet = self.unmet.get(patch.name)
+        if unmet:
+            return "skipped", unmet
         return "armed", patch.reason or "no import of its target has been seen"
 
     @property
     def observed(self) -> float | None:
-        """When it last looked what was called; a look that finds nothing new tells only that."""
-        return max(self.glanced, self.verified or 0) if self.glanced else None
+        """When it last looked at what was called; a look that finds nothing new only verifies."""
+        if not self.glanced:
+            return None
+        return max(self.glanced, self.verified or 0)
 
     def is_due(self, patch: PatchStatus) -> bool:
-        """Whether it is of interest how it stands with a patch: not where another role needs it."""
-        is_mine = not self.roles or any(map(patch.is_for, self.roles))
-        return is_mine or patch.status in {"applied", "failed"}
+        """Whether the status of a patch is of interest: not where only another role needs it.
+
+        Args:
+            patch: One of its patches.
+        """
+        is_needed = not self.roles or self._has_role_for(patch)
+        return is_needed or patch.status in {"applied", "failed"}
+
+    def _has_role_for(self, patch: PatchStatus) -> bool:
+        return any(map(patch.is_for, self.roles))
 
 
 def _hash(lines: Iterable[str]) -> str:
