@@ -1,4 +1,4 @@
-"""Many journals, one picture: what is applied in every process, and what was not reached."""
+"""Reads many journals into one picture: what is applied in every process, and what is not."""
 
 from patchkit.analysis.status.journals import read_directory
 from patchkit.analysis.status.picture import Picture, draw

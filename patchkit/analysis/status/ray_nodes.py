@@ -1,4 +1,4 @@
-"""Look at every node of a Ray cluster, by running there on Ray itself."""
+"""Collects the journals and processes of every node of a Ray cluster, by a Ray task on each."""
 
 import importlib
 import logging
@@ -14,14 +14,18 @@ _CLIENT = "ray://"
 
 
 class RayError(PatchkitError):
-    """A Ray cluster that cannot be asked."""
+    """A Ray cluster cannot be reached."""
 
 
 class RayNodes:
-    """A connection to a cluster, ended by its context. All nodes answer within `patience` seconds.
+    """A connection to a cluster, which the end of its context closes.
+
+    Args:
+        address: `host:port` of the cluster's head, `ray://host:port`, or `auto`.
+        patience: Seconds within which all nodes have to answer.
 
     Raises:
-        RayError: there is no Ray here, or none at the address.
+        RayError: Ray is not installed, or there is no cluster at the address.
     """
 
     def __init__(self, address: str, patience: float = 30.0) -> None:
@@ -42,35 +46,47 @@ class RayNodes:
         self._ray.shutdown()
 
     def look(self, directory: str | None) -> list[dict[str, Any]]:
-        """Look at every node that is alive; one that does not answer has `error` instead."""
-        nodes = [there for there in self._ray.nodes() if there["Alive"]]
-        asked = {self._ask(there["NodeID"], directory): there for there in nodes}
-        self._ray.wait(list(asked), num_returns=len(asked), timeout=self._patience)
-        return [self._answer(reference, there) for reference, there in asked.items()]
+        """Look at every node that is alive.
+
+        Args:
+            directory: The folder of the journals; None for what PATCHKIT_JOURNAL says there.
+
+        Returns:
+            What `node.look` returns on each node; a node that does not answer has `error` instead.
+        """
+        pending = {}
+        for ray_node in self._ray.nodes():
+            if ray_node["Alive"]:
+                pending[self._ask(ray_node["NodeID"], directory)] = ray_node
+        self._ray.wait(list(pending), num_returns=len(pending), timeout=self._patience)
+        return [self._answer(reference, ray_node) for reference, ray_node in pending.items()]
 
     def _connect(self, address: str) -> None:
-        _refuse_silence(address)
+        _check_listening(address)
         try:
             self._ray.init(
                 address=address,
                 log_to_driver=False,
                 logging_level=logging.ERROR,
-                # Who looks must not write a journal of its own.
+                # The tasks that look must not write journals of their own.
                 runtime_env={"env_vars": {"PATCHKIT": "0"}},
             )
         except Exception as error:
             raise RayError(f"--ray {address}: {_first_line(error)}") from error
 
     def _ask(self, node_id: str, directory: str | None) -> Any:
-        name = "ray.util.scheduling_strategies"
-        affinity = importlib.import_module(name).NodeAffinitySchedulingStrategy
-        there = affinity(node_id=node_id, soft=False)
-        options = {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": there}
+        """Start the look on a node, and return the reference to its result."""
+        strategies = importlib.import_module("ray.util.scheduling_strategies")
+        strategy = strategies.NodeAffinitySchedulingStrategy(node_id=node_id, soft=False)
+        # The node may have no patchkit: the module travels there as a whole.
         importlib.import_module("ray.cloudpickle").register_pickle_by_value(node)
-        return self._ray.remote(node.look).options(**options).remote(directory)
+        task = self._ray.remote(node.look)
+        options = {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": strategy}
+        return task.options(**options).remote(directory)
 
-    def _answer(self, reference: Any, there: Mapping[str, Any]) -> dict[str, Any]:
-        host = f"{there.get('NodeName') or there['NodeID'][:8]} ({there['NodeManagerAddress']})"
+    def _answer(self, reference: Any, ray_node: Mapping[str, Any]) -> dict[str, Any]:
+        name = ray_node.get("NodeName") or ray_node["NodeID"][:8]
+        host = f"{name} ({ray_node['NodeManagerAddress']})"
         try:
             return dict(self._ray.get(reference, timeout=0))
         except self._ray.exceptions.GetTimeoutError:
@@ -81,12 +97,12 @@ class RayNodes:
         return {"host": host, "journals": {}, "processes": None, "error": error}
 
 
-def _refuse_silence(address: str) -> None:
-    """Ray itself tries for minutes where nobody listens."""
+def _check_listening(address: str) -> None:
+    """Raise RayError where nobody listens: Ray itself tries to connect for minutes."""
     if address == "auto":
         return
     host, _, port = address.removeprefix(_CLIENT).rpartition(":")
-    if not (host and port.isdecimal()):
+    if not host or not port.isdecimal():
         raise RayError(f"--ray: found {address!r}, expected host:port, ray://host:port or auto")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
@@ -97,4 +113,6 @@ def _refuse_silence(address: str) -> None:
 
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    return f"{type(error).__name__}: {lines[0]}"
