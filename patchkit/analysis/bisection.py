@@ -1,12 +1,15 @@
-"""Search for a minimal set of patches that makes something fail, by trying sets of them."""
+"""Searches for a minimal set of patches that makes something fail, by trying sets of them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 Patches = frozenset[str]
+"""The names of a set of patches."""
 Run = Mapping[str, Any]
-_SKIP = 125  # as in `git bisect run`
+"""What a trial recorded: `exit`, its exit code, and `failed`, the patches that did not apply."""
+_SKIP = 125
+"""The exit code of a run that cannot be judged, as in `git bisect run`."""
 _TRUSTED_PASSES = 3
 """How many sets in a row may pass before all patches together are tried."""
 
@@ -22,9 +25,12 @@ def judged(run: Run, failing_with_all: Collection[str] = ()) -> str:
         "good", "bad", or "skipped" for exit code 125, or where a patch failed that does not fail
         with all of them.
     """
-    if run["exit"] == _SKIP or {*run["failed"]}.difference(failing_with_all):
+    failing_alone = set(run["failed"]).difference(failing_with_all)
+    if run["exit"] == _SKIP or failing_alone:
         return "skipped"
-    return "bad" if run["exit"] else "good"
+    if run["exit"]:
+        return "bad"
+    return "good"
 
 
 class Search:
@@ -52,10 +58,10 @@ class Search:
     ) -> None:
         self._closures: dict[str, Patches] = {}  # each patch with all that it comes after
         for name in order:
-            earlier = [
-                self._closures[item] for item in before.get(name, ()) if item in self._closures
-            ]
-            self._closures[name] = frozenset({name}).union(*earlier)
+            closure = {name}
+            for predecessor in before.get(name, ()):
+                closure |= self._closures.get(predecessor, frozenset())
+            self._closures[name] = frozenset(closure)
         self.fails = cache(fails)
 
     def minimal(self) -> Patches:
@@ -78,9 +84,16 @@ class Search:
         return self._shrunk(culprits)
 
     def last(self, patches: Patches) -> list[str]:
-        """List those of a set that none of its patches comes after."""
-        inner = {item for name in patches for item in self._closures[name] - {name}}
-        return [name for name in self._closures if name in patches and name not in inner]
+        """Return the patches of a set that no other patch of the set comes after.
+
+        Args:
+            patches: The set; it has names of `order` only.
+        """
+        predecessors: set[str] = set()
+        for name in patches:
+            predecessors |= self._closures[name] - {name}
+        final = patches - predecessors
+        return [name for name in self._closures if name in final]
 
     def _turning_point(self, culprits: Patches, candidates: Sequence[str]) -> int | None:
         """Find the first candidate with which, and all before it, the culprits fail.
@@ -88,7 +101,8 @@ class Search:
         Returns:
             Its position; None where not even all patches together fail.
         """
-        passing, failing = 0, len(candidates)
+        passing = 0
+        failing = len(candidates)
         passes = 0
         while failing - passing > 1:
             is_doubtful = passes == _TRUSTED_PASSES and failing == len(candidates)
