@@ -1,4 +1,4 @@
-"""Packages that know nothing of patchkit: installed, in a folder, in a wheel, or on the index."""
+"""Opens packages that know nothing of patchkit: from a folder, a wheel, the index, or installed."""
 
 import hashlib
 import re
@@ -14,55 +14,91 @@ from patchkit.errors import UpstreamError
 _ARCHIVES = (".whl", ".tar.gz", ".zip")
 
 
-def open_package(named: str, library: Library) -> tuple[str, ReleaseSource]:
-    """Open a folder, an archive, `name==version` of the index, or what is installed; name it."""
-    place = Path(named)
-    if place.is_dir():
-        return place.resolve().name, _folder(place)
-    if place.is_file() or named.endswith(_ARCHIVES):
-        if not place.is_file():
-            raise UpstreamError(f"found no file {named!r}, expected a wheel")
-        return place.name.partition("-")[0], open_archive(place)
-    if "=" in named:
-        if not (found := find_releases(named, library)):
-            raise UpstreamError(f"found no release that {named!r} allows, expected one")
-        return found[-1].project, found[-1].source
+def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
+    """Open a package.
+
+    Args:
+        name: A folder, an archive, `name==version` of the index, or what is installed.
+        library: Where releases of the index are read from.
+
+    Returns:
+        The name of the package, and its files.
+
+    Raises:
+        UpstreamError: There is no such package, or it cannot be read.
+    """
+    path = Path(name)
+    if path.is_dir():
+        return path.resolve().name, _open_folder(path)
+    if path.is_file() or name.endswith(_ARCHIVES):
+        if not path.is_file():
+            raise UpstreamError(f"found no file {name!r}, expected a wheel")
+        return path.name.partition("-")[0], open_archive(path)
+    if "=" in name:
+        releases = find_releases(name, library)
+        if not releases:
+            raise UpstreamError(f"found no release that {name!r} allows, expected one")
+        return releases[-1].project, releases[-1].source
     try:
-        return named, open_installed(named)
+        return name, open_installed(name)
     except UpstreamError as error:
         expected = "expected one that is, a folder, a wheel, or a release such as name==1.0"
         raise UpstreamError(f"{error}, {expected}") from error
 
 
-def _folder(place: Path) -> ReleaseSource:
-    if (place / "__init__.py").is_file():
-        return Tree(str(place), None, place.resolve().parent, place.resolve().name)
-    root = next(one for one in (*(place / name for name in ROOTS[1:]), place) if one.is_dir())
+def _open_folder(folder: Path) -> ReleaseSource:
+    """Open a package's own folder, or that of the project that it lies in."""
+    if (folder / "__init__.py").is_file():
+        return Tree(str(folder), None, folder.resolve().parent, folder.resolve().name)
+    root = _import_root(folder)
     tops = {file.relative_to(root).parts[0] for file in root.glob("*/**/*.py")}
     tops |= {file.stem for file in root.glob("*.py")}
-    return Tree(str(place), None, root, *(top for top in tops if not top.startswith(".")))
+    return Tree(str(folder), None, root, *(top for top in tops if not top.startswith(".")))
+
+
+def _import_root(project: Path) -> Path:
+    """Return the folder that a project's packages lie in: `src`, or the project's own."""
+    for name in ROOTS[1:]:
+        root = project / name
+        if root.is_dir():
+            return root
+    return project
 
 
 def _python(source: ReleaseSource) -> list[str]:
+    """List the Python files of a package, sorted."""
     return sorted(path for path in source.paths() if path.endswith(".py"))
 
 
 def content_hash(source: ReleaseSource) -> str:
-    """Tell the Python files of a package from others, without reading them where that is known."""
-    whole = hashlib.sha256()
+    """Return a hash of the Python files of a package.
+
+    Args:
+        source: Its files; those whose content mark is known are not read.
+    """
+    digest = hashlib.sha256()
     for path in _python(source):
-        mark = source.mark(path) or hashlib.sha256(source.read(path) or b"").hexdigest()
-        whole.update(f"{path}\0{mark}\0".encode())
-    return whole.hexdigest()
+        content = source.mark(path) or hashlib.sha256(source.read(path) or b"").hexdigest()
+        digest.update(f"{path}\0{content}\0".encode())
+    return digest.hexdigest()
 
 
-def modules_of(source: ReleaseSource, words: Collection[str]) -> Iterator[ModuleTree]:
-    """Parse the modules of a package that have one of some words, one after another."""
-    source.prefetch(paths := _python(source))
-    several = re.compile(rf"\b({'|'.join(words)})\b".encode())
+def modules_of(source: ReleaseSource, names: Collection[str]) -> Iterator[ModuleTree]:
+    """Parse the modules of a package that mention one of some names.
+
+    Args:
+        source: The files of the package.
+        names: The names; a file without any of them is not parsed, which takes long.
+
+    Yields:
+        One module after another, in the order of their paths.
+    """
+    paths = _python(source)
+    source.prefetch(paths)
+    mention = re.compile(rf"\b({'|'.join(names)})\b".encode())
     for path in paths:
         text = source.read(path) or b""
-        if several.search(text):  # to parse a file takes its time
+        if mention.search(text):
             tree, fault = parse(text)
             is_package = path.endswith("__init__.py")
             yield ModuleTree(module_name(path), path, is_package, tree, text, fault)
