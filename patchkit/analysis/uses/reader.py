@@ -1,97 +1,155 @@
-"""What a file uses of some import packages; not a line of it is run."""
+"""Lists what a file uses of some import packages, without running a line of it."""
 
 import ast
 import contextlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from patchkit.analysis.upstream.resolving.module_tree import BLOCKS, ModuleTree
+from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Signature, dotted, signature_of
 from patchkit.analysis.uses.scopes import Deciding, Guards, catches, imported, names_of
+from patchkit.analysis.uses.statements import (
+    assigned_texts,
+    block_nodes,
+    imported_modules,
+    text_of,
+)
 from patchkit.core.rows.target import Target
 
 _FUNCTIONS = (*DEFS, ast.Lambda)
-_ASKS = {"hasattr": 2, "getattr": 3}  # with how many arguments they reckon with an absence
+_ATTRIBUTE_TESTS = {"hasattr": 2, "getattr": 3}
+"""By name, the number of arguments with which the function expects an absence."""
 _IMPORTS = {"import_module": False, "find_spec": True}
+"""By name, whether the function expects an absence."""
 _PLAIN = frozenset({"override", "abstractmethod"})
+"""Decorators that do not change how a method is called."""
 
 
 class Call(NamedTuple):
-    """How something is called: so many by position, these by name; whether `*` or `**` adds any."""
+    """The arguments of a call.
+
+    Args:
+        places: How many are positional, `*` left out.
+        names: The names of those given by keyword.
+        more: Whether `*` or `**` adds any.
+        bound: Whether `self` is passed by itself, as in `super().method()`.
+    """
 
     places: int
     names: tuple[str, ...] = ()
     more: bool = False
-    bound: bool = False  # whether `self` comes by itself, as with `super().method()`
+    bound: bool = False
 
 
 class Use(NamedTuple):
-    """A name of upstream that a file uses."""
+    """A name of upstream that a file uses.
+
+    Args:
+        target: What is used.
+        how: import, attribute, call, base or override.
+        path: The file.
+        line: The line in the file.
+        guarded: Whether the file expects that the target may be absent.
+        at_import: Whether the target is used as the file is imported.
+        call: The arguments, if it is called.
+        ours: The signature of the file's own method, if that overrides the target.
+    """
 
     target: Target
-    how: str  # import, attribute, call, base or override
+    how: str
     path: str
     line: int
-    guarded: bool  # whether the file reckons with its absence
-    at_import: bool  # whether it is used as the file is imported
+    guarded: bool
+    at_import: bool
     call: Call | None = None
-    ours: Signature | None = None  # of an override
+    ours: Signature | None = None
 
     def as_data(self) -> tuple[Any, ...]:
-        """Write it as JSON has it."""
-        return (str(self.target), *self[1:-1], self.ours and self.ours.as_data())
+        """Return the use as JSON can store it."""
+        signature = None
+        if self.ours is not None:
+            signature = self.ours.as_data()
+        return (str(self.target), *self[1:-1], signature)
 
     @classmethod
     def of_data(cls, data: Sequence[Any]) -> "Use":
-        """Read what `as_data` has written."""
-        target, how, path, line, guarded, at_import, call, ours = data
-        known = None if call is None else Call(call[0], tuple(call[1]), *call[2:])
-        signature = None if ours is None else Signature.of_data(ours)
-        return cls(Target.parse(target), how, path, line, guarded, at_import, known, signature)
+        """Return the use that `as_data` has written.
+
+        Args:
+            data: The result of `as_data`, read from JSON.
+        """
+        target, how, path, line, guarded, at_import, call_data, signature_data = data
+        call = None
+        if call_data is not None:
+            places, names, more, bound = call_data
+            call = Call(places, tuple(names), more, bound)
+        signature = None
+        if signature_data is not None:
+            signature = Signature.of_data(signature_data)
+        return cls(Target.parse(target), how, path, line, guarded, at_import, call, signature)
 
 
 def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
-    """List what files use of import packages; what they set there themselves counts as guarded."""
-    found: list[Use] = []
-    given: set[str] = set()
+    """List what files use of some import packages.
+
+    Args:
+        trees: The files.
+        roots: The names of the import packages.
+
+    Returns:
+        The uses; one of something that one of the files assigns counts as guarded.
+    """
+    uses: list[Use] = []
+    assigned: set[str] = set()
     for tree in trees:
         reader = _Reader(tree, frozenset(roots))
         reader.read()
-        found += reader.found
-        given |= reader.given
-    return [
-        one if given.isdisjoint(_around(one.target)) else one._replace(guarded=True)
-        for one in found
-    ]
+        uses += reader.uses
+        assigned |= reader.assigned
+    return [_guarded_if_assigned(use, assigned) for use in uses]
 
 
-def _around(target: Target) -> Iterator[str]:
-    """Name what has to be set for a target to be there: it, what holds it, its module."""
-    whole = str(target).replace(":", ".")
-    yield from (f"{target.module}:", f"{whole}:")
-    while whole != target.module:
-        yield whole
-        whole = whole.rpartition(".")[0]
+def _guarded_if_assigned(use: Use, assigned: set[str]) -> Use:
+    if assigned.isdisjoint(_assignments_that_provide(use.target)):
+        return use
+    return use._replace(guarded=True)
+
+
+def _assignments_that_provide(target: Target) -> Iterator[str]:
+    """Yield what a file may assign so that a target is there: it, its holders, its module.
+
+    They are written as in `_Reader.assigned`.
+    """
+    path = _path(target)
+    yield f"{target.module}:"
+    yield f"{path}:"
+    while path != target.module:
+        yield path
+        path = path.rpartition(".")[0]
 
 
 class _Reader:
+    """A walk through one file, statement by statement.
+
+    `uses` is what it has found. `assigned` is what the file assigns in the import packages: the
+    path of an attribute, `up.a.C.f`, or that of a module in `sys.modules` with a colon, `up.a:`.
+    """
+
     def __init__(self, tree: ModuleTree, roots: frozenset[str]) -> None:
-        self._tree, self._roots = tree, roots
-        nodes: list[ast.AST] = [tree.tree]
-        for node in nodes:  # it grows by all statements
-            nodes += (inner for block in BLOCKS for inner in getattr(node, block, ()))
-        self._guards, self._names = Guards(nodes, roots), names_of(tree)
-        self._guarded = self._in_function = False
-        self._bases: list[Target] = []
-        plain = (one for one in nodes if isinstance(one, ast.Import))
-        names = [alias.name.split(".") for one in plain for alias in one.names]
-        self._modules = {".".join(one[: end + 1]) for one in names for end in range(len(one))}
-        assigned = (one for one in nodes if isinstance(one, ast.Assign) and _text(one.value))
-        self._texts = {dotted(one.targets[0]): _text(one.value) for one in assigned}
-        futures = (one for one in nodes if isinstance(one, ast.ImportFrom))
-        self._is_lazy = any(one.module == "__future__" for one in futures)
-        self.found: list[Use] = []
-        self.given: set[str] = set()
+        self._tree = tree
+        self._roots = roots
+        nodes = block_nodes(tree.tree)
+        self._guards = Guards(nodes, roots)
+        self._names = names_of(tree)
+        self._modules = imported_modules(nodes)
+        self._texts = assigned_texts(nodes)
+        futures = (node for node in nodes if isinstance(node, ast.ImportFrom))
+        self._is_lazy = any(node.module == "__future__" for node in futures)
+        self._guarded = False
+        self._in_function = False
+        self._bases: list[Target] = []  # of the class that is read, if it has no further base
+        self.uses: list[Use] = []
+        self.assigned: set[str] = set()
 
     def read(self) -> None:
         self._block(self._tree.tree.body)
@@ -99,57 +157,89 @@ class _Reader:
     def _is_ours(self, target: Target) -> bool:
         return target.module.partition(".")[0] in self._roots
 
-    def _use(self, node: ast.AST, target: Target, how: str, **more: Call | Signature) -> None:
-        if self._is_ours(target):
-            place = (self._tree.path, getattr(node, "lineno", 0))
-            state = (self._guarded, not self._in_function)
-            self.found.append(Use(target, how, *place, *state, **more))  # type: ignore[arg-type]
+    def _use(
+        self,
+        node: ast.AST,
+        target: Target,
+        how: str,
+        *,
+        call: Call | None = None,
+        ours: Signature | None = None,
+    ) -> None:
+        if not self._is_ours(target):
+            return
+        use = Use(
+            target,
+            how,
+            path=self._tree.path,
+            line=getattr(node, "lineno", 0),
+            guarded=self._guarded,
+            at_import=not self._in_function,
+            call=call,
+            ours=ours,
+        )
+        self.uses.append(use)
 
-    # --- where it stands
+    # --- under which conditions a part of the file runs
 
     def _block(self, body: Sequence[ast.stmt]) -> None:
-        with self._as():
+        with self._state():
             for statement in body:
                 with contextlib.suppress(RecursionError):  # those behind it are read
                     self._visit(statement)
-                at_import = not self._in_function
-                self._guarded |= self._guards.leaves(statement, at_import=at_import)
+                if self._guards.leaves(statement, at_import=not self._in_function):
+                    self._guarded = True
 
     @contextlib.contextmanager
-    def _as(self, *, guarded: bool = False, called: bool = False) -> Iterator[None]:
-        before = (self._guarded, self._in_function, self._bases)
-        self._guarded |= guarded
-        self._in_function |= called
+    def _state(self, *, guarded: bool = False, called: bool = False) -> Iterator[None]:
+        """Read a part of the file, and restore the state of the reader behind it.
+
+        Args:
+            guarded: Whether the part runs only where something is there.
+            called: Whether it runs only when a function is called.
+        """
+        was_guarded = self._guarded
+        was_in_function = self._in_function
+        outer_bases = self._bases
+        self._guarded = was_guarded or guarded
+        self._in_function = was_in_function or called
         try:
             yield
         finally:
-            self._guarded, self._in_function, self._bases = before
+            self._guarded = was_guarded
+            self._in_function = was_in_function
+            self._bases = outer_bases
 
     def _visit(self, node: ast.AST) -> None:
+        """Read a node by the method that is named after its class, or else its children."""
         special = getattr(self, f"_{type(node).__name__}", self._children)
         special(node)
 
     def _children(self, node: ast.AST) -> None:
         # Python evaluates no annotation of a local variable.
-        is_bare = self._is_lazy or (self._in_function and isinstance(node, ast.AnnAssign))
+        is_local = self._in_function and isinstance(node, ast.AnnAssign)
         for name, value in ast.iter_fields(node):
-            parts = value if isinstance(value, list) else [value]
+            if name in ("annotation", "returns") and (self._is_lazy or is_local):
+                continue
+            parts = [value]
+            if isinstance(value, list):
+                parts = value
             if name == "body" and isinstance(node, _FUNCTIONS):
-                with self._as(called=True):
+                with self._state(called=True):
                     self._parts(parts)
-            elif not (is_bare and name in ("annotation", "returns")):
+            else:
                 self._parts(parts)
 
-    def _parts(self, several: Sequence[Any]) -> None:
-        if several and isinstance(several[0], ast.stmt):
-            self._block(several)
+    def _parts(self, parts: Sequence[Any]) -> None:
+        if parts and isinstance(parts[0], ast.stmt):
+            self._block(parts)
             return
-        for one in several:
-            if isinstance(one, ast.AST):
-                self._visit(one)
+        for part in parts:
+            if isinstance(part, ast.AST):
+                self._visit(part)
 
     def _Try(self, node: ast.Try) -> None:  # noqa: N802 - ast's name
-        with self._as(guarded=catches(node, at_import=not self._in_function)):
+        with self._state(guarded=catches(node, at_import=not self._in_function)):
             self._block(node.body)
             for handler in node.handlers:
                 self._visit(handler)
@@ -159,112 +249,147 @@ class _Reader:
     _TryStar = _Try
 
     def _decided(self, node: Deciding) -> None:
-        with self._as(guarded=self._guards.decides(node)):
+        with self._state(guarded=self._guards.decides(node)):
             self._children(node)
 
     _With = _AsyncWith = _If = _IfExp = _Assert = _While = _Match = _BoolOp = _decided
 
     def _ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802 - ast's name
-        bases = [(base, self._place(base)) for base in node.bases]
-        for base, place in bases:
-            if place:
-                self._use(base, place, "base")
-            else:
+        bases = []
+        for base in node.bases:
+            target = self._target_of(base)
+            if target is None:
                 self._visit(base)
+            else:
+                self._use(base, target, "base")
+                bases.append(target)
         for outside in (*node.decorator_list, *node.keywords):
             self._visit(outside)
-        with self._as():
-            self._bases = [place for _, place in bases if place] if len(bases) == 1 else []
-            self._overrides(node, [place for _, place in bases if place])
+        with self._state():
+            self._bases = []
+            if len(node.bases) == 1:
+                self._bases = bases
+            self._overrides(node, bases)
             self._block(node.body)
 
     def _overrides(self, node: ast.ClassDef, bases: Sequence[Target]) -> None:
-        for one in node.body:
-            if isinstance(one, DEFS) and not one.name.startswith("__"):
-                marks = {dotted(mark).rpartition(".")[2] for mark in one.decorator_list}
-                ours = signature_of(one.args)
-                for base in bases if marks <= _PLAIN else ():
-                    self._use(one, _member(base, one.name), "override", ours=ours)
+        for method in node.body:
+            if not isinstance(method, DEFS) or method.name.startswith("__"):
+                continue
+            names = {dotted(expression).rpartition(".")[2] for expression in method.decorator_list}
+            if not names <= _PLAIN:
+                continue
+            signature = signature_of(method.args)
+            for base in bases:
+                self._use(method, _member(base, method.name), "override", ours=signature)
 
     # --- what is used
 
     def _Import(self, node: ast.Import | ast.ImportFrom) -> None:  # noqa: N802 - ast's name
-        for _, _, whole in imported(node, self._tree):
-            self._use(node, whole, "import")
+        for name in imported(node, self._tree):
+            self._use(node, name.imported, "import")
 
     _ImportFrom = _Import
 
     def _Attribute(self, node: ast.Attribute) -> None:  # noqa: N802 - ast's name
-        place = self._place(node)
-        if place is None:
+        target = self._target_of(node)
+        if target is None:
             self._children(node)
         elif isinstance(node.ctx, ast.Load):
-            self._use(node, place, "attribute")
+            self._use(node, target, "attribute")
         else:
-            self.given.add(str(place).replace(":", "."))
+            self.assigned.add(_path(target))
             self._visit(node.value)
 
     def _Subscript(self, node: ast.Subscript) -> None:  # noqa: N802 - ast's name
         if isinstance(node.ctx, ast.Store) and dotted(node.value) == "sys.modules":
-            name = _text(node.slice) or self._texts.get(dotted(node.slice), "")
-            self.given.add(f"{name}:" if "." in name else "")  # as a whole it is only stood in for
+            module = text_of(node.slice) or self._texts.get(dotted(node.slice), "")
+            if "." in module:  # a package as a whole is only stood in for
+                self.assigned.add(f"{module}:")
         self._children(node)
 
     def _Call(self, node: ast.Call) -> None:  # noqa: N802 - ast's name
-        place = self._place(node.func)
-        if place:
-            self._use(node, place, "call", call=_call(node))
-        elif not self._super(node):
+        target = self._target_of(node.func)
+        if target is not None:
+            self._use(node, target, "call", call=_call(node))
+        elif isinstance(node.func, ast.Attribute) and _is_super_call(node.func.value):
+            self._method_of_super(node, node.func)
+        else:
             self._visit(node.func)
-        self._named(node, dotted(node.func).rpartition(".")[2])
-        for part in (*node.args, *node.keywords):
-            self._visit(part)
+        self._use_by_name(node)
+        for argument in (*node.args, *node.keywords):
+            self._visit(argument)
 
-    def _super(self, node: ast.Call) -> bool:
-        func = node.func
-        if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Call):
-            return False
-        is_super = dotted(func.value.func) == "super"
-        for base in self._bases if is_super and not func.value.args else ():
-            call = _call(node)._replace(bound=True)
-            self._use(node, _member(base, func.attr), "call", call=call)
-        return is_super
+    def _method_of_super(self, node: ast.Call, method: ast.Attribute) -> None:
+        """Read `super().method(…)`; `super(…)` with arguments may be about another class."""
+        has_arguments = isinstance(method.value, ast.Call) and method.value.args
+        if has_arguments:
+            return
+        call = _call(node)._replace(bound=True)
+        for base in self._bases:
+            self._use(node, _member(base, method.attr), "call", call=call)
 
-    def _named(self, node: ast.Call, name: str) -> None:
-        text = _text(node.args[min(1, len(node.args) - 1)]) if node.args else ""
-        if name in _IMPORTS and (text := _text(node.args[0]) if node.args else ""):
-            if all(part.isidentifier() for part in text.split(".")):
-                with self._as(guarded=_IMPORTS[name]):
-                    self._use(node, Target(text), "import")
-        elif name in (*_ASKS, "setattr") and len(node.args) > 1 and text.isidentifier():
-            place = self._place(node.args[0])
-            if place and name == "setattr":
-                self.given.add(str(_member(place, text)).replace(":", "."))
-            elif place:
-                with self._as(guarded=len(node.args) >= _ASKS[name]):
-                    self._use(node, _member(place, text), "attribute")
+    def _use_by_name(self, node: ast.Call) -> None:
+        """Read a call of a function that takes the name of a module or of an attribute."""
+        function = dotted(node.func).rpartition(".")[2]
+        if function in _IMPORTS:
+            self._import_by_name(node, guarded=_IMPORTS[function])
+        elif function in _ATTRIBUTE_TESTS or function == "setattr":
+            self._attribute_by_name(node, function)
 
-    def _place(self, node: ast.AST) -> Target | None:
-        first, *rest = dotted(node).split(".")
-        place = self._names.get(first)
-        for name in rest if place else ():
-            assert place is not None
-            inner = f"{place.module}.{name}"
-            is_module = not place.qualname and inner in self._modules
-            place = Target(inner) if is_module else _member(place, name)
-        return place if place and self._is_ours(place) else None
+    def _import_by_name(self, node: ast.Call, *, guarded: bool) -> None:
+        if not node.args:
+            return
+        module = text_of(node.args[0])
+        if all(part.isidentifier() for part in module.split(".")):
+            with self._state(guarded=guarded):
+                self._use(node, Target(module), "import")
+
+    def _attribute_by_name(self, node: ast.Call, function: str) -> None:
+        if len(node.args) < 2:
+            return
+        owner = self._target_of(node.args[0])
+        name = text_of(node.args[1])
+        if owner is None or not name.isidentifier():
+            return
+        target = _member(owner, name)
+        if function == "setattr":
+            self.assigned.add(_path(target))
+            return
+        with self._state(guarded=len(node.args) >= _ATTRIBUTE_TESTS[function]):
+            self._use(node, target, "attribute")
+
+    def _target_of(self, node: ast.AST) -> Target | None:
+        """Return what a name or a chain of attributes stands for, if that is upstream's."""
+        first, *attributes = dotted(node).split(".")
+        target = self._names.get(first)
+        if target is None:
+            return None
+        for name in attributes:
+            inner = f"{target.module}.{name}"
+            if not target.qualname and inner in self._modules:
+                target = Target(inner)
+            else:
+                target = _member(target, name)
+        if not self._is_ours(target):
+            return None
+        return target
 
 
-def _member(place: Target, name: str) -> Target:
-    return Target(place.module, f"{place.qualname}.{name}".lstrip("."))
+def _is_super_call(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and dotted(node.func) == "super"
 
 
-def _text(node: ast.AST) -> str:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+def _path(target: Target) -> str:
+    return str(target).replace(":", ".")
+
+
+def _member(owner: Target, name: str) -> Target:
+    return Target(owner.module, f"{owner.qualname}.{name}".lstrip("."))
 
 
 def _call(node: ast.Call) -> Call:
-    stars = [one for one in node.args if isinstance(one, ast.Starred)]
-    names = tuple(one.arg for one in node.keywords if one.arg)
+    stars = [argument for argument in node.args if isinstance(argument, ast.Starred)]
+    names = tuple(keyword.arg for keyword in node.keywords if keyword.arg)
     more = bool(stars) or len(names) < len(node.keywords)
     return Call(len(node.args) - len(stars), names, more)

@@ -1,0 +1,67 @@
+"""Finds what the statements of a file import and assign, without a walk through expressions."""
+
+import ast
+from collections.abc import Iterable
+
+from patchkit.analysis.upstream.resolving.module_tree import BLOCKS
+from patchkit.analysis.upstream.resolving.syntax import dotted
+
+
+def block_nodes(tree: ast.Module) -> list[ast.AST]:
+    """Return a module and what stands in its blocks, level by level, the outermost first.
+
+    Args:
+        tree: The module.
+    """
+    nodes: list[ast.AST] = []
+    level: list[ast.AST] = [tree]
+    while level:
+        nodes += level
+        inner: list[ast.AST] = []
+        for node in level:
+            for block in BLOCKS:
+                inner += getattr(node, block, ())
+        level = inner
+    return nodes
+
+
+def imported_modules(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the modules that `import` statements name, and the packages that these lie in.
+
+    Args:
+        nodes: The statements of a file; `from … import` names no module that is bound.
+    """
+    modules = set()
+    for node in nodes:
+        if not isinstance(node, ast.Import):
+            continue
+        for alias in node.names:
+            module = alias.name
+            while module:
+                modules.add(module)
+                module = module.rpartition(".")[0]
+    return modules
+
+
+def assigned_texts(nodes: Iterable[ast.AST]) -> dict[str, str]:
+    """Return the strings that are assigned to names, by name.
+
+    Args:
+        nodes: The statements of a file.
+    """
+    texts = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and text_of(node.value):
+            texts[dotted(node.targets[0])] = text_of(node.value)
+    return texts
+
+
+def text_of(node: ast.AST) -> str:
+    """Return the string that an expression is; "" for anything else.
+
+    Args:
+        node: The expression.
+    """
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    return ""
