@@ -1,9 +1,10 @@
-"""The files of one release, what they define, and how alike two definitions are."""
+"""Catalogs the files of a release: what each defines, and how alike two definitions are."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -20,7 +21,8 @@ _LINE = re.compile(
     rb"|^(%s)[ \t]*(?::[^=\n]+)?=(?!=)" % (_NAME, _NAME),
     re.MULTILINE,
 )
-_RUN = 4  # words
+_RUN = 4
+"""How many successive words are compared at a time."""
 TRIVIAL = 20
 """Words below which a source is evidence of nothing: `return self.x` has 12."""
 TELLING = 35
@@ -28,12 +30,19 @@ TELLING = 35
 
 
 class Definition(NamedTuple):
-    """A class, a function, or a name that a module assigns to."""
+    """A class, a function, or a name that a module assigns to.
 
-    kind: str  # `class`, `def` or `name`
+    Args:
+        kind: `class`, `def` or `name`.
+        qualname: Its name within the module.
+        start: The offset at which its first line begins; decorators come before.
+        width: The width of its indentation.
+    """
+
+    kind: str
     qualname: str
-    start: int  # where its first line begins; decorators come before
-    width: int  # of its indentation
+    start: int
+    width: int
 
     @property
     def name(self) -> str:
@@ -42,74 +51,121 @@ class Definition(NamedTuple):
 
 
 def scan(text: bytes) -> list[Definition]:
-    """List what a file defines outside of functions; lines of a text may be taken for some."""
-    # By lines alone, a hundred times faster than by parsing: whoever relies on one parses it.
-    found: list[Definition] = []
-    around: list[tuple[int, str, str]] = []  # width, kind and qualname of what is open
+    """Return what a file defines outside of functions, by its lines alone.
+
+    That is a hundred times faster than parsing. A line of a string may be taken for a definition:
+    whoever relies on one parses it.
+
+    Args:
+        text: The content of the file.
+    """
+    definitions: list[Definition] = []
+    scopes: list[Definition] = []  # the classes and functions that the line stands in
     for line in _LINE.finditer(text):
-        indent, kind, name, assigned = line.groups()
-        width = len(indent.expandtabs()) if indent else 0
-        while around and around[-1][0] >= width:
-            around.pop()
-        if not (kind or assigned) or any(outer == "def" for _, outer, _ in around):
+        indent, keyword, name, assigned = line.groups()
+        width = len((indent or b"").expandtabs())
+        while scopes and scopes[-1].width >= width:
+            scopes.pop()
+        is_definition = keyword or assigned
+        if not is_definition or any(scope.kind == "def" for scope in scopes):
             continue
-        what = (kind or b"name").decode()
-        own = (name or assigned).decode(errors="replace")
-        qualname = f"{around[-1][2]}.{own}" if around else own
-        found.append(Definition(what, qualname, line.start(), width))
-        if kind:
-            around.append((width, what, qualname))
-    return found
+        kind = (keyword or b"name").decode()
+        qualname = (name or assigned).decode(errors="replace")
+        if scopes:
+            qualname = f"{scopes[-1].qualname}.{qualname}"
+        definition = Definition(kind, qualname, line.start(), width)
+        definitions.append(definition)
+        if keyword:
+            scopes.append(definition)
+    return definitions
 
 
 def block(text: bytes, definition: Definition) -> bytes:
-    """Quote a definition without its decorators: up to the next line that is not part of it."""
-    end = _end(definition.width).search(text, definition.start + definition.width)
-    return text[definition.start : end.start() + 1 if end else len(text)]
+    """Return the lines of a definition, up to the next line that is not part of it.
+
+    Args:
+        text: The content of the file.
+        definition: The definition; its decorators are left out.
+    """
+    following = _end(definition.width).search(text, definition.start + definition.width)
+    if following is None:
+        return text[definition.start :]
+    return text[definition.start : following.start() + 1]
 
 
 def node_of(text: bytes, definition: Definition) -> ast.stmt | None:
-    """Parse a definition by itself; None where its lines alone do not tell where it ends."""
-    quoted = block(text, definition)
-    tree, fault = parse(b"if 1:\n" + quoted if definition.width else quoted)
+    """Parse a definition by itself.
+
+    Args:
+        text: The content of the file.
+        definition: The definition.
+
+    Returns:
+        Its statement; None where its lines alone do not show where it ends.
+    """
+    lines = block(text, definition)
+    is_indented = definition.width > 0
+    if is_indented:
+        lines = b"if 1:\n" + lines
+    tree, fault = parse(lines)
     if fault or not tree.body:
         return None
-    only = tree.body[0]
-    found = only.body if isinstance(only, ast.If) and definition.width else tree.body
-    return found[0] if len(found) == 1 else None
+    statements = tree.body
+    first = tree.body[0]
+    if is_indented and isinstance(first, ast.If):
+        statements = first.body
+    if len(statements) != 1:
+        return None
+    return statements[0]
 
 
 @lru_cache(maxsize=64)
 def _end(width: int) -> re.Pattern[bytes]:
+    """Return what matches before the first line that is indented by `width` or less."""
     # A closing bracket belongs to what it closes, a comment to nothing.
     return re.compile(rb"\n[ \t]{0,%d}(?=[^\s#)\]}])" % width)
 
 
 class Likeness:
-    """Statements to compare, as the words of a fingerprint without their name and decorators."""
+    """Statements to compare, as the words of a fingerprint without their name and decorators.
+
+    Args:
+        nodes: The statements: one definition, or all of a file.
+    """
 
     def __init__(self, nodes: Sequence[ast.AST]) -> None:
-        words = [word for node in nodes for word in _words(node, decorator_list=[])]
-        functions = (node for node in nodes if isinstance(node, DEFS))
-        heads = (_words(node, decorator_list=[], body=[]) for node in functions)
-        self.size = len(words) - sum(map(len, heads))
+        tokens: list[str] = []
+        head_size = 0
+        for node in nodes:
+            tokens += _tokens(node, decorator_list=[])
+            if isinstance(node, DEFS):
+                head_size += len(_tokens(node, decorator_list=[], body=[]))
+        self.size = len(tokens) - head_size
         """In words, of a function those of its body: `pass` has none, `return self.x` 12."""
         self.is_trivial = self.size < TRIVIAL
         self.is_telling = self.size >= TELLING
-        self._runs = frozenset(
-            hash(tuple(words[at : at + _RUN])) for at in range(max(1, len(words) - _RUN + 1))
-        )
+        starts = range(max(1, len(tokens) - _RUN + 1))
+        self._runs = frozenset(hash(tuple(tokens[start : start + _RUN])) for start in starts)
 
     def to(self, other: Likeness) -> float:
-        """Tell from 0 to 1 how alike another one is: the share of runs of words that both have."""
+        """Return how alike two likenesses are: the share of runs of words that both have.
+
+        Args:
+            other: The other one.
+
+        Returns:
+            A number from 0 to 1.
+        """
         shared = len(self._runs & other._runs)
         return round(shared / (len(self._runs) + len(other._runs) - shared), 3)
 
 
-def _words(node: ast.AST, **changes: object) -> list[str]:
+def _tokens(node: ast.AST, **changes: object) -> list[str]:
+    """Return the words of a statement's fingerprint, with other values for some of its fields."""
     if isinstance(node, SCOPES):
         fields: dict[str, Any] = {name: getattr(node, name, None) for name in node._fields}
-        node = type(node)(**{**fields, **changes})
+        fields.update(changes)
+        node = type(node)(**fields)
     return list(canonical(node, named=False))
 
 
@@ -119,90 +175,162 @@ _WORD = re.compile(rb"[A-Za-z_]\w{5,}")
 
 
 class SourceFile:
-    """What one file defines."""
+    """A Python file of a release, and what it defines.
+
+    Args:
+        path: Its path in the release.
+        text: Its content.
+    """
 
     def __init__(self, path: str, text: bytes) -> None:
         self.path = path
         self.module = module_name(path)
-        self.last = self.module.rpartition(".")[2]
+        self.short_name = self.module.rpartition(".")[2]
         self.definitions = scan(text)
         self.text = text
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The classes and functions that it defines, by qualname; no other names for them."""
-        return frozenset(one.qualname for one in self.definitions if one.kind != "name")
+        """The qualnames of its classes and functions; other names for them are left out."""
+        return frozenset(item.qualname for item in self.definitions if item.kind != "name")
 
     @cached_property
     def tops(self) -> frozenset[str]:
-        """What it defines for itself and not for a class, variables too."""
-        return frozenset(one.qualname for one in self.definitions if "." not in one.qualname)
+        """What it defines outside of classes, variables too."""
+        return frozenset(item.qualname for item in self.definitions if "." not in item.qualname)
 
     def likeness(self, definition: Definition) -> Likeness | None:
-        """Parse one of its definitions; None where its lines alone do not tell."""
+        """Parse one of its definitions.
+
+        Args:
+            definition: The definition.
+
+        Returns:
+            Its likeness; None where its lines alone do not show where it ends.
+        """
         node = node_of(self.text, definition)
-        return Likeness([node]) if node else None
+        if node is None:
+            return None
+        return Likeness([node])
 
     @cached_property
-    def whole(self) -> Likeness:
-        """All of it."""
+    def file_likeness(self) -> Likeness:
+        """The likeness of the file as a whole."""
         return Likeness(parse(self.text)[0].body)
 
 
 class Catalog:
-    """The files of one release."""
+    """The Python files of one release, read when they are asked for.
+
+    Args:
+        modules: The modules of the release.
+    """
 
     def __init__(self, modules: Modules) -> None:
         self._modules = modules
         self.source = modules.files.source
-        self._pages: dict[str, SourceFile | None] = {}
+        self._files: dict[str, SourceFile | None] = {}
 
     @cached_property
     def paths(self) -> frozenset[str]:
-        """Every Python file."""
+        """The paths of all Python files."""
         return frozenset(self._modules.files.python())
 
-    def named(self, last: str) -> set[str]:
-        """List the files of the modules whose name ends like this."""
-        return self._by_name.get(last, set())
+    def named(self, short_name: str) -> set[str]:
+        """Return the paths of the modules that have a name.
+
+        Args:
+            short_name: The last part of their names.
+        """
+        return self._by_name.get(short_name, set())
 
     @cached_property
     def _by_name(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
+        paths: dict[str, set[str]] = {}
         for path in self.paths:
-            found.setdefault(module_name(path).rpartition(".")[2], set()).add(path)
-        return found
+            short_name = module_name(path).rpartition(".")[2]
+            paths.setdefault(short_name, set()).add(path)
+        return paths
 
-    def pages(self, paths: Iterable[str]) -> list[SourceFile]:
-        """Read files, all that are not known yet at once; in the order of their paths."""
-        wanted = sorted(paths)
-        missing = [path for path in wanted if path not in self._pages]
+    def files(self, paths: Iterable[str]) -> list[SourceFile]:
+        """Read files, all that were not read before at once.
+
+        Args:
+            paths: Their paths; one that cannot be read is left out.
+
+        Returns:
+            The files, in the order of their paths.
+        """
+        ordered = sorted(paths)
+        missing = [path for path in ordered if path not in self._files]
         if missing:
             self.source.prefetch(missing)
         for path in missing:
-            text = self.source.read(path)
-            self._pages[path] = None if text is None else SourceFile(path, text)
-        return [page for path in wanted if (page := self._pages[path])]
+            self._files[path] = self._read(path)
+        files = (self._files[path] for path in ordered)
+        return [file for file in files if file is not None]
 
-    def page(self, path: str) -> SourceFile | None:
-        """Read one file; None where there is none."""
-        return next(iter(self.pages([path] if path in self.paths else [])), None)
+    def _read(self, path: str) -> SourceFile | None:
+        text = self.source.read(path)
+        if text is None:
+            return None
+        return SourceFile(path, text)
+
+    def file(self, path: str) -> SourceFile | None:
+        """Return one file.
+
+        Args:
+            path: Its path.
+
+        Returns:
+            The file; None where there is none.
+        """
+        if path not in self.paths:
+            return None
+        self.files([path])
+        return self._files[path]
 
     def module(self, name: str) -> SourceFile | None:
-        """Read the file of a module; None where it has none."""
+        """Return the file of a module.
+
+        Args:
+            name: The dotted name of the module.
+
+        Returns:
+            The file; None where the module is absent, or has no file.
+        """
         tree = self._modules.get(name)
-        return self.page(tree.path) if tree and tree.path else None
+        if tree is None or not tree.path:
+            return None
+        return self.file(tree.path)
 
 
-def nearness(one: str, other: str) -> float:
-    """Tell from 0 to 1 how many parts two dotted names have in common."""
-    ours, theirs = one.split("."), other.split(".")
-    return len(set(ours) & set(theirs)) / max(len(ours), len(theirs))
+def nearness(first: str, second: str) -> float:
+    """Return the share of parts that two dotted names have in common.
+
+    Args:
+        first: A dotted name.
+        second: Another one.
+
+    Returns:
+        A number from 0 to 1.
+    """
+    first_parts = first.split(".")
+    second_parts = second.split(".")
+    common = set(first_parts) & set(second_parts)
+    return len(common) / max(len(first_parts), len(second_parts))
 
 
-def rarest(text: bytes, pages: Sequence[SourceFile], count: int) -> list[bytes]:
-    """Pick the words of a text that the fewest files hold, of those that any does."""
+def rarest(text: bytes, files: Sequence[SourceFile], count: int) -> list[bytes]:
+    """Return the words of a text that the fewest files hold.
+
+    Args:
+        text: The text.
+        files: The files; a word that none of them holds is left out.
+        count: How many words to return at most.
+    """
     longest = sorted(set(_WORD.findall(text)), key=lambda word: (-len(word), word))[:40]
-    held = {word: sum(word in page.text for page in pages) for word in longest}
-    known = [word for word in longest if held[word]]
-    return sorted(known, key=lambda word: (held[word], word))[:count]
+    holders: Counter[bytes] = Counter()
+    for file in files:
+        holders.update(word for word in longest if word in file.text)
+    return sorted(holders, key=lambda word: (holders[word], word))[:count]

@@ -1,8 +1,9 @@
-"""What speaks for a definition having gone to another place.
+"""Finds evidence that a definition was moved or renamed between two releases.
 
-What does not: the name of a method by itself (half of all classes have a `forward`), a body that
-says next to nothing, and what was there beside the target already, for that has not moved. The
-limits below were chosen on three pairs of vLLM's releases; docs/resolution.md has the figures.
+No evidence are the name of a method by itself (half of all classes have a `forward`), a body that
+says next to nothing, and what the old release had beside the target already, for that has not
+moved. The limits below were chosen on three pairs of vLLM's releases; docs/resolution.md has the
+figures.
 """
 
 import ast
@@ -34,10 +35,18 @@ RENAMED = 0.8
 """Likeness from which it is anywhere else; and a method's body outside of its class."""
 
 _RARE = 6
+"""How many of the rarest words of a definition are looked for in other files."""
 
 
-class Lost(NamedTuple):
-    """A definition that is looked for; its kind is `class` or `def`."""
+class LostDefinition(NamedTuple):
+    """A class or function that is looked for.
+
+    Args:
+        target: Where the old release defines it.
+        kind: `class` or `def`.
+        text: Its source.
+        likeness: Its source as it is compared with others.
+    """
 
     target: Target
     kind: str
@@ -45,12 +54,23 @@ class Lost(NamedTuple):
     likeness: Likeness
 
     @classmethod
-    def of(cls, old: Resolution) -> "Lost | None":
-        """Make one of a class or function; None for anything else."""
-        node = old.nodes[0] if old.nodes else None
-        if not isinstance(node, SCOPES) or old.defined is None:
+    def of(cls, old: Resolution) -> "LostDefinition | None":
+        """Make one of what a target is in the old release.
+
+        Args:
+            old: The target's resolution there.
+
+        Returns:
+            The definition; None if the target is no class and no function.
+        """
+        if not old.nodes or old.defined is None:
             return None
-        kind = "class" if isinstance(node, ast.ClassDef) else "def"
+        node = old.nodes[0]
+        if not isinstance(node, SCOPES):
+            return None
+        kind = "def"
+        if isinstance(node, ast.ClassDef):
+            kind = "class"
         return cls(old.defined, kind, old.source.encode(), Likeness([node]))
 
     @property
@@ -60,153 +80,272 @@ class Lost(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A definition that may be what is looked for; a method is defined in a class, and is none."""
+    """A definition of the new release that may be what is looked for.
 
-    place: Target
+    Args:
+        target: The definition.
+        likeness: How alike the sources are, from 0 to 1.
+        is_method: Whether it is a function that is defined in a class.
+    """
+
+    target: Target
     likeness: float
     is_method: bool = False
 
 
 class Evidence:
-    """Two releases, and what the files of one say of the definitions of the other.
+    """Two releases, and what the files of the new one say of definitions of the old one.
 
-    Nothing moves to a file that is the same in both; one that both have grows, as a rule.
+    Nothing moves to a file that is the same in both; a file that both have grows, as a rule.
+
+    Args:
+        new: The new release.
+        old: The old release; None if nothing is known of it.
+        reach: Bytes of changed files to fetch for one target; None for all of them.
     """
 
     def __init__(self, new: Resolver, old: Resolver | None, reach: int | None) -> None:
         self._new = new
         self._has_old = old is not None
         self._reach = reach
-        nothing = Files(Tree("no release", None, Path()))
-        self.here = Catalog(new.modules)
-        self.there = Catalog(old.modules if old else Modules(nothing))
-        self.fresh = self.here.paths - self.there.paths
+        self.new_catalog = Catalog(new.modules)
+        if old is None:
+            nothing = Files(Tree("no release", None, Path()))
+            self.old_catalog = Catalog(Modules(nothing))
+        else:
+            self.old_catalog = Catalog(old.modules)
+        self.added_paths = self.new_catalog.paths - self.old_catalog.paths
 
     def stages(self, module: str, size: int) -> Iterator[list[SourceFile]]:
-        """Read files to look into for what a module had, of a size in bytes; stage by stage."""
+        """Read the files that may have what a module lost, stage by stage.
+
+        Args:
+            module: The module of the old release.
+            size: The size of what is looked for, in bytes.
+
+        Yields:
+            The files to look into; each stage has those of the stage before, and more.
+        """
         # Files of the module's name, and what a module that became a package holds.
         below = f"{module.replace('.', '/')}/"
-        named = self.here.named(module.rpartition(".")[2])
-        inside = (path for path in self.here.paths if path.startswith(below))
-        near = {path for path in (*named, *inside) if self._has_changed(path)}
-        yield self.here.pages(near)
+        named = self.new_catalog.named(module.rpartition(".")[2])
+        inside = {path for path in self.new_catalog.paths if path.startswith(below)}
+        near = {path for path in named | inside if self._has_changed(path)}
+        yield self.new_catalog.files(near)
         if self._has_old:
-            yield self.here.pages(near | self.fresh)
-            grown = self._within_reach(module, size)
-            yield self.here.pages({*near, *self.fresh, *grown})
+            near_or_added = near | self.added_paths
+            yield self.new_catalog.files(near_or_added)
+            grown = self._grown_within_reach(module, size)
+            yield self.new_catalog.files(near_or_added.union(grown))
         elif self._reach is None:
-            yield self.here.pages(self.here.paths)
+            yield self.new_catalog.files(self.new_catalog.paths)
 
-    def _within_reach(self, module: str, size: int) -> Iterator[str]:
-        left = self._reach
-        both = self.here.paths - self.fresh
-        for path in sorted(both, key=lambda one: (-nearness(module_name(one), module), one)):
-            mark, before = self.here.source.mark(path), self.there.source.mark(path)
-            if mark and before and (mark == before or mark.size < before.size + size // 2):
+    def _grown_within_reach(self, module: str, size: int) -> Iterator[str]:
+        """Yield files of both releases that grew by enough, the nearest to a module first."""
+        budget = self._reach
+        shared_paths = self.new_catalog.paths - self.added_paths
+        for path in sorted(
+            shared_paths, key=lambda path: (-nearness(module_name(path), module), path)
+        ):
+            if not self._has_grown(path, size):
                 continue
-            if left is not None and mark is not None:
-                left -= mark.size
-                if left < 0:
+            content = self.new_catalog.source.mark(path)
+            if budget is not None and content is not None:
+                budget -= content.size
+                if budget < 0:
                     return
             yield path
 
-    def _has_changed(self, path: str) -> bool:
-        mark = self.here.source.mark(path)
-        return mark is None or mark != self.there.source.mark(path)
+    def _has_grown(self, path: str, size: int) -> bool:
+        """Whether a file of both releases may have taken in half of a size, as far as is known."""
+        new_mark = self.new_catalog.source.mark(path)
+        old_mark = self.old_catalog.source.mark(path)
+        if not new_mark or not old_mark:
+            return True
+        return new_mark != old_mark and new_mark.size >= old_mark.size + size // 2
 
-    def same_name(self, pages: Iterable[SourceFile], lost: Lost) -> Iterator[Candidate]:
-        """List definitions of the same name that are the same, or in a file that succeeds its."""
-        for page in pages:
-            named = [one for one in page.definitions if one.name == lost.name]
-            is_heir = bool(named) and self.succeeds(page, lost.target.module)
-            for candidate in self.judged(page, named, lost):
-                if _is_same(candidate, lost) or (is_heir and not candidate.is_method):
+    def _has_changed(self, path: str) -> bool:
+        new_mark = self.new_catalog.source.mark(path)
+        return new_mark is None or new_mark != self.old_catalog.source.mark(path)
+
+    def same_name(self, files: Iterable[SourceFile], lost: LostDefinition) -> Iterator[Candidate]:
+        """Yield definitions of the same name that are alike, or lie in a successor of the file.
+
+        Args:
+            files: The files to look into.
+            lost: What is looked for.
+        """
+        for file in files:
+            named = [item for item in file.definitions if item.name == lost.name]
+            is_successor = bool(named) and self.succeeds(file, lost.target.module)
+            for candidate in self.compared(file, named, lost):
+                is_inherited = is_successor and not candidate.is_method
+                if is_inherited or _is_same(candidate, lost):
                     yield candidate
 
-    def renamed(self, pages: Sequence[SourceFile], lost: Lost) -> Iterator[Candidate]:
-        """List definitions of any name whose source is that of what is looked for."""
-        for candidate in self.alike(pages, lost) if lost.likeness.is_telling else ():
-            is_near = candidate.place.module == lost.target.module and not candidate.is_method
-            if candidate.likeness >= (RENAMED_NEAR if is_near else RENAMED):
+    def renamed(self, files: Sequence[SourceFile], lost: LostDefinition) -> Iterator[Candidate]:
+        """Yield definitions of any name whose source is that of what is looked for.
+
+        Args:
+            files: The files to look into.
+            lost: What is looked for.
+        """
+        if not lost.likeness.is_telling:
+            return
+        for candidate in self.alike(files, lost):
+            is_near = candidate.target.module == lost.target.module and not candidate.is_method
+            limit = RENAMED
+            if is_near:
+                limit = RENAMED_NEAR
+            if candidate.likeness >= limit:
                 yield candidate
 
-    def alike(self, pages: Sequence[SourceFile], lost: Lost) -> Iterator[Candidate]:
-        """Compare definitions that share the rarest words of what is looked for."""
-        rare = rarest(lost.text, pages, _RARE)
-        for page in pages:
-            if rare and _shares(page.text, rare):
-                definitions = [one for one in page.definitions if one.kind == lost.kind]
-                near = [one for one in definitions if _shares(block(page.text, one), rare)]
-                yield from self.judged(page, near, lost)
+    def alike(self, files: Sequence[SourceFile], lost: LostDefinition) -> Iterator[Candidate]:
+        """Yield definitions that share the rarest words of what is looked for.
 
-    def judged(
-        self, page: SourceFile, definitions: Iterable[Definition], lost: Lost
+        Args:
+            files: The files to look into.
+            lost: What is looked for.
+        """
+        rare = rarest(lost.text, files, _RARE)
+        if not rare:
+            return
+        for file in files:
+            if not _shares(file.text, rare):
+                continue
+            definitions = [item for item in file.definitions if item.kind == lost.kind]
+            sharing = [item for item in definitions if _shares(block(file.text, item), rare)]
+            yield from self.compared(file, sharing, lost)
+
+    def compared(
+        self, file: SourceFile, definitions: Iterable[Definition], lost: LostDefinition
     ) -> Iterator[Candidate]:
-        """Compare definitions that are there, and were not there beside what is looked for."""
-        old = self.there.module(lost.target.module)
-        beside = (old.names if old else frozenset()) - {lost.target.qualname}
-        around = lost.target.qualname.removesuffix(lost.name)
+        """Yield definitions as candidates, each compared with what is looked for.
+
+        Args:
+            file: The file of the definitions.
+            definitions: The definitions; those that the old release had are left out.
+            lost: What is looked for.
+        """
+        siblings = self._siblings(lost)
+        owner = lost.target.qualname.removesuffix(lost.name)
         for definition in definitions:
-            place = Target(page.module, definition.qualname)
-            if definition.kind != lost.kind or f"{around}{definition.name}" in beside:
+            is_sibling = f"{owner}{definition.name}" in siblings
+            if is_sibling or definition.kind != lost.kind:
                 continue
-            if self._was_there(page, definition.qualname, lost.target):
+            if self._was_there(file, definition.qualname, lost.target):
                 continue
-            if (theirs := page.likeness(definition)) is not None:
+            likeness = file.likeness(definition)
+            if likeness is not None:
+                target = Target(file.module, definition.qualname)
                 is_method = "." in definition.qualname and lost.kind == "def"
-                yield Candidate(place, lost.likeness.to(theirs), is_method)
+                yield Candidate(target, lost.likeness.to(likeness), is_method)
+
+    def _siblings(self, lost: LostDefinition) -> frozenset[str]:
+        """Return what the old module defined beside what is looked for."""
+        old_file = self.old_catalog.module(lost.target.module)
+        if old_file is None:
+            return frozenset()
+        return old_file.names - {lost.target.qualname}
 
     def best(self, candidates: Iterable[Candidate], near: Target) -> Candidate | None:
-        """Choose the likest that is really there; of equals the nearest."""
-        several = sorted(
-            candidates,
-            key=lambda one: (one.likeness, nearness(one.place.module, near.module), str(one.place)),
-            reverse=True,
-        )
-        return next((one for one in several if self.is_there(one.place)), None)
+        """Choose the most alike candidate that the release really has.
 
-    def is_there(self, place: Target) -> bool:
-        """Whether the release has a target."""
-        return self._new.resolve(place).state == "present"
+        Args:
+            candidates: The candidates.
+            near: The target that they are to be near to: of equals the nearest is chosen.
 
-    def succeeds(self, page: SourceFile, module: str) -> bool:
-        """Whether a file took two, and half, of what a module defined."""
-        old = self.there.module(module)
-        taken = self.gained(page) & old.tops if old else frozenset()
-        return old is not None and len(taken) >= 2 and len(taken) * 2 >= len(old.tops)
+        Returns:
+            The candidate; None if the release has none of them.
+        """
+
+        def rank(candidate: Candidate) -> tuple[float, float, str]:
+            target = candidate.target
+            return candidate.likeness, nearness(target.module, near.module), str(target)
+
+        for candidate in sorted(candidates, key=rank, reverse=True):
+            if self.is_present(candidate.target):
+                return candidate
+        return None
+
+    def is_present(self, target: Target) -> bool:
+        """Whether the new release has a target.
+
+        Args:
+            target: The target.
+        """
+        return self._new.resolve(target).state == "present"
+
+    def succeeds(self, file: SourceFile, module: str) -> bool:
+        """Whether a file took at least two, and half, of the names that a module defined.
+
+        Args:
+            file: The file of the new release.
+            module: The module of the old release.
+        """
+        old_file = self.old_catalog.module(module)
+        if old_file is None:
+            return False
+        taken = self.gained(file) & old_file.tops
+        return len(taken) >= 2 and len(taken) * 2 >= len(old_file.tops)
 
     def succession(self, old: SourceFile, new: SourceFile) -> Candidate | None:
-        """Compare a module as a whole with one of which it may be what became."""
-        is_named = new.last == old.last
-        shared = old.tops & new.tops or not old.tops
-        if not (is_named and shared) and not self.succeeds(new, old.module):
+        """Compare a module as a whole with a file that it may have become.
+
+        Args:
+            old: The file of the module in the old release.
+            new: The file of the new release.
+
+        Returns:
+            The new module; None if it is another one.
+        """
+        is_named = new.short_name == old.short_name
+        has_common = bool(old.tops & new.tops) or not old.tops
+        if not (is_named and has_common) and not self.succeeds(new, old.module):
             return None
-        alike = old.whole.to(new.whole)
-        enough = alike >= (SAME_NAME if is_named else RENAMED_NEAR)
-        return Candidate(Target(new.module), alike) if enough else None
+        likeness = old.file_likeness.to(new.file_likeness)
+        limit = RENAMED_NEAR
+        if is_named:
+            limit = SAME_NAME
+        if likeness < limit:
+            return None
+        return Candidate(Target(new.module), likeness)
 
-    def gained(self, page: SourceFile) -> frozenset[str]:
-        """Name what a file has come to define by itself."""
-        if not self._has_changed(page.path):
+    def gained(self, file: SourceFile) -> frozenset[str]:
+        """Return the names that a file defines outside of classes, and did not define before.
+
+        Args:
+            file: The file of the new release.
+        """
+        if not self._has_changed(file.path):
             return frozenset()
-        before = self.there.page(page.path)
-        return page.tops - before.tops if before else page.tops
+        old_file = self.old_catalog.file(file.path)
+        if old_file is None:
+            return file.tops
+        return file.tops - old_file.tops
 
-    def _was_there(self, page: SourceFile, qualname: str, target: Target) -> bool:
-        if not self._has_changed(page.path):
+    def _was_there(self, file: SourceFile, qualname: str, target: Target) -> bool:
+        """Whether the old release defined a name in the same file, or where that file came from."""
+        if not self._has_changed(file.path):
             return True
-        before = self.there.page(page.path)
-        if before is not None:
-            return qualname in before.names
-        others = self.there.pages(self.there.named(page.last) - self.here.paths)
-        return any(qualname in one.names for one in others if one.module != target.module)
+        old_file = self.old_catalog.file(file.path)
+        if old_file is not None:
+            return qualname in old_file.names
+        removed = self.old_catalog.named(file.short_name) - self.new_catalog.paths
+        for origin in self.old_catalog.files(removed):
+            if qualname in origin.names and origin.module != target.module:
+                return True
+        return False
 
 
-def _is_same(candidate: Candidate, lost: Lost) -> bool:
+def _is_same(candidate: Candidate, lost: LostDefinition) -> bool:
+    """Whether a definition of the same name is alike enough to be what is looked for."""
     if candidate.is_method:
         return lost.likeness.is_telling and candidate.likeness >= RENAMED
     return not lost.likeness.is_trivial and candidate.likeness >= SAME_NAME
 
 
 def _shares(text: bytes, rare: Sequence[bytes]) -> bool:
-    return sum(word in text for word in rare) * 2 >= len(rare)
+    """Whether a text has at least half of some words."""
+    shared = [word for word in rare if word in text]
+    return len(shared) * 2 >= len(rare)

@@ -1,4 +1,7 @@
-"""Where a target went that a release lacks; a method with its class, elsewhere by its source."""
+"""Finds where a target went that a release lacks.
+
+A method goes with its class, and elsewhere only by its source.
+"""
 
 from typing import NamedTuple
 
@@ -8,7 +11,7 @@ from patchkit.analysis.upstream.moves.evidence import (
     RENAMED_NEAR,
     Candidate,
     Evidence,
-    Lost,
+    LostDefinition,
 )
 from patchkit.analysis.upstream.resolving.resolve import Resolution, Resolver
 from patchkit.analysis.upstream.resolving.values import Kind
@@ -16,11 +19,18 @@ from patchkit.core.rows.target import Target
 
 
 class MoveResult(NamedTuple):
-    """What became of a target."""
+    """What became of a target.
 
-    place: Target | None  # None where it is gone
-    likeness: float | None  # of its source to what it was, from 0 to 1; None where names decide
-    words: str  # what happened, for people; '' where nothing is known
+    Args:
+        place: The target that it is now; None where it is gone.
+        likeness: How alike the new source is to the old one, from 0 to 1; None where only names
+            decide.
+        words: What happened, for people; "" where nothing is known.
+    """
+
+    place: Target | None
+    likeness: float | None
+    words: str
 
 
 GONE = MoveResult(None, None, "")
@@ -29,25 +39,43 @@ _SHORT = 0.9
 
 
 class MoveSearch:
-    """A search through a new release for what an old one has; without one, names decide."""
+    """A search through a new release for what an old one has.
+
+    Args:
+        new: The new release.
+        old: The old release; without one, only names decide.
+        reach: Bytes of changed files to fetch for one target; None for all of them.
+    """
 
     def __init__(self, new: Resolver, old: Resolver | None, reach: int | None = None) -> None:
-        # `reach`: bytes of changed files to fetch for one target; None for all of them.
         self._new = new
         self._old = old
         self._evidence = Evidence(new, old, reach)
-        self._known: dict[Target, MoveResult] = {}
+        self._results: dict[Target, MoveResult] = {}
 
     def find(self, target: Target) -> MoveResult:
-        """Find what became of a target; raises UpstreamError where a release cannot be read."""
-        if target not in self._known:
-            self._known[target] = GONE  # what is asked for again meanwhile, goes round in a circle
-            self._known[target] = self._find(target)
-        return self._known[target]
+        """Find what became of a target.
 
-    def _find(self, target: Target) -> MoveResult:
-        old = self._old.resolve(target) if self._old else None
-        if old is None or old.state != "present":
+        Args:
+            target: The target, which the new release lacks.
+
+        Returns:
+            Where it went; `GONE` if nothing is known of that.
+
+        Raises:
+            UpstreamError: A release cannot be read.
+        """
+        if target not in self._results:
+            # A search that comes back to its own target goes round in a circle: it finds nothing.
+            self._results[target] = GONE
+            self._results[target] = self._search(target)
+        return self._results[target]
+
+    def _search(self, target: Target) -> MoveResult:
+        if self._old is None:
+            return self._by_name(target)
+        old = self._old.resolve(target)
+        if old.state != "present":
             return self._by_name(target)
         if not target.qualname:
             return self._module(target)
@@ -56,119 +84,150 @@ class MoveSearch:
         if old.kind is Kind.OUTSIDE:
             return GONE
         if old.defined and old.defined != target:
-            return self._through(old, old.defined)
+            return self._alias(old, old.defined)
         return self._definition(target, old)
 
-    def _through(self, old: Resolution, defined: Target) -> MoveResult:
-        found = self._new.resolve(defined)
-        if found.state == "present":
-            return _at(defined, old, found, f"it was {defined}, which is still there")
-        further = self.find(defined)
-        words = f"it was {defined}, {further.words}"
-        return further._replace(words=words) if further.place else further
+    def _alias(self, old: Resolution, defined: Target) -> MoveResult:
+        """Find another name for what the old release defines elsewhere."""
+        new = self._new.resolve(defined)
+        if new.state == "present":
+            return _by_resolution(defined, old, new, f"it was {defined}, which is still there")
+        result = self.find(defined)
+        if result.place is None:
+            return result
+        return result._replace(words=f"it was {defined}, {result.words}")
 
     def _member(self, target: Target, old: Resolution) -> MoveResult:
+        """Find what a class holds: where the class went, or else by itself."""
         owner = target.holder
         if self._new.resolve(owner).state == "present":
-            return self._left(owner, old)
-        went = self.find(owner).place
-        if went is None:
-            return self._elsewhere(old, f"{owner} is gone too")
-        place = Target(went.module, went.qualname + target.qualname[len(owner.qualname) :])
-        found = self._new.resolve(place)
-        if found.state == "present":
-            return _at(place, old, found, f"moved with {owner} to {place}")
-        if found.state == "undecidable":
-            words = f"{owner} is now {went}, and it cannot be told whether that has it"
-            return MoveResult(None, None, words)
-        return self._left(went, old)
+            return self._lost_member(owner, old)
+        new_owner = self.find(owner).place
+        if new_owner is None:
+            return self._by_body(old, f"{owner} is gone too")
+        member = target.qualname[len(owner.qualname) :]
+        moved = Target(new_owner.module, new_owner.qualname + member)
+        new = self._new.resolve(moved)
+        if new.state == "present":
+            return _by_resolution(moved, old, new, f"moved with {owner} to {moved}")
+        if new.state == "undecidable":
+            message = f"{owner} is now {new_owner}, and it cannot be told whether that has it"
+            return MoveResult(None, None, message)
+        return self._lost_member(new_owner, old)
 
-    def _left(self, owner: Target, old: Resolution) -> MoveResult:
-        lost = Lost.of(old)
-        renamed = self._renamed_in(owner, lost) if lost else None
-        if renamed:
-            return _told(renamed, "renamed to")
+    def _lost_member(self, owner: Target, old: Resolution) -> MoveResult:
+        """Find a member that its class no longer has: under another name, or at its origin."""
+        lost = LostDefinition.of(old)
+        if lost is not None:
+            renamed = self._renamed_in(owner, lost)
+            if renamed is not None:
+                return _by_candidate(renamed, "renamed to")
         origin = old.defined
-        if origin and origin.qualname and origin.holder != old.target.holder:
-            found = self._new.resolve(origin)
-            if found.state == "present":
-                words = f"it came from {origin}, which {owner} no longer derives from"
-                return _at(origin, old, found, words)
-        return self._elsewhere(old, f"{owner} no longer has it")
+        if origin is not None and _is_inherited(old.target, origin):
+            new = self._new.resolve(origin)
+            if new.state == "present":
+                message = f"it came from {origin}, which {owner} no longer derives from"
+                return _by_resolution(origin, old, new, message)
+        return self._by_body(old, f"{owner} no longer has it")
 
-    def _renamed_in(self, owner: Target, lost: Lost) -> Candidate | None:
-        where = self._new.resolve(owner).defined or owner
-        page = self._evidence.here.module(where.module)
-        if page is None or lost.likeness.is_trivial:
+    def _renamed_in(self, owner: Target, lost: LostDefinition) -> Candidate | None:
+        """Find a method of the same class that has another name and the same body."""
+        defined_owner = self._new.resolve(owner).defined or owner
+        file = self._evidence.new_catalog.module(defined_owner.module)
+        if file is None or lost.likeness.is_trivial:
             return None
-        enough = RENAMED_NEAR if lost.likeness.is_telling else _SHORT
-        inside = [
-            one
-            for one in page.definitions
-            if one.kind == "def" and one.qualname.rpartition(".")[0] == where.qualname
-        ]
-        judged = self._evidence.judged(page, inside, lost)
-        return self._evidence.best((one for one in judged if one.likeness >= enough), lost.target)
+        limit = _SHORT
+        if lost.likeness.is_telling:
+            limit = RENAMED_NEAR
+        methods = []
+        for definition in file.definitions:
+            holder = definition.qualname.rpartition(".")[0]
+            if definition.kind == "def" and holder == defined_owner.qualname:
+                methods.append(definition)
+        compared = self._evidence.compared(file, methods, lost)
+        alike = (candidate for candidate in compared if candidate.likeness >= limit)
+        return self._evidence.best(alike, lost.target)
 
-    def _elsewhere(self, old: Resolution, otherwise: str) -> MoveResult:
-        lost = Lost.of(old)
+    def _by_body(self, old: Resolution, otherwise: str) -> MoveResult:
+        """Find a definition anywhere by its body; `otherwise` is said where there is none."""
+        lost = LostDefinition.of(old)
         if lost is None or not lost.likeness.is_telling:
             return MoveResult(None, None, otherwise)
-        *_, pages = self._evidence.stages(lost.target.module, len(lost.text))
-        alike = (one for one in self._evidence.alike(pages, lost) if one.likeness >= RENAMED)
+        *_, files = self._evidence.stages(lost.target.module, len(lost.text))
+        compared = self._evidence.alike(files, lost)
+        alike = (candidate for candidate in compared if candidate.likeness >= RENAMED)
         best = self._evidence.best(alike, lost.target)
         if best is None:
             return MoveResult(None, None, otherwise)
-        return _told(best, f"{otherwise}; its body went to")
+        return _by_candidate(best, f"{otherwise}; its body went to")
 
     def _definition(self, target: Target, old: Resolution) -> MoveResult:
-        lost = Lost.of(old)
+        """Find a class or function of a module, by its name or else by its source."""
+        lost = LostDefinition.of(old)
         if lost is None:
             return GONE
-        pages: list[SourceFile] = []
-        for pages in self._evidence.stages(target.module, len(lost.text)):
-            best = self._evidence.best(self._evidence.same_name(pages, lost), target)
-            if best:
-                return _told(best, "moved to")
-        best = self._evidence.best(self._evidence.renamed(pages, lost), target)
+        files: list[SourceFile] = []
+        for files in self._evidence.stages(target.module, len(lost.text)):
+            best = self._evidence.best(self._evidence.same_name(files, lost), target)
+            if best is not None:
+                return _by_candidate(best, "moved to")
+        # The files of the last stage are those of all.
+        best = self._evidence.best(self._evidence.renamed(files, lost), target)
         if best is None:
             return GONE
-        is_near = best.place.module == target.module
-        return _told(best, "renamed to" if is_near else "moved and renamed to")
+        if best.target.module == target.module:
+            return _by_candidate(best, "renamed to")
+        return _by_candidate(best, "moved and renamed to")
 
     def _module(self, target: Target) -> MoveResult:
-        page = self._evidence.there.module(target.module)
-        if page is None:
+        old_file = self._evidence.old_catalog.module(target.module)
+        if old_file is None:
             return GONE
-        fresh = self._evidence.here.pages(self._evidence.fresh)
-        judged = (self._evidence.succession(page, one) for one in fresh)
-        best = self._evidence.best([one for one in judged if one], target)
-        return _told(best, "moved to") if best else GONE
+        candidates = []
+        for new_file in self._evidence.new_catalog.files(self._evidence.added_paths):
+            candidate = self._evidence.succession(old_file, new_file)
+            if candidate is not None:
+                candidates.append(candidate)
+        best = self._evidence.best(candidates, target)
+        if best is None:
+            return GONE
+        return _by_candidate(best, "moved to")
 
     def _by_name(self, target: Target) -> MoveResult:
-        places: set[Target] = set()
-        last = target.module.rpartition(".")[2]
-        for pages in self._evidence.stages(target.module, 0):
-            for page in pages:
-                is_named = page.last == last
-                if target.qualname in page.names | page.tops if target.qualname else is_named:
-                    places.add(Target(page.module, target.qualname))
-            if places:
+        """Find what has the target's name, if that is a single thing."""
+        namesakes: set[Target] = set()
+        for files in self._evidence.stages(target.module, 0):
+            for file in files:
+                if _has_name(file, target):
+                    namesakes.add(Target(file.module, target.qualname))
+            if namesakes:
                 break
-        there = [place for place in places if self._evidence.is_there(place)]
-        if len(there) != 1:
+        present = [namesake for namesake in namesakes if self._evidence.is_present(namesake)]
+        if len(present) != 1:
             return GONE  # several are no answer
-        words = f"something of that name is at {there[0]}, by name only"
-        return MoveResult(there[0], None, words)
+        message = f"something of that name is at {present[0]}, by name only"
+        return MoveResult(present[0], None, message)
 
 
-def _at(place: Target, old: Resolution, found: Resolution, words: str) -> MoveResult:
-    if not (old.nodes and found.nodes):
-        return MoveResult(place, None, words)
-    alike = Likeness(old.nodes[:1]).to(Likeness(found.nodes[:1]))
-    return MoveResult(place, alike, f"{words}, {alike:.0%} alike")
+def _has_name(file: SourceFile, target: Target) -> bool:
+    """Whether a file defines the name of a target, or has that of a module."""
+    if not target.qualname:
+        return file.short_name == target.module.rpartition(".")[2]
+    return target.qualname in file.names or target.qualname in file.tops
 
 
-def _told(found: Candidate, how: str) -> MoveResult:
-    words = f"{how} {found.place}, {found.likeness:.0%} alike"
-    return MoveResult(found.place, found.likeness, words)
+def _is_inherited(target: Target, origin: Target) -> bool:
+    """Whether what a class holds is defined in another class."""
+    return bool(origin.qualname) and origin.holder != target.holder
+
+
+def _by_resolution(target: Target, old: Resolution, new: Resolution, message: str) -> MoveResult:
+    if not old.nodes or not new.nodes:
+        return MoveResult(target, None, message)
+    likeness = Likeness(old.nodes[:1]).to(Likeness(new.nodes[:1]))
+    return MoveResult(target, likeness, f"{message}, {likeness:.0%} alike")
+
+
+def _by_candidate(candidate: Candidate, how: str) -> MoveResult:
+    message = f"{how} {candidate.target}, {candidate.likeness:.0%} alike"
+    return MoveResult(candidate.target, candidate.likeness, message)
