@@ -28,12 +28,14 @@ def print_check(report: Report, console: Console) -> None:
         console: Where it is printed.
     """
     for state_table in view.state_tables(report):
-        console.print(Text(printable(str(state_table)), style="heading"))
+        title = printable(str(state_table))
+        console.print(Text(title, style="heading"))
         for table in _tables(state_table, min(console.width, _WIDEST)):
             console.print(table)
             console.print()
     for patch, groups in view.groups_by_patch(report).items():
-        console.print(Text(printable(patch) or "packs and releases", style="heading"))
+        title = printable(patch) or "packs and releases"
+        console.print(Text(title, style="heading"))
         for group in groups:
             _print_group(group, report, console)
         console.print()
@@ -41,7 +43,8 @@ def print_check(report: Report, console: Console) -> None:
     if report.worst:
         style = SEVERITY_STYLES[report.worst.severity]
     tally = (view.tally(report), style)
-    console.print(Text.assemble(tally, "  ", (view.scope(report), "note")))
+    scope = (view.scope(report), "note")
+    console.print(Text.assemble(tally, "  ", scope))
 
 
 def _tables(state_table: view.StateTable, width: int) -> Iterator[Table]:
@@ -53,10 +56,13 @@ def _tables(state_table: view.StateTable, width: int) -> Iterator[Table]:
     size = _columns_per_table(heads, names, state_table, width)
     for start in range(0, len(heads), size):
         part = slice(start, start + size)
-        table = columns(folded(), *(whole() for _ in heads[part]))
-        table.add_row("", *(Text(head, style="note") for head in heads[part]))
+        head_cells = [Text(head, style="note") for head in heads[part]]
+        state_columns = [whole() for _ in head_cells]
+        table = columns(folded(), *state_columns)
+        table.add_row("", *head_cells)
         for name, states in zip(names, state_table.rows.values(), strict=True):
-            table.add_row(Text(name, style="name"), *map(_cell, states[part]))
+            state_cells = map(_cell, states[part])
+            table.add_row(Text(name, style="name"), *state_cells)
         yield table
 
 
@@ -64,12 +70,15 @@ def _columns_per_table(
     heads: Sequence[str], names: Sequence[str], state_table: view.StateTable, width: int
 ) -> int:
     """Return how many columns of states fit beside the names, which get half of the width."""
-    room = width - min(max(map(cell_len, names)), width // 2)
+    longest_name = max(map(cell_len, names))
+    room = width - min(longest_name, width // 2)
     longest = 0
     for head in heads:
-        longest = max(longest, *map(len, head.split("\n")))
+        for line in head.split("\n"):
+            longest = max(longest, len(line))
     for states in state_table.rows.values():
-        longest = max(longest, *(len(state or "") for state in states))
+        for state in states:
+            longest = max(longest, len(state or ""))
     return max(room // (longest + _GAP), 1)
 
 
@@ -87,7 +96,8 @@ def _print_group(group: view.FindingGroup, report: Report, console: Console) -> 
     description = Text.assemble((finding.code.title, "name"))
     if finding.target:
         description.append(f"  {printable(finding.target)}", "note")
-    description.append(f"\n{printable(finding.message)}")
+    message = printable(finding.message)
+    description.append(f"\n{message}")
     origin = [view.release_spans(group.releases, report), view.location(finding)]
     if any(origin):
         origin_line = "  ".join(filter(None, origin))
@@ -98,5 +108,6 @@ def _print_group(group: view.FindingGroup, report: Report, console: Console) -> 
     table = columns(whole(min_width=_LABEL_WIDTH), folded())
     table.add_row(Text(label, SEVERITY_STYLES[finding.severity]), description)
     console.print(table)
+    margin = " " * (_LABEL_WIDTH + _GAP)
     for command in commands:  # on one line however long, to be copied as it is
-        console.print(Text(f"{' ' * (_LABEL_WIDTH + _GAP)}{command}"), soft_wrap=True)
+        console.print(Text(f"{margin}{command}"), soft_wrap=True)
