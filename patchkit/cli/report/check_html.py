@@ -65,7 +65,8 @@ class _Body:
         self._diffs = grouped((diff.patch, diff) for diff in diffs)
         self._section_ids: dict[str, str] = {}
         for patch in (*self._groups, *self._diffs):
-            self._section_ids.setdefault(patch, f"p{len(self._section_ids)}")
+            next_id = f"p{len(self._section_ids)}"
+            self._section_ids.setdefault(patch, next_id)
         self._run_numbers = self._number_runs()
 
     def _number_runs(self) -> dict[str, int]:
@@ -179,7 +180,8 @@ class _Body:
         if origin:
             parts.append(f'<p class="quiet">{origin}</p>')
         run_numbers = " ".join(map(str, self._runs_of([group])))
-        return f'<article data-runs="{run_numbers}">{"".join(parts)}</article>'
+        content = "".join(parts)
+        return f'<article data-runs="{run_numbers}">{content}</article>'
 
     def _tag(self, group: view.FindingGroup) -> str:
         """Write the code and the severity: a link to what the code means, if the page says it."""
@@ -227,5 +229,7 @@ def _diff(text: str) -> str:
         css_class = _DIFF_CLASSES.get(line[:1], "same")
         if line.startswith(("--- ", "+++ ", "@@")):
             css_class = "at"
-        lines.append(f'<span class="{css_class}">{escaped(line) or " "}</span>')
-    return f'<pre tabindex="0">{"".join(lines)}</pre>'
+        text_of_line = escaped(line) or " "
+        lines.append(f'<span class="{css_class}">{text_of_line}</span>')
+    content = "".join(lines)
+    return f'<pre tabindex="0">{content}</pre>'

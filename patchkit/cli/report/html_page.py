@@ -20,7 +20,8 @@ def html_page(template: str, styles: str, script: str, **parts: str) -> str:
     Returns:
         The page, with a policy that allows its own styles and script alone.
     """
-    style = "".join(map(_file, styles.split()))
+    style_sheets = map(_file, styles.split())
+    style = "".join(style_sheets)
     code = _file(script)
     # The page's own style and script, and nothing that a report may have brought in.
     allowed = f"style-src '{_hash(style)}'; script-src '{_hash(code)}'; img-src data:"
@@ -29,12 +30,18 @@ def html_page(template: str, styles: str, script: str, **parts: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Write a text as HTML, without control characters."""
-    return escape(printable(text))
+    """Return a text as HTML, without control characters.
+
+    Args:
+        text: The text.
+    """
+    text = printable(text)
+    return escape(text)
 
 
 def _file(name: str) -> str:
-    return resources.files("patchkit.cli.report").joinpath(name).read_text(encoding="utf-8")
+    folder = resources.files("patchkit.cli.report")
+    return folder.joinpath(name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

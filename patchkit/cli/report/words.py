@@ -2,9 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 
+_UNITS = (
+    ("days", 86400),
+    ("h", 3600),
+    ("min", 60),
+)
+"""Units of time, and their lengths in seconds."""
+
 
 def count(number: int, noun: str) -> str:
-    """Write `1 patch` or `2 patches`."""
+    """Return a number with its noun, such as `1 patch` or `2 patches`.
+
+    Args:
+        number: The number.
+        noun: The noun, in the singular.
+    """
     if number == 1:
         return f"1 {noun}"
     if noun.endswith(("ch", "ss")):
@@ -13,25 +25,41 @@ def count(number: int, noun: str) -> str:
 
 
 def age(seconds: float) -> str:
-    """Write `25 s ago`, or the minutes, hours or days of what is older than two of them."""
-    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
+    """Return how long ago something was: `25 s ago`, or in minutes, hours or days.
+
+    Args:
+        seconds: Its age; the unit is the longest of which there are two at least.
+    """
+    for unit, length in _UNITS:
         if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit} ago"
-    return f"{max(0, seconds):.0f} s ago"
+            number = seconds / length
+            return f"{number:.0f} {unit} ago"
+    number = max(0, seconds)
+    return f"{number:.0f} s ago"
 
 
 def one_line(text: str) -> str:
-    """Write a text on one line, without control characters."""
+    """Return a text on one line, without control characters.
+
+    Args:
+        text: The text, which may have several lines.
+    """
     if text.isprintable():
         return text
-    return " ".join(printable(text).split())
+    parts = printable(text).split()
+    return " ".join(parts)
 
 
 def printable(text: str) -> str:
-    """Leave no control characters in what a stranger may have written; lines stay lines."""
+    """Return a text in which control characters are spelt out; lines stay lines.
+
+    Args:
+        text: What a stranger may have written.
+    """
     if text.isprintable():
         return text
-    return "".join(map(_spelt_out, text.replace("\t", "    ")))
+    without_tabs = text.replace("\t", "    ")
+    return "".join(map(_spelt_out, without_tabs))
 
 
 def _spelt_out(character: str) -> str:
@@ -58,4 +86,5 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[
 
 
 def _table_line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    joined = " | ".join(cells)
+    return f"| {joined} |"
