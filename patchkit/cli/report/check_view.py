@@ -30,7 +30,11 @@ _FIT_MEANINGS = {"ok": "the package fits", "broken": "the package does not fit"}
 
 
 class ReleaseRun(NamedTuple):
-    """Consecutive releases, the oldest first, in which no patch changes its state."""
+    """Consecutive releases in which no patch changes its state.
+
+    Args:
+        releases: The releases, such as `vllm 0.9.0`, the oldest first.
+    """
 
     releases: tuple[str, ...]
 
@@ -53,7 +57,10 @@ class ReleaseRun(NamedTuple):
 class StateTable(NamedTuple):
     """The state of each patch of a project in each run of releases.
 
-    A state is None where the patch has nothing to do with the releases.
+    Args:
+        project: The name of the project.
+        runs: The runs, which are the columns.
+        rows: By patch, its state in each run; None where it has nothing to do with the releases.
     """
 
     project: str
@@ -71,9 +78,11 @@ class StateTable(NamedTuple):
 
 
 class FindingGroup(NamedTuple):
-    """The newest of findings that say the same, and the releases that they are of.
+    """Findings that differ in their release alone.
 
-    There are no releases where the finding holds for all of them.
+    Args:
+        finding: The newest of the findings.
+        releases: The releases that they are of; none where the finding holds for all.
     """
 
     finding: Finding
@@ -129,7 +138,8 @@ def groups_by_patch(report: Report) -> dict[str, list[FindingGroup]]:
     groups = grouped((alike[-1].patch, _group(alike)) for alike in identical.values())
     for groups_of_patch in groups.values():
         groups_of_patch.sort(key=lambda group: _SEVERITY_ORDER[group.finding.severity])
-    order = {patch: number for number, patch in enumerate(["", *report.grid])}
+    rows = ["", *report.grid]
+    order = {patch: number for number, patch in enumerate(rows)}
     patches = sorted(groups, key=lambda patch: order.get(patch, len(order)))
     return {patch: groups[patch] for patch in patches}
 
@@ -185,7 +195,11 @@ def _consecutive(releases: Iterable[str], positions: Mapping[str, int]) -> list[
 
 
 def location(finding: Finding) -> str:
-    """Write `file:line` of a finding, as much of it as is known; '' where it has no file."""
+    """Return `file:line` of a finding, as much of it as is known.
+
+    Args:
+        finding: The finding; '' is returned where it has no file.
+    """
     if not finding.file:
         return ""
     if finding.line is None:
@@ -207,9 +221,12 @@ def fix_of(finding: Finding) -> tuple[str, list[str]]:
 
 
 def tally(report: Report) -> str:
-    """Count groups of findings by severity, such as `2 errors, 1 note`.
+    """Return the number of groups of findings by severity, such as `2 errors, 1 note`.
 
     JSON has a finding for each release. Its count is added in brackets where it is larger.
+
+    Args:
+        report: The report.
     """
     shown = Counter[str]()
     for groups in groups_by_patch(report).values():
@@ -227,24 +244,39 @@ def tally(report: Report) -> str:
 
 
 def severity_label(severity: str) -> str:
-    """Return the word for a severity that pages show: `info` is a note."""
+    """Return the word for a severity that pages show: `info` is a note.
+
+    Args:
+        severity: The severity of a finding.
+    """
     if severity == "info":
         return "note"
     return str(severity)
 
 
 def legend(report: Report) -> Mapping[str, str]:
-    """Return what each state means that the report's command uses."""
+    """Return what each state means.
+
+    Args:
+        report: The report, whose command decides which states there are.
+    """
     if report.command == "fit":
         return _FIT_MEANINGS
     return STATE_MEANINGS
 
 
 def scope(report: Report) -> str:
-    """Count what was checked, or return the summary that the command has written itself."""
+    """Return what was checked, in numbers, or the summary that the command has written itself.
+
+    Args:
+        report: The report.
+    """
     if report.summary:
         return report.summary
-    parts = [count(report.patches, "patch"), count(report.read, "release")]
+    parts = [
+        count(report.patches, "patch"),
+        count(report.read, "release"),
+    ]
     out_of_range = report.out_of_range
     if out_of_range:
         names = ", ".join(out_of_range[:_NAMED])
@@ -254,7 +286,8 @@ def scope(report: Report) -> str:
     if report.unreadable:
         parts.append(f"{len(report.unreadable)} more cannot be read")
     if report.accepted:
-        parts.append(f"{count(len(report.accepted), 'finding')} accepted")
+        accepted = count(len(report.accepted), "finding")
+        parts.append(f"{accepted} accepted")
     return ", ".join(parts)
 
 
