@@ -30,7 +30,11 @@ _SPAN = ("project", "first", "last", "fingerprint")
 
 
 def to_json(data: Mapping[str, object]) -> str:
-    """Write data as JSON: indented, in the order of its keys, and ASCII, which no pipe garbles."""
+    """Return data as JSON: indented, in the order of its keys, and ASCII, which no pipe garbles.
+
+    Args:
+        data: What is written; sets become lists, targets, paths and errors their texts.
+    """
     return json.dumps(data, indent=2, default=_plain)
 
 
@@ -58,7 +62,7 @@ def named(item: object, *names: str, **renamed: str) -> Data:
 def list_json(
     versions: Mapping[str, FoundVersion | None], rows: Iterable[tuple[Row, str | None]]
 ) -> str:
-    """Write what `list` finds.
+    """Return what `list` finds, as JSON.
 
     Args:
         versions: The version of each project; None where it is not installed.
@@ -73,7 +77,11 @@ def list_json(
 
 
 def show_json(row_here: RowHere) -> str:
-    """Write what `show` finds."""
+    """Return what `show` finds, as JSON.
+
+    Args:
+        row_here: The row, and how it stands here.
+    """
     patch = row_here.row.patch
     requirements = [
         {
@@ -162,7 +170,11 @@ def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:
 
 
 def check_json(report: Report) -> str:
-    """Write what `check` finds."""
+    """Return what `check` finds, as JSON.
+
+    Args:
+        report: The report of the check.
+    """
     counts = Counter(str(finding.severity) for finding in report.findings)
     findings = [_finding(finding, accepted=False) for finding in report.findings]
     findings += [_finding(finding, accepted=True) for finding in report.accepted]
@@ -182,7 +194,11 @@ def check_json(report: Report) -> str:
 
 
 def fit_json(fit: Fit) -> str:
-    """Write what `fit` finds."""
+    """Return what `fit` finds, as JSON.
+
+    Args:
+        fit: The report, and the uses that do not fit.
+    """
     fitting: Sequence[str | None] = fit.fitting or [None]
     return to_json(
         {
@@ -231,7 +247,7 @@ def _finding(finding: Finding, *, accepted: bool) -> Data:
 
 
 def diff_json(name: str, first: str, last: str, comparisons: Iterable[Comparison]) -> str:
-    """Write what `diff` finds.
+    """Return what `diff` finds, as JSON.
 
     Args:
         name: The name of the patch, or the target.
@@ -266,7 +282,12 @@ def _side(side: Side) -> Data:
 
 
 def history_json(target: Target, steps: Iterable[HistoryEntry]) -> str:
-    """Write what `history` finds."""
+    """Return what `history` finds, as JSON.
+
+    Args:
+        target: The target.
+        steps: Its entries, the oldest first.
+    """
     return to_json({"target": target, "releases": [_step(step) for step in steps]})
 
 
@@ -285,7 +306,7 @@ def _step(step: HistoryEntry) -> Data:
 
 
 def break_json(name: str, breaks: Mapping[str, Break]) -> str:
-    """Write where a patch broke.
+    """Return where a patch broke, as JSON.
 
     Args:
         name: The name of the patch.
@@ -333,7 +354,7 @@ def _spans(lock: Lock) -> Iterator[Data]:
 
 
 def bisect_json(culprits: list[str], companions: list[str], runs: Sequence[object]) -> str:
-    """Write what `bisect` finds.
+    """Return what `bisect` finds, as JSON.
 
     Args:
         culprits: The patches that fail together.

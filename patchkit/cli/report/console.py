@@ -36,7 +36,7 @@ _THEME = Theme(
 
 
 def console() -> Console:
-    """Open stdout for tables.
+    """Return a console for tables that writes to stdout.
 
     Texts are printed as they are: a requirement such as `ray[data]` is no markup. A pipe or a file
     is not wrapped, so that `grep` finds whole lines, unless COLUMNS asks for a width.
@@ -77,13 +77,22 @@ folded = partial(Column, overflow="fold")
 
 
 def columns(*heads: Column) -> Table:
-    """Make a table without lines, with a line of heads if any column has one."""
+    """Return a table without lines.
+
+    Args:
+        *heads: The columns; there is a line of heads if any of them has one.
+    """
     header = any(column.header for column in heads)
     return Table(*heads, box=None, show_header=header, pad_edge=False, padding=(0, _GAP, 0, 0))
 
 
 def plain(text: str, style: str = "") -> Text:
-    """Make a text of one line, without control characters."""
+    """Return a text of one line, without control characters.
+
+    Args:
+        text: The text, which may have several lines.
+        style: The name of its style; '' for none.
+    """
     return Text(one_line(text), style=style)
 
 

@@ -15,7 +15,11 @@ _STYLES = {"now": "warn", "open": "note"}
 
 
 def print_debt(ledger: Sequence[Debt]) -> None:
-    """Print a line for each patch, and the sum; what does not fit is cut off at the end."""
+    """Print a line for each patch, and the sum; what does not fit is cut off at the end.
+
+    Args:
+        ledger: The patches, each with what keeps it.
+    """
     table = columns(*map(whole, _HEADS[:4]), Column("upstream", ratio=1))
     for name, since, releases, end, upstream, _ in _cells(ledger):
         table.add_row(
@@ -29,17 +33,29 @@ def print_debt(ledger: Sequence[Debt]) -> None:
 
 
 def debt_markdown(ledger: Sequence[Debt]) -> str:
-    """Write a Markdown table of the patches, and the sum."""
+    """Return a Markdown table of the patches, and the sum.
+
+    Args:
+        ledger: The patches, each with what keeps it.
+    """
     return "\n".join([*markdown_table(_HEADS, _cells(ledger)), "", _sum(ledger)])
 
 
 def debt_badge(ledger: Sequence[Debt]) -> str:
-    """Write the JSON of a badge, as shields.io asks an endpoint for it."""
+    """Return the JSON of a badge, as shields.io asks an endpoint for it.
+
+    Args:
+        ledger: The patches, each with what keeps it.
+    """
     return to_json({"schemaVersion": 1, "label": "patches", "message": _sum(ledger)})
 
 
 def debt_json(ledger: Sequence[Debt]) -> str:
-    """Write each patch with what keeps it, as JSON."""
+    """Return each patch with what keeps it, as JSON.
+
+    Args:
+        ledger: The patches.
+    """
     return to_json({"patches": [_entry(debt) for debt in ledger], "summary": _sum(ledger)})
 
 

@@ -30,7 +30,11 @@ _VERDICT_STYLES = {"good": "ok", "skipped": "warn", "bad": "bad"}
 
 
 def print_doctor(lines: Iterable[HealthLine]) -> None:
-    """Print one line a fact, topic by topic, with a mark where it matters."""
+    """Print one line a fact, topic by topic, with a mark where it matters.
+
+    Args:
+        lines: The facts; those of one topic follow each other.
+    """
     page: list[Line] = []
     for topic, group in groupby(lines, lambda line: line.topic):
         page.append(([Text(topic, "heading")], ""))
@@ -84,7 +88,11 @@ def _state(state: str) -> Text:
 
 
 def print_codes(codes: Iterable[Code]) -> None:
-    """Print a line for each code."""
+    """Print a line for each code.
+
+    Args:
+        codes: The codes, in the order of the lines.
+    """
     table = columns()
     for code in codes:
         severity = Text(severity_label(code.severity), SEVERITY_STYLES[code.severity])

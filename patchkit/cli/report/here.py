@@ -10,14 +10,26 @@ from patchkit.core.versions.requirements import FoundVersion
 
 
 class NextStep(NamedTuple):
-    """What the author of a new patch does next; `command` is None where it is no command."""
+    """What the author of a new patch does next.
+
+    Args:
+        words: What it is, for people.
+        command: The command that does it; None where it is no command.
+    """
 
     words: str
     command: str | None = None
 
 
 class HealthLine(NamedTuple):
-    """One line of `patchkit doctor`; `mark` is `ok`, `warn`, `bad`, or `note` for a plain fact."""
+    """One line of `patchkit doctor`.
+
+    Args:
+        topic: The topic that the line stands under.
+        mark: `ok`, `warn`, `bad`, or `note` for a plain fact.
+        subject: What the line is about.
+        message: What it says.
+    """
 
     topic: str
     mark: str
@@ -26,7 +38,15 @@ class HealthLine(NamedTuple):
 
 
 class TargetHere(NamedTuple):
-    """What stands at a target here; where it is `defined` after re-exports and inheritance."""
+    """What stands at a target here.
+
+    Args:
+        state: Whether it is there.
+        file: The file that defines it; None where that is not known.
+        line: The line in the file; None where that is not known.
+        detail: What else is to be said, for people.
+        defined: Where it is defined, after re-exports and inheritance.
+    """
 
     state: str  # present, absent, no-module or undecided
     file: str | None
@@ -36,7 +56,13 @@ class TargetHere(NamedTuple):
 
 
 class ReviewHere(NamedTuple):
-    """How a target here compares with the `spans` that were reviewed."""
+    """How a target here compares with what was reviewed.
+
+    Args:
+        state: The result of the comparison.
+        detail: What differs, for people.
+        spans: The spans of releases that were reviewed.
+    """
 
     state: str  # reviewed, drift, unreviewed, unknown, absent or no-lock
     detail: str
@@ -44,7 +70,15 @@ class ReviewHere(NamedTuple):
 
 
 class ChangeHere(NamedTuple):
-    """A change of a row, and why it does not apply here; None where it does."""
+    """A change of a row, and how it stands here.
+
+    Args:
+        change: The change.
+        fields: The fields that only this kind of change has, by name.
+        reason: Why it does not apply here; None where it does.
+        target: What stands at its target.
+        review: How that compares with the review; None where nothing was reviewed.
+    """
 
     change: Change
     fields: dict[str, str | int | float | bool | None]  # that only its kind has
@@ -54,7 +88,16 @@ class ChangeHere(NamedTuple):
 
 
 class RowHere(NamedTuple):
-    """A row in full, why it does not apply here, and the lock that covers it."""
+    """A row in full, and how it stands here.
+
+    Args:
+        row: The row.
+        reason: Why it does not apply here; None where it does.
+        requirements: Each requirement, the version found for it, and why it is not met; None where
+            it is.
+        changes: Its changes.
+        lock: The lock that covers it; None where there is none.
+    """
 
     row: Row
     reason: str | None

@@ -24,7 +24,13 @@ _STATES = {True: ("running", "ok"), False: ("ended", "note"), None: ("", "note")
 
 
 class BundleLine(NamedTuple):
-    """A line of the tree: processes of the same kind under one parent."""
+    """A line of the tree: processes of the same kind under one parent.
+
+    Args:
+        guide: What is drawn before the line.
+        guide_below: What is drawn before the lines below it.
+        processes: The processes.
+    """
 
     guide: str  # the lines that lead to it
     guide_below: str  # those that go on to what is below it
@@ -32,14 +38,19 @@ class BundleLine(NamedTuple):
 
 
 class OptionalColumns(NamedTuple):
-    """Which columns the table has beside those that it always has."""
+    """The columns that the table has only sometimes.
+
+    Args:
+        node: Whether it has one for the node.
+        verified: Whether it has one for the last verification.
+    """
 
     node: bool
     verified: bool
 
 
 def process_tree(picture: Picture) -> Table:
-    """Lay out a line for each process, or for many of the same kind.
+    """Return a table with a line for each process, or for many of the same kind.
 
     Args:
         picture: The processes, and which of them is the child of which.

@@ -41,7 +41,11 @@ def print_rebase(rebases: Sequence[Rebase], *, written: bool) -> None:
 
 
 def rebase_json(rebases: Sequence[Rebase]) -> str:
-    """Write what became of each row as JSON."""
+    """Return what became of each row, as JSON.
+
+    Args:
+        rebases: The rows, each with its changes.
+    """
     return to_json({"patches": [_rebase(rebase) for rebase in rebases]})
 
 

@@ -67,7 +67,11 @@ def print_matrix(project: str, chosen: Mapping[str, Iterable[str]]) -> None:
 
 
 def print_boundaries(boundaries: Iterable[Boundary]) -> None:
-    """Print both ends of each range, and what covers them."""
+    """Print both ends of each range, and what covers them.
+
+    Args:
+        boundaries: The ranges.
+    """
     table = columns(whole("patch"), whole("bound"), whole("release"), whole("covered by"))
     for boundary in boundaries:
         name = boundary.patch

@@ -24,7 +24,14 @@ _ROLES = ("main", "engine-core", "worker")
 
 
 class PatchFact(NamedTuple):
-    """A line on the page of one patch."""
+    """A line on the page of one patch.
+
+    Args:
+        order: Where the line stands: the smaller comes first.
+        topic: What it is about.
+        text: What it says.
+        style: The name of its style.
+    """
 
     order: int  # of the topic on the page
     topic: str
@@ -48,7 +55,11 @@ def print_status(picture: Picture, patch: str | None = None) -> None:
 
 
 def print_unused(picture: Picture) -> None:
-    """Print the targets that were never called in a process, and where they were called."""
+    """Print the targets that were never called in a process, and where they were called.
+
+    Args:
+        picture: The processes.
+    """
     table = columns(
         whole("patch"),
         folded("target"),
@@ -81,7 +92,11 @@ def _processes_where(call: str, target: str, occurrences: Occurrences) -> list[P
 
 
 def print_verified(picture: Picture) -> None:
-    """Print what the `verify` of patches has answered, process by process."""
+    """Print what the `verify` of patches has answered, process by process.
+
+    Args:
+        picture: The processes.
+    """
     table = columns(whole("patch"), whole("process"), whole("asked"), folded("verify"))
     for name, occurrences in _by_patch(picture).items():
         for process, patch in occurrences:
@@ -136,7 +151,11 @@ def live() -> Iterator[Callable[[Picture], None]]:
 
 
 def heading(picture: Picture) -> str:
-    """Count the processes, the nodes that they are on, and those that are running."""
+    """Return how many processes there are, on how many nodes, and how many are running.
+
+    Args:
+        picture: The processes.
+    """
     hosts = {process.host for process in picture.processes}
     running = [process for process in picture.processes if process.alive]
     processes = count(len(picture.processes), "process")

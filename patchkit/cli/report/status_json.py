@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 
 
 def status_json(picture: Picture) -> str:
-    """Write what `status` finds."""
+    """Return what `status` finds, as JSON.
+
+    Args:
+        picture: The processes, and what needs attention.
+    """
     findings = [
         {
             "kind": finding.kind,
