@@ -13,7 +13,7 @@ from patchkit.authoring.adopt.pile_reader import PileReader
 from patchkit.authoring.adopt.placements import Placement
 from patchkit.authoring.adopt.text_changes import applied, span
 from patchkit.authoring.adopt.wrappers import wrapper
-from patchkit.authoring.scaffold.rows import TextChange
+from patchkit.authoring.scaffold.source_edits import TextChange
 
 _WHEN = '''def when_{name}():
     """Ask whether this module has set it, as {path}:{line} does."""

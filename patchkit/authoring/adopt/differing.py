@@ -16,7 +16,8 @@ from patchkit.authoring.adopt.definitions import Definitions
 from patchkit.authoring.adopt.difference import UnexpressedCode, difference
 from patchkit.authoring.adopt.unified import applied, read_diff
 from patchkit.authoring.scaffold.plan import PackLocation, PlannedFile, write
-from patchkit.authoring.scaffold.rows import TextChange, new_pack, rewritten, span
+from patchkit.authoring.scaffold.rows import new_pack
+from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.core.rows.declaration import Change, Edit, Patch, Provide, Role
 from patchkit.errors import ScaffoldError, UpstreamError
 

@@ -21,7 +21,7 @@ from patchkit.authoring.adopt.merging import merged_copy
 from patchkit.authoring.adopt.ranges import carried_requirements
 from patchkit.authoring.adopt.transplant import ModuleText, with_moved
 from patchkit.authoring.scaffold.plan import PlannedFile
-from patchkit.authoring.scaffold.rows import with_changes
+from patchkit.authoring.scaffold.row_edits import with_changes
 from patchkit.core.rows.declaration import Add, Change, Edit, Provide, Replace, Row
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import FoundVersion

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterable
 
-from patchkit.authoring.scaffold.rows import TextChange, offset
+from patchkit.authoring.scaffold.source_edits import TextChange, offset
 
 
 def span(text: bytes, node: ast.AST) -> tuple[int, int]:

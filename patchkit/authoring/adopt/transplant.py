@@ -14,7 +14,7 @@ from patchkit.analysis.upstream.resolving.syntax import DEFS
 from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.adopt.definitions import Definitions, names_in
 from patchkit.authoring.adopt.unpacking import element_text, values_by_name
-from patchkit.authoring.scaffold.rows import TextChange, rewritten, span
+from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.core.rows.declaration import Add, AddField, Change, Edit, Replace
 from patchkit.core.rows.target import Target
 from patchkit.errors import ScaffoldError

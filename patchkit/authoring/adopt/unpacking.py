@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from patchkit.analysis.upstream.reading.files import parse
 from patchkit.analysis.uses.scopes import stored
-from patchkit.authoring.scaffold.rows import TextChange, rewritten, span
+from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 
 _DISPLAYS = (ast.Tuple, ast.List)
 

@@ -12,7 +12,7 @@ from patchkit.authoring.adopt.definitions import names_in
 from patchkit.authoring.adopt.pile_reader import PileReader
 from patchkit.authoring.adopt.placements import Placement
 from patchkit.authoring.adopt.text_changes import applied, span
-from patchkit.authoring.scaffold.rows import TextChange, offset
+from patchkit.authoring.scaffold.source_edits import TextChange, offset
 
 _PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.UnaryOp)
 """Defaults that are the same object whenever the code runs."""

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from patchkit.authoring.scaffold.body import body_text, test_text
 from patchkit.authoring.scaffold.first_change import UpstreamTarget, first_change
-from patchkit.authoring.scaffold.rows import is_named, new_pack, row_text, with_row
+from patchkit.authoring.scaffold.row_edits import with_row
+from patchkit.authoring.scaffold.rows import is_named, new_pack, row_text
 from patchkit.core.rows.declaration import Change, Patch, Role
 from patchkit.core.versions.requirements import (
     FoundVersion,
@@ -61,7 +62,7 @@ class PatchRequest(NamedTuple):
 def plan(
     request: PatchRequest, targets: Sequence[UpstreamTarget], place: "PackLocation", tests: Path
 ) -> Plan:
-    """Work out a new patch.
+    """Return the files of a new patch, planned; nothing is written.
 
     Args:
         request: what is asked for.
@@ -185,7 +186,7 @@ class PackLocation(NamedTuple):
         return [folder / INIT for folder in reversed(outer) if not (folder / INIT).exists()]
 
     def files(self, bodies: Mapping[str, str]) -> "list[PlannedFile]":
-        """Plan what the pack has beside its rows: the packages around it, and bodies.
+        """Return what the pack has beside its rows: the packages around it, and bodies.
 
         Args:
             bodies: the texts of bodies, by name.
@@ -232,7 +233,7 @@ class PlannedFile(NamedTuple):
 
 
 def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> PackLocation:
-    """Find where a pack is, or is to be.
+    """Return where a pack is, or is to be.
 
     Args:
         text: a folder, or the name of a module.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import patchkit
-from patchkit.authoring.scaffold.rows import with_changes
+from patchkit.authoring.scaffold.row_edits import with_changes
 from patchkit.core.rows.declaration import Edit, Patch, Wrap
 from patchkit.errors import ScaffoldError
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.authoring.scaffold.rows import is_named, new_pack, row_text, with_row
+from patchkit.authoring.scaffold.row_edits import with_row
+from patchkit.authoring.scaffold.rows import is_named, new_pack, row_text
 from patchkit.core.rows.declaration import Edit, Patch, Role, Wrap
 from patchkit.errors import ScaffoldError
 
