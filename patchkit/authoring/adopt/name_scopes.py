@@ -29,7 +29,7 @@ class NameScope:
     loop_values: dict[str, ast.expr] = field(default_factory=dict)
 
     def inner(self, own_names: Iterable[str] = ()) -> "NameScope":
-        """Make the scope of code inside this one.
+        """Return the scope of code inside this one.
 
         Args:
             own_names: Names that the code binds itself, and that mean nothing there yet.
@@ -50,13 +50,16 @@ class NameScope:
             is_plain: Whether the assignment runs in any case, so that the name can no longer
                 stand for what it did before.
         """
-        if isinstance(target, ast.Name):
-            dotted_names = self.dotted_names_of(value)
-            _bind(self.dotted_names, target.id, dotted_names, is_plain=is_plain)
-            _bind(self.texts, target.id, self.strings_of(value), is_plain=is_plain)
+        if not isinstance(target, ast.Name):
+            return
+        name = target.id
+        dotted_names = self.dotted_names_of(value)
+        strings = self.strings_of(value)
+        _bind(self.dotted_names, name, dotted_names, is_plain=is_plain)
+        _bind(self.texts, name, strings, is_plain=is_plain)
 
     def of_turn(self, target: ast.expr, value: ast.expr) -> "NameScope":
-        """Make the scope of one turn of a loop.
+        """Return the scope of one turn of a loop.
 
         Args:
             target: What the loop binds.
@@ -65,11 +68,11 @@ class NameScope:
         pairs = [(target, value)]
         if isinstance(target, _DISPLAYS) and isinstance(value, _DISPLAYS):
             pairs = list(zip(target.elts, value.elts, strict=False))
-        inner = self.inner(part.id for part, _ in pairs if isinstance(part, ast.Name))
-        for part, part_value in pairs:
-            if isinstance(part, ast.Name):
-                inner.loop_values[part.id] = part_value
-                inner.bind(part, part_value)
+        named = [(part, part_value) for part, part_value in pairs if isinstance(part, ast.Name)]
+        inner = self.inner(part.id for part, _ in named)
+        for part, part_value in named:
+            inner.loop_values[part.id] = part_value
+            inner.bind(part, part_value)
         return inner
 
     def bind_import(self, statement: ast.stmt, module: ModuleTree, *, is_plain: bool) -> None:
@@ -85,18 +88,25 @@ class NameScope:
             _bind(self.dotted_names, name, [dotted_name], is_plain=is_plain)
 
     def dotted_names_of(self, node: ast.expr) -> list[str]:
-        """List the dotted names that an expression may stand for, such as `up.lib.C.m`.
+        """Return the dotted names that an expression may stand for, such as `up.lib.C.m`.
 
         An item has its key in brackets: `up.lib.TABLE['a']`.
+
+        Args:
+            node: The expression.
         """
         if isinstance(node, ast.Name):
             return self.dotted_names.get(node.id, [])
         if isinstance(node, ast.Attribute):
-            return [f"{owner}.{node.attr}" for owner in self.dotted_names_of(node.value)]
+            owners = self.dotted_names_of(node.value)
+            return [f"{owner}.{node.attr}" for owner in owners]
         if isinstance(node, ast.IfExp):
-            return [*self.dotted_names_of(node.body), *self.dotted_names_of(node.orelse)]
+            return self.dotted_names_of(node.body) + self.dotted_names_of(node.orelse)
         if isinstance(node, _DISPLAYS):
-            return [name for element in node.elts for name in self.dotted_names_of(element)]
+            names: list[str] = []
+            for element in node.elts:
+                names += self.dotted_names_of(element)
+            return names
         if isinstance(node, ast.Call):
             if node.args and dotted(node.func) in _MODULE_LOOKUPS:
                 return self.strings_of(node.args[0])
@@ -108,30 +118,50 @@ class NameScope:
     def _dotted_names_of_item(self, node: ast.Subscript) -> list[str]:
         keys = self.strings_of(node.slice)
         container = node.value
-        if dotted(container) == "sys.modules":
+        container_name = dotted(container)
+        if container_name == "sys.modules":
             return keys
-        if isinstance(container, ast.Attribute) and dotted(container).endswith(".__dict__"):
-            owners = self.dotted_names_of(container.value)
-            return [f"{owner}.{key}" for owner in owners for key in keys]
-        owners = self.dotted_names_of(container)
-        return [f"{owner}[{key!r}]" for owner in owners for key in keys]
+        names = []
+        if isinstance(container, ast.Attribute) and container_name.endswith(".__dict__"):
+            for owner in self.dotted_names_of(container.value):
+                names += [f"{owner}.{key}" for key in keys]
+        else:
+            for owner in self.dotted_names_of(container):
+                names += [f"{owner}[{key!r}]" for key in keys]
+        return names
 
     def strings_of(self, node: ast.expr) -> list[str]:
-        """List the strings that an expression may be."""
+        """Return the strings that an expression may be.
+
+        Args:
+            node: The expression.
+        """
         if isinstance(node, ast.Constant):
-            return [node.value] if isinstance(node.value, str) else []
+            if isinstance(node.value, str):
+                return [node.value]
+            return []
         if isinstance(node, ast.Name):
             return self.texts.get(node.id, [])
         if isinstance(node, ast.FormattedValue):
             return self.strings_of(node.value)
         if isinstance(node, ast.JoinedStr):
-            parts = [self.strings_of(part) for part in node.values]
-            if not all(parts):
-                return []
-            return ["".join(strings[0] for strings in parts)]
+            return self._strings_of_template(node)
         if isinstance(node, _DISPLAYS):
-            return [text for element in node.elts for text in self.strings_of(element)]
+            texts: list[str] = []
+            for element in node.elts:
+                texts += self.strings_of(element)
+            return texts
         return []
+
+    def _strings_of_template(self, node: ast.JoinedStr) -> list[str]:
+        """Return the string that an f-string is, if all of its parts are known."""
+        text = ""
+        for part in node.values:
+            strings = self.strings_of(part)
+            if not strings:
+                return []
+            text += strings[0]
+        return [text]
 
 
 def _without(meanings: Mapping[str, list[str]], names: set[str]) -> dict[str, list[str]]:
@@ -143,5 +173,8 @@ def _bind(
     meanings: dict[str, list[str]], name: str, new_meanings: Iterable[str], *, is_plain: bool
 ) -> None:
     """Set what a name stands for, or add to that."""
-    previous = [] if is_plain else meanings.get(name, [])
-    meanings[name] = list(dict.fromkeys([*previous, *new_meanings]))
+    all_meanings: list[str] = []
+    if not is_plain:
+        all_meanings += meanings.get(name, [])
+    all_meanings += new_meanings
+    meanings[name] = list(dict.fromkeys(all_meanings))
