@@ -19,13 +19,16 @@ def span(text: bytes, node: ast.AST) -> tuple[int, int]:
     first_line = getattr(node, "lineno", 1)
     for decorator in getattr(node, "decorator_list", ()):
         first_line = min(first_line, decorator.lineno)
-    start = offset(text, first_line, getattr(node, "col_offset", 0))
-    end = offset(text, getattr(node, "end_lineno", 1), getattr(node, "end_col_offset", 0))
+    first_column = getattr(node, "col_offset", 0)
+    last_line = getattr(node, "end_lineno", 1)
+    last_column = getattr(node, "end_col_offset", 0)
+    start = offset(text, first_line, first_column)
+    end = offset(text, last_line, last_column)
     return start, end
 
 
 def applied(text: bytes, changes: Iterable[TextChange]) -> bytes:
-    """Make changes of a text; of those inside of another, only that one.
+    """Return a text with changes made; of those inside of another, only that one.
 
     Args:
         text: The text.
@@ -34,7 +37,10 @@ def applied(text: bytes, changes: Iterable[TextChange]) -> bytes:
     unchanged_end = len(text) + 1
     from_the_end = sorted(changes, key=lambda change: (-change[1], change[0]))
     for start, end, new in from_the_end:
-        if end <= unchanged_end:
-            text = text[:start] + new.encode() + text[end:]
-            unchanged_end = start
+        if end > unchanged_end:
+            continue
+        before = text[:start]
+        behind = text[end:]
+        text = before + new.encode() + behind
+        unchanged_end = start
     return text
