@@ -11,14 +11,24 @@ _DISPLAYS = (ast.Tuple, ast.List)
 
 
 def names_set_together(node: ast.Assign) -> set[str]:
-    """Name what an assignment sets, unless it is one name alone."""
+    """Return the names that an assignment sets, unless it sets one name alone.
+
+    Args:
+        node: The assignment.
+    """
     if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
         return set()
-    return set().union(*map(stored, node.targets))
+    names: set[str] = set()
+    for target in node.targets:
+        names |= stored(target)
+    return names
 
 
 def values_by_name(node: ast.stmt) -> dict[str, ast.expr]:
     """Pair each name with its value, where a statement spells out one for each.
+
+    Args:
+        node: The statement.
 
     Returns:
         The values by name; none where the value is a call, names are starred, or the like.
@@ -40,11 +50,11 @@ def values_by_name(node: ast.stmt) -> dict[str, ast.expr]:
 
 
 def element_text(content: bytes, node: ast.expr) -> str:
-    """Quote a value so that it can stand among the values of a tuple.
+    """Return the text of a value so that it can stand among the values of a tuple.
 
     Args:
-        content: the text of the module.
-        node: the value, in the tree of the module.
+        content: The text of the module.
+        node: The value, in the tree of the module.
     """
     start, end = span(content, node)
     text = content[start:end].decode()
@@ -55,9 +65,12 @@ def element_text(content: bytes, node: ast.expr) -> str:
 
 
 def separated(content: bytes) -> bytes:
-    """Write each assignment of a module that pairs names and values as one for each name.
+    """Return a module with each assignment that pairs names and values as one for each name.
 
     It stays where a value reads one of the names, which it means as they were before.
+
+    Args:
+        content: The text of the module.
     """
     return rewritten(content, _separations)
 
@@ -67,9 +80,13 @@ def _separations(content: bytes) -> Iterator[TextChange]:
     tree, _ = parse(content)
     for node in tree.body:
         values = values_by_name(node)
-        if not values or not _names_in(values.values()).isdisjoint(values):
+        names_read = _names_in(values.values())
+        if not values or not names_read.isdisjoint(values):
             continue
-        lines = [f"{name} = {element_text(content, value)}" for name, value in values.items()]
+        lines = []
+        for name, value in values.items():
+            text = element_text(content, value)
+            lines.append(f"{name} = {text}")
         start, end = span(content, node)
         yield start, end, "\n".join(lines)
 
@@ -78,7 +95,9 @@ def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
     """List the names that code reads."""
     names: set[str] = set()
     for node in nodes:
-        names.update(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name):
+                names.add(part.id)
     return names
 
 
