@@ -39,7 +39,7 @@ class FileDiff(NamedTuple):
 
 
 def read_diff(name: str, text: str) -> list[FileDiff]:
-    """Take a diff apart.
+    """Return the diff of each file in a unified diff.
 
     Args:
         name: the name of the diff, for errors.
@@ -53,9 +53,11 @@ def read_diff(name: str, text: str) -> list[FileDiff]:
     for index in range(1, len(lines)):
         before = lines[index - 1]
         after = lines[index]
-        if before.startswith("--- ") and after.startswith("+++ "):
+        is_head = before.startswith("--- ") and after.startswith("+++ ")
+        if is_head:
             hunks = list(_hunks(name, lines, index + 1))
-            files.append(FileDiff(_path(before), _path(after), hunks))
+            file = FileDiff(_path(before), _path(after), hunks)
+            files.append(file)
     if not files:
         raise ScaffoldError(f"{name}: found no '--- a/…' and '+++ b/…', expected a unified diff")
     return files
@@ -63,7 +65,8 @@ def read_diff(name: str, text: str) -> list[FileDiff]:
 
 def _path(line: str) -> str | None:
     """Read the path in a line with `---` or `+++`; None for /dev/null."""
-    path = line[4:].partition("\t")[0].strip()
+    path, _, _ = line[4:].partition("\t")
+    path = path.strip()
     if path == "/dev/null":
         return None
     return re.sub(r"^[ab]/", "", path)
@@ -85,11 +88,7 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> Iterator[Hunk]:
         old_count = int(header[2] or 1)
         new_count = int(header[3] or 1)
         # After the last line, `\ No newline at end of file` may follow.
-        while (
-            len(old) != old_count
-            or len(new) != new_count
-            or (index < len(lines) and lines[index].startswith("\\"))
-        ):
+        while len(old) != old_count or len(new) != new_count or _is_remark(lines, index):
             sign, line = _signed(lines, index)
             if sign not in " -+\\":
                 raise ScaffoldError(f"{name}:{index + 1}: found {sign!r}, expected more of a hunk")
@@ -98,7 +97,12 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> Iterator[Hunk]:
             if sign in " +":
                 new.append(line)
             index += 1
-        yield Hunk(int(header[1]), old, new)
+        first = int(header[1])
+        yield Hunk(first, old, new)
+
+
+def _is_remark(lines: Sequence[str], index: int) -> bool:
+    return index < len(lines) and lines[index].startswith("\\")
 
 
 def _signed(lines: Sequence[str], index: int) -> tuple[str, str]:
@@ -106,7 +110,9 @@ def _signed(lines: Sequence[str], index: int) -> tuple[str, str]:
     if index >= len(lines):
         return "end", ""
     line = lines[index]
-    return line[:1] or " ", line[1:]  # some mailers cut the space of an empty line
+    sign = line[:1] or " "  # some mailers cut the space of an empty line
+    text = line[1:]
+    return sign, text
 
 
 def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
@@ -123,22 +129,31 @@ def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
     Raises:
         ScaffoldError: the lines of a hunk are nowhere.
     """
-    lines = text.decode(errors="surrogateescape").replace("\r\n", "\n").split("\n")
+    decoded = text.decode(errors="surrogateescape")
+    lines = decoded.replace("\r\n", "\n").split("\n")
     shift = 0  # how far the last hunk has moved what follows it
     for hunk in hunks:
-        start = _start(hunk, lines, hunk.first - 1 + shift)
+        expected = hunk.first - 1 + shift
+        start = _start(hunk, lines, expected)
         if start is None:
-            near = nearest("\n".join(lines), "\n".join(hunk.old), 1).split("\n")[0].strip()
+            content = "\n".join(lines)
+            expected_text = "\n".join(hunk.old)
+            near_lines = nearest(content, expected_text, 1).split("\n")
+            near = near_lines[0].strip()
             fault = f"found no lines as the hunk at line {hunk.first} has them"
             raise ScaffoldError(f"{place}: {fault}; the nearest begin with line {near!r}")
-        lines[start : start + len(hunk.old)] = hunk.new
-        shift = start - (hunk.first - 1) + len(hunk.new) - len(hunk.old)
-    return "\n".join(lines).encode(errors="surrogateescape")
+        end = start + len(hunk.old)
+        lines[start:end] = hunk.new
+        growth = len(hunk.new) - len(hunk.old)
+        shift = start - (hunk.first - 1) + growth
+    changed = "\n".join(lines)
+    return changed.encode(errors="surrogateescape")
 
 
 def _start(hunk: Hunk, lines: Sequence[str], expected: int) -> int | None:
     """Find the index of a hunk's first line, the nearest to the one that is expected."""
     size = len(hunk.old)
     last_start = len(lines) - size
-    matches = [start for start in range(last_start + 1) if lines[start : start + size] == hunk.old]
+    starts = range(last_start + 1)
+    matches = [start for start in starts if lines[start : start + size] == hunk.old]
     return min(matches, key=lambda start: abs(start - expected), default=None)
