@@ -36,10 +36,9 @@ def wrapper(
         SyntaxError: The function's header cannot be told from its body.
     """
     function = _function_of(reader, placement)
+    dotted_names = [*placement.dotted_names]
     names = [
-        name
-        for name, original in reader.saved.items()
-        if [original.dotted_name] == [*placement.dotted_names]
+        name for name, original in reader.saved.items() if [original.dotted_name] == dotted_names
     ]
     if function is None or len(names) != 1 or not placement.is_plain:
         return
@@ -54,18 +53,24 @@ def wrapper(
     ]
     if not calls or (is_method and not _pass_owner(calls, owner)):
         return
-    if not _are_private(reader, function, name, len(calls)) or _clashes(function, name, owner):
+    is_private = _are_private(reader, function, name, len(calls))
+    if not is_private or _clashes(function, name, owner):
         return
-    inner_changes = [change for call in calls for change in _call_changes(source, call, owner)]
+    inner_changes: list[TextChange] = []
+    for call in calls:
+        inner_changes += _call_changes(source, call, owner)
     start, end = span(source, function)
-    yield start, end, _wrapper_text(source, function, inner_changes, owner)
+    text = _wrapper_text(source, function, inner_changes, owner)
+    yield start, end, text
 
 
 def _function_of(reader: PileReader, placement: Placement) -> Def | None:
     """Find the function of a placement; None where it replaces something else, too."""
     name = dotted(placement.value)
+    dotted_names = [*placement.dotted_names]
     for same in reader.placements:
-        if dotted(same.value) == name and [*same.dotted_names] != [*placement.dotted_names]:
+        replaces_another = [*same.dotted_names] != dotted_names
+        if replaces_another and dotted(same.value) == name:
             return None
     functions = {node.name: node for node in reader.module.tree.body if isinstance(node, DEFS)}
     return functions.get(name)
@@ -74,7 +79,9 @@ def _function_of(reader: PileReader, placement: Placement) -> Def | None:
 def _pass_owner(calls: Iterable[ast.Call], owner: str) -> bool:
     """Return whether calls of an original method pass on `self` as their first argument."""
     for call in calls:
-        first_name = dotted(call.args[0]) if call.args else ""
+        first_name = ""
+        if call.args:
+            first_name = dotted(call.args[0])
         if first_name != owner:
             return False
     return True
@@ -89,14 +96,16 @@ def _are_private(reader: PileReader, function: Def, name: str, call_count: int) 
         name: The name of the original.
         call_count: How often the function calls the original.
     """
-    decorators = [
-        ast.unparse(decorator).removeprefix("functools.") for decorator in function.decorator_list
-    ]
+    decorators = []
+    for node in function.decorator_list:
+        decorator = ast.unparse(node)
+        decorators.append(decorator.removeprefix("functools."))
     if any(decorator != f"wraps({name})" for decorator in decorators):
         return False
     tree = reader.module.tree
     saving = 1
-    if _count_uses(tree, name) != call_count + len(decorators) + saving:
+    own_uses = call_count + len(decorators) + saving
+    if _count_uses(tree, name) != own_uses:
         return False
     placements = [
         placement for placement in reader.placements if dotted(placement.value) == function.name
@@ -120,12 +129,16 @@ def _clashes(function: Def, name: str, owner: str) -> bool:
     parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
     bound_names = [node.arg for node in ast.walk(function) if isinstance(node, ast.arg)]
     bound_names += stored(function)
-    owner_count = 1 if owner else 0
+    owner_count = 0
+    if owner:
+        owner_count = 1
     if name in bound_names or bound_names.count(owner) > owner_count:
         return True
     catch_alls = {"args", "kwargs"}
-    new_names = {"wrapped", "call"} | (catch_alls - parameters) | (catch_alls & {owner})
-    used_names = {*bound_names, *names_in(function)}
+    new_names = {"wrapped", "call"}
+    new_names |= catch_alls - parameters
+    new_names |= catch_alls & {owner}
+    used_names = names_in(function).union(bound_names)
     if new_names & used_names:
         return True
     return _has_long_texts(function) or _makes_defaults(function)
@@ -138,7 +151,9 @@ def _has_long_texts(function: Def) -> bool:
         for node in ast.walk(function)
         if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.lineno != node.end_lineno
     ]
-    docstring_count = 0 if ast.get_docstring(function) is None else 1
+    docstring_count = 0
+    if ast.get_docstring(function) is not None:
+        docstring_count = 1
     return len(texts) > docstring_count
 
 
@@ -154,8 +169,10 @@ def _call_changes(source: bytes, call: ast.Call, owner: str) -> Iterator[TextCha
     yield start, end, "wrapped"
     if owner:
         start, end = span(source, call.args[0])
-        starts = [span(source, argument)[0] for argument in (*call.args[1:], *call.keywords)]
-        yield start, min(starts, default=end), ""
+        further = (*call.args[1:], *call.keywords)
+        starts = [span(source, argument)[0] for argument in further]
+        end = min(starts, default=end)
+        yield start, end, ""
 
 
 def _wrapper_text(source: bytes, function: Def, changes: Iterable[TextChange], owner: str) -> str:
@@ -176,20 +193,25 @@ def _wrapper_text(source: bytes, function: Def, changes: Iterable[TextChange], o
     start = offset(source, function.lineno, 0)
     end = span(source, function)[1]
     moved = [(first - start, last - start, new) for first, last, new in changes]
-    lines = applied(source[start:end], moved).decode().split("\n")
+    text = applied(source[start:end], moved).decode()
+    lines = text.split("\n")
     body_lines = lines[_header_length(lines) :]
     parameters = copy.deepcopy(function.args)
     if owner:
         del parameters.args[0]
     catch_alls = [node.arg for node in (parameters.vararg, parameters.kwarg) if node]
-    plain = [*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs]
+    plain = parameters.posonlyargs + parameters.args + parameters.kwonlyargs
     is_simple = len(catch_alls) == 2 and not plain
-    names = catch_alls if is_simple else ["args", "kwargs"]
-    header = f"def {function.name}(wrapped, {owner or '_instance'}, {', '.join(names)}):"
+    names = ["args", "kwargs"]
+    if is_simple:
+        names = catch_alls
+    header_parameters = ", ".join(["wrapped", owner or "_instance", *names])
+    header = f"def {function.name}({header_parameters}):"
     if is_simple and isinstance(function, ast.FunctionDef):
         return "\n".join([header, *body_lines])
     before_def = lines[0].partition("def")[0]
-    inner_header = f"{before_def}def call({ast.unparse(parameters)}):"
+    inner_parameters = ast.unparse(parameters)
+    inner_header = f"{before_def}def call({inner_parameters}):"
     inner = indent("\n".join([inner_header, *body_lines]), "    ")
     return f"{header}\n{inner}\n\n    return call(*args, **kwargs)"
 
