@@ -53,7 +53,8 @@ class ModuleText:
             module = self.read()
             node = module.defined(qualname)
             first, last = _span(node)
-            self._put(first, last, edited(change, module.text(node)))
+            text = edited(change, module.text(node))
+            self._put(first, last, text)
         elif isinstance(change, AddField):
             self._add_field(change, qualname, body)
         elif isinstance(change, (Add, Replace)):
@@ -62,7 +63,7 @@ class ModuleText:
             raise ScaffoldError(f"{change.kind} has no text of its own")
 
     def read(self) -> Definitions:
-        """Read what the text defines by now."""
+        """Return what the text defines by now."""
         return Definitions.of(self.path, self.text.encode())
 
     def _put(self, first: int, last: int, text: str) -> None:
@@ -71,7 +72,8 @@ class ModuleText:
         Lines are counted from 1.
         """
         lines = self.text.split("\n")
-        lines[first - 1 : last] = text.rstrip("\n").split("\n")
+        new_lines = text.rstrip("\n").split("\n")
+        lines[first - 1 : last] = new_lines
         self.text = "\n".join(lines)
 
     def _put_before(self, line: int, text: str) -> None:
@@ -92,7 +94,8 @@ class ModuleText:
             self._replace(module, qualname, new, text, body)
         else:
             self._add(module, owner, text)
-        self._bring(names_in(new) - {change.by}, body, qualname)
+        used = names_in(new) - {change.by}
+        self._bring(used, body, qualname)
 
     def _add(self, module: Definitions, owner: str, text: str) -> None:
         """Put a definition at the end of a class, or of the module where `owner` is ''."""
@@ -103,7 +106,8 @@ class ModuleText:
             separation = "\n"
         last_member = members[-1]
         margin = " " * last_member.col_offset
-        self._put_before(_line_after(last_member), separation + indent(text, margin))
+        member = separation + indent(text, margin)
+        self._put_before(_line_after(last_member), member)
 
     def _replace(
         self, module: Definitions, qualname: str, new: ast.stmt, text: str, body: Definitions
@@ -125,24 +129,31 @@ class ModuleText:
         if further:
             raise ScaffoldError(f"more than one statement of {module.tree.path} sets {qualname}")
         margin = " " * old.col_offset
+        indented = indent(text, margin)
         if qualname not in module.set_together:
             first, last = _span(old)
-            if getattr(old, "decorator_list", ()) and not getattr(new, "decorator_list", ()):
+            if _decorators(old) and not _decorators(new):
                 first = old.lineno  # a plain function stands for a method of any kind
-            self._put(first, last, indent(text, margin))
+            self._put(first, last, indented)
             return
         values = values_by_name(old)
-        old_value = values.get(qualname.rpartition(".")[2])
+        _, _, name = qualname.rpartition(".")
+        old_value = values.get(name)
         new_value = getattr(new, "value", None)
         if old_value and isinstance(new_value, ast.expr) and names_in(new_value).isdisjoint(values):
-            start, end = span(module.tree.source, old_value)
             element = element_text(body.tree.source, new_value)
-            content = rewritten(module.tree.source, lambda _: [(start, end, element)])
-            self.text = content.decode()
+            self._replace_value(module, old_value, element)
         elif not _has_lines_of_its_own(module, old):
             raise ScaffoldError(f"it shares its lines with other code than {qualname}")
         else:
-            self._put_before(_line_after(old), indent(text, margin))
+            self._put_before(_line_after(old), indented)
+
+    def _replace_value(self, module: Definitions, old: ast.expr, text: str) -> None:
+        """Put a text in the place of a value of an assignment."""
+        source = module.tree.source
+        start, end = span(source, old)
+        changed = rewritten(source, lambda _: [(start, end, text)])
+        self.text = changed.decode()
 
     def _bring(self, names: Iterable[str], body: Definitions, user: str) -> None:
         """Give a definition what it uses of its body: imports, and definitions before it.
@@ -175,10 +186,13 @@ class ModuleText:
             if not _is_same(name, module, body):
                 raise ScaffoldError(f"it uses another {name} than the module has")
         elif name in body.named:
-            setters = module.setters(user.partition(".")[0])
+            top = user.partition(".")[0]
+            setters = module.setters(top)
             first = min(_span(setter)[0] for setter in setters)
-            self._put_before(first, f"{body.renamed(name, name)}\n\n")
-            self._bring(names_in(body.named[name]) - {name}, body, name)
+            text = body.renamed(name, name)
+            self._put_before(first, f"{text}\n\n")
+            used = names_in(body.named[name]) - {name}
+            self._bring(used, body, name)
         else:
             self._import(module, body.imports[name], name, user)
 
@@ -199,10 +213,11 @@ class ModuleText:
             margin = " " * first_statement.col_offset
             self._put_before(first_statement.lineno, indent(statement, margin))
             return
-        lines_after_imports = [
-            _line_after(member) for member in module.tree.tree.body if isinstance(member, _IMPORTS)
-        ]
-        self._put_before(max(lines_after_imports, default=1), statement)
+        line = 1
+        for member in module.tree.tree.body:
+            if isinstance(member, _IMPORTS):
+                line = max(line, _line_after(member))
+        self._put_before(line, statement)
 
     def _add_field(self, change: AddField, qualname: str, body: Definitions) -> None:
         """Write a field of a dataclass after the last that it has; else after its first statement.
@@ -215,7 +230,9 @@ class ModuleText:
         node = self.read().defined(qualname)
         members: list[ast.stmt] = getattr(node, "body", [node])
         fields = [member for member in members if isinstance(member, ast.AnnAssign)]
-        last_field = fields[-1] if fields else members[0]
+        last_field = members[0]
+        if fields:
+            last_field = fields[-1]
         default = f"default={change.default!r}"
         if isinstance(change.default, (list, dict, set)):
             # Each instance gets its own.
@@ -223,16 +240,24 @@ class ModuleText:
         annotation = change.type if isinstance(change.type, str) else change.type.__name__
         text = f"{change.name}: {annotation} = dataclasses.field({default}, kw_only=True)"
         margin = " " * members[0].col_offset
-        self._put_before(_line_after(last_field), indent(text, margin))
+        indented = indent(text, margin)
+        self._put_before(_line_after(last_field), indented)
         module = self.read()
         if "dataclasses" not in module.imports:
             self._import(module, "import dataclasses")
-        self._bring(names_in(ast.parse(annotation)), body, qualname)
+        used = names_in(ast.parse(annotation))
+        self._bring(used, body, qualname)
 
 
 def _span(node: ast.stmt) -> tuple[int, int]:
     """Return the first and the last line of a statement, decorators included."""
     return lines_of([node]) or (0, 0)
+
+
+def _decorators(node: ast.stmt) -> list[ast.expr]:
+    """Return the decorators of a definition; none for any other statement."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return decorators
 
 
 def _line_after(node: ast.stmt) -> int:
@@ -243,7 +268,8 @@ def _line_after(node: ast.stmt) -> int:
 
 def _has_lines_of_its_own(module: Definitions, node: ast.stmt) -> bool:
     """Whether no other statement is on the lines of one."""
-    tree, _ = parse(dedent(module.text(node)).encode())
+    text = dedent(module.text(node))
+    tree, _ = parse(text.encode())
     return len(tree.body) == 1
 
 
@@ -281,7 +307,7 @@ def _is_module_import(statement: str) -> bool:
 
 
 def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
-    """Rewrite `from … import …` of names that have moved; they are bound as before.
+    """Return a text with `from … import …` of names that have moved; they are bound as before.
 
     Args:
         text: the text of a module.
@@ -299,9 +325,11 @@ def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
             start, end = span(content, node)
             start_of_line = content.rfind(b"\n", 0, start) + 1
             before = content[start_of_line:start].decode()
-            # After other code on its line, the statements stay on that line.
-            separator = "; " if before.strip() else f"\n{before}"
-            yield start, end, separator.join(statements)
+            separator = f"\n{before}"
+            if before.strip():  # behind other code, the statements stay on the line
+                separator = "; "
+            text_of_imports = separator.join(statements)
+            yield start, end, text_of_imports
 
     return rewritten(text.encode(), changes).decode()
 
@@ -328,10 +356,13 @@ def _statements(node: ast.ImportFrom, moved: Mapping[Target, Target]) -> list[st
             continue
         module, _, name = str(target).replace(":", ".").rpartition(".")
         bound = alias.asname or alias.name
-        asname = None if bound == name else bound
-        imports.append(ast.ImportFrom(module, [ast.alias(name, asname)], 0))
+        new_alias = ast.alias(name)
+        if bound != name:
+            new_alias = ast.alias(name, bound)
+        imports.append(ast.ImportFrom(module, [new_alias], 0))
     if not imports:
         return []
     if stayed:
-        imports.insert(0, ast.ImportFrom(node.module, stayed, 0))
+        remainder = ast.ImportFrom(node.module, stayed, 0)
+        imports.insert(0, remainder)
     return [ast.unparse(statement) for statement in imports]
