@@ -78,16 +78,24 @@ class BodyText:
                 self._cut(placement.statement, "")
             else:
                 self._cut(placement.node, placement.text)
-            return name, "" if placement.is_plain or placement.text else name
+            is_always_set = placement.is_plain or placement.text
+            if is_always_set:
+                return name, ""
+            return name, name
         if placement.node not in self._value_names:
             last_parts = placement.dotted_names[0].split(".")[-2:]
-            words = re.sub(r"\W+", "_", "_".join(last_parts)).strip("_")
-            own_name = self._free(f"for_{words}")
+            joined = "_".join(last_parts)
+            suffix = re.sub(r"\W+", "_", joined).strip("_")
+            own_name = self._free(f"for_{suffix}")
             self._value_names[placement.node] = own_name
             self._assign(placement, own_name)
         own_name = self._value_names[placement.node]
-        by = name if name in self._defined_once else own_name
-        return by, "" if placement.is_plain else own_name
+        by = own_name
+        if name in self._defined_once:
+            by = name
+        if placement.is_plain:
+            return by, ""
+        return by, own_name
 
     def _has_name(self, placement: Placement, name: str) -> bool:
         """Return whether the value of a placement has a name whether or not the code runs."""
@@ -196,7 +204,7 @@ class BodyText:
         return name
 
     def text(self, title: str) -> str:
-        """Write the body: names of modules are absolute, and the pile's are the pack's.
+        """Return the body: names of modules are absolute, and the pile's are the pack's.
 
         Args:
             title: The comment of the first line.

@@ -38,7 +38,7 @@ class Definitions:
 
     @classmethod
     def of(cls, path: str, text: bytes) -> "Definitions":
-        """Read a file.
+        """Return what a file defines.
 
         Args:
             path: the path of the file in its release, which says the name of the module.
@@ -66,15 +66,22 @@ class Definitions:
             elif not defined or name in self.named:
                 self.unnamed.append(node)
                 if isinstance(node, ast.Assign):
-                    for shared in names_set_together(node):
-                        self.set_together.setdefault(f"{prefix}{shared}", []).append(node)
+                    self._read_names_set_together(node, prefix)
             else:
                 self.named[name] = node
                 if isinstance(node, ast.ClassDef):
                     self._read(node.body, f"{name}.")
 
+    def _read_names_set_together(self, node: ast.Assign, prefix: str) -> None:
+        for shared in names_set_together(node):
+            statements = self.set_together.setdefault(f"{prefix}{shared}", [])
+            statements.append(node)
+
     def defined(self, name: str) -> ast.stmt:
         """Return the statement that defines a name.
+
+        Args:
+            name: the qualified name.
 
         Raises:
             ScaffoldError: no statement alone defines it.
@@ -84,7 +91,10 @@ class Definitions:
         return self.named[name]
 
     def setters(self, name: str) -> list[ast.stmt]:
-        """List the statements that set a name, alone or together with others.
+        """Return the statements that set a name, alone or together with others.
+
+        Args:
+            name: the qualified name.
 
         Raises:
             ScaffoldError: no statement does.
@@ -95,13 +105,17 @@ class Definitions:
         return statements
 
     def text(self, node: ast.stmt) -> str:
-        """Quote a statement, with its decorators."""
+        """Return the text of a statement, with its decorators.
+
+        Args:
+            node: the statement.
+        """
         first, last = lines_of([node]) or (0, 0)
         lines = self.tree.source.decode(errors="replace").split("\n")
         return "\n".join(lines[first - 1 : last])
 
     def moved_out(self, name: str, by: str) -> str:
-        """Write a definition as a body has it, under another name, outside of its class.
+        """Return a definition as a body has it, under another name, outside of its class.
 
         Args:
             name: the qualified name of the definition.
@@ -117,13 +131,16 @@ class Definitions:
         text = re.sub(r"(?<![.\w])__name__\b", f'"{self.tree.name}"', text)
         if owner and isinstance(node, DEFS):
             # Outside of its class, `super()` has to be told the class and the instance.
-            parameters = [*node.args.posonlyargs, *node.args.args]
-            arguments = [owner, *(parameter.arg for parameter in parameters[:1])]
-            text = re.sub(r"\bsuper\(\)", f"super({', '.join(arguments)})", text)
+            parameters = node.args.posonlyargs + node.args.args
+            arguments = [owner]
+            if parameters:
+                arguments.append(parameters[0].arg)
+            shown = ", ".join(arguments)
+            text = re.sub(r"\bsuper\(\)", f"super({shown})", text)
         return text
 
     def as_in_body(self, name: str, by: str) -> str:
-        """Write a definition as `moved_out` does; as it stands if no body could have it so.
+        """Return a definition as `moved_out` does; as it stands if no body could have it so.
 
         Args:
             name: the qualified name of the definition.
@@ -138,7 +155,7 @@ class Definitions:
             return self.renamed(name, by)
 
     def renamed(self, name: str, by: str) -> str:
-        """Write a definition under another name, not indented.
+        """Return a definition under another name, not indented.
 
         Args:
             name: the qualified name of the definition.
@@ -161,7 +178,8 @@ def _refuse_immovable(node: ast.stmt, *, is_in_class: bool) -> None:
     parts = list(ast.walk(node))
     if is_in_class:
         for part in parts:
-            used = getattr(part, "attr", getattr(part, "id", ""))
+            name = getattr(part, "id", "")
+            used = getattr(part, "attr", name)
             if is_private(used):
                 raise ScaffoldError(f"it uses {used}, which is private to its class")
     for part in parts:
@@ -186,7 +204,11 @@ def _imports_of(node: ast.Import | ast.ImportFrom, tree: ModuleTree) -> Mapping[
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """List the names that code reads or sets."""
+    """Return the names that code reads or sets.
+
+    Args:
+        node: the code.
+    """
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
@@ -216,8 +238,14 @@ def _name_of_scope(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) 
 
 
 def is_check(node: ast.AST) -> bool:
-    """Whether a statement asserts that something is something."""
+    """Whether a statement asserts that something is something.
+
+    Args:
+        node: the statement.
+    """
     if not isinstance(node, ast.Assert):
         return False
     test = node.test
-    return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is)
+    if not isinstance(test, ast.Compare):
+        return False
+    return isinstance(test.ops[0], ast.Is)

@@ -4,8 +4,15 @@ from collections.abc import Collection
 
 
 def unused(name: str, names: Collection[str]) -> str:
-    """Return a name, with a number behind it if it is taken."""
-    separator = "-" if "-" in name else "_"
+    """Return a name, with a number behind it if it is taken.
+
+    Args:
+        name: The name.
+        names: The names that are taken.
+    """
+    separator = "_"
+    if "-" in name:
+        separator = "-"
     unused = name
     number = 2
     while unused in names:
@@ -15,7 +22,12 @@ def unused(name: str, names: Collection[str]) -> str:
 
 
 def body_word(module: str, base: str) -> str:
-    """Name the body of a module by what is behind the common package, without `patch_`."""
+    """Return a name for the body of a module: what is behind the common package, without `patch_`.
+
+    Args:
+        module: The dotted name of the module.
+        base: The common package.
+    """
     parts = module.removeprefix(base).strip(".").split(".")
     word = "_".join(part.removeprefix("patch_").strip("_") for part in parts).lower()
     return word or "pile"
