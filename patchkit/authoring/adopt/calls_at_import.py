@@ -8,14 +8,22 @@ from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
 
 
 def called_by_statements(tree: ast.Module) -> Iterator[str]:
-    """List the dotted names that the statements of a module call, one call a statement."""
+    """Yield the dotted names that the statements of a module call, one call a statement.
+
+    Args:
+        tree: The module.
+    """
     for node in tree.body:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             yield dotted(node.value.func)
 
 
 def called_at_import(tree: ast.Module) -> set[str]:
-    """Name the functions that run as a module is imported, with those that they call."""
+    """Return the functions that run as a module is imported, with those that they call.
+
+    Args:
+        tree: The module.
+    """
     functions: dict[str, ast.stmt] = {}
     unread = deque[ast.AST]()
     for statement in tree.body:

@@ -21,7 +21,7 @@ _NAMED_PRIORITIES = {"MIN": 0, "MAX": 100}
 
 
 def dialects() -> list[Dialect]:
-    """Load the dialects that are shipped, and those of other distributions.
+    """Return the dialects that are shipped, and those of other distributions.
 
     Raises:
         ScaffoldError: A dialect cannot be loaded.
@@ -55,7 +55,9 @@ class _Registration(NamedTuple):
 def registered(
     reader: PileReader, node: ast.stmt, context: StatementContext
 ) -> Iterator[Placement]:
-    """Read `register_patch(target=…, reason=…, …)`, as a decorator or called with a value.
+    """Yield the placement of `register_patch(target=…, reason=…, …)`.
+
+    It is a decorator, or called with a value.
 
     Args:
         reader: The reader of the module.
@@ -117,7 +119,7 @@ def _priority(node: ast.expr | None) -> int:
 
 
 def of_class(reader: PileReader, node: ast.stmt, context: StatementContext) -> Iterator[Placement]:
-    """Read `class Any(ArcticPatch[Target])`, whose attributes become the target's.
+    """Yield placements of `class Any(ArcticPatch[Target])`, whose attributes become the target's.
 
     Args:
         reader: The reader of the module.

@@ -38,7 +38,7 @@ class UnexpressedCode(NamedTuple):
 
 
 def difference(path: str, old: bytes, new: bytes) -> "ModuleDifference":
-    """Compare two texts of a module.
+    """Return the differences between two texts of a module.
 
     Args:
         path: the path of the file in its release.

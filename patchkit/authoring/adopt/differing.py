@@ -66,7 +66,13 @@ class AdoptedRows:
         return count
 
     def files(self, place: PackLocation) -> list[PlannedFile]:
-        """Plan the pack; `patchkit.authoring.scaffold.plan.write` writes all of it, or nothing."""
+        """Return the planned files of the pack.
+
+        `patchkit.authoring.scaffold.plan.write` writes all of them, or nothing.
+
+        Args:
+            place: the pack.
+        """
         rows = new_pack(place.module, *self.patches)
         old = place.file.read_bytes() if place.file.exists() else None
         return [*place.files(self.bodies), PlannedFile("row", place.file, rows, old)]
@@ -83,6 +89,9 @@ class DifferenceRows(AdoptedRows):
 
     def add(self, files: Iterable[Differing]) -> None:
         """Make a row of each file, and name those that use what no row says: they may do harm.
+
+        Args:
+            files: the files that differ.
 
         Raises:
             ScaffoldError: no row and nothing that a row lacks came of them.
@@ -239,7 +248,7 @@ def _path_in_release(path: str, paths: Collection[str], *, is_new: bool) -> str 
 
 
 def of_releases(old: ReleaseSource, new: ReleaseSource, package: str) -> Iterator[Differing]:
-    """Compare the Python files of a package in two releases.
+    """Yield the Python files of a package that differ in two releases.
 
     Args:
         old: the files of the release that rows are for.
@@ -306,7 +315,7 @@ class EditedInstallation:
         self.version = installed.version
 
     def differing(self, source: ReleaseSource) -> list[Differing]:
-        """Compare what was edited with the release that it is of.
+        """Return the files that differ from the release that the installation is of.
 
         Args:
             source: the files of the release.

@@ -54,14 +54,27 @@ def edits(old: str, new: str) -> list[TextEdit] | None:
 
 
 def all_edited(changes: Sequence[Edit], text: str) -> str:
-    """Make Edits of a text, one after another; TargetError where one does not fit."""
+    """Return a text with Edits made, one after another.
+
+    Args:
+        changes: the Edits.
+        text: the text of a function.
+
+    Raises:
+        TargetError: an Edit does not fit.
+    """
     for change in changes:
         text = edited(change, text)
     return text
 
 
 def hunks(old: Sequence[str], new: Sequence[str]) -> list[ChangedLines]:
-    """List what differs between lines."""
+    """Return what differs between lines.
+
+    Args:
+        old: the lines before.
+        new: the lines after.
+    """
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     return [ChangedLines(*numbers) for tag, *numbers in matcher.get_opcodes() if tag != "equal"]
 
@@ -142,7 +155,14 @@ def _statements(text: str) -> list[ast.stmt]:
 
 
 def mark(text: str) -> str:
-    """Hash what a text of a definition means; SyntaxError where it is no Python."""
+    """Return a hash of what a text of a definition means.
+
+    Args:
+        text: the text.
+
+    Raises:
+        SyntaxError: it is no Python.
+    """
     return of_nodes(_statements(text))
 
 

@@ -34,6 +34,8 @@ class Export:
     def add(self, row: Row, changes: Iterable[Change], pack: PackSource) -> None:
         """Make changes of a row; those that cannot be written are listed, and leave no trace.
 
+        A ScaffoldError or a TargetError of a change is listed, and not raised.
+
         Args:
             row: the row.
             changes: the changes of it that the release gets.
@@ -99,7 +101,7 @@ class Export:
         return (self.subject.source.read(path) or b"").decode(errors="surrogateescape")
 
     def diff(self) -> str:
-        """Write a unified diff, as `git apply` takes it."""
+        """Return a unified diff, as `git apply` takes it."""
         lines: list[str] = []
         for path in sorted(self.texts):
             lines.extend(self._diff(path))
@@ -128,7 +130,7 @@ def _lines(text: str) -> list[str]:
 
 
 def exported(rows: Iterable[Row], coverage: Coverage, packs: Mapping[str, PackSource]) -> Export:
-    """Make what rows change in a release.
+    """Return what rows change in a release.
 
     Args:
         rows: the rows.

@@ -94,7 +94,7 @@ class Guard(NamedTuple):
     place: str = ""
 
     def body(self, code: str, names: Sequence[str], title: str) -> str:
-        """Write the body that stands before the module's code.
+        """Return the body that stands before the module's code.
 
         Args:
             code: The module of the pack that has the code.
@@ -116,13 +116,21 @@ class Guard(NamedTuple):
 
 
 def guarded(row: Patch) -> Patch:
-    """Have a row take what it needs by way of a body that stands before the module's code."""
+    """Return a row that takes what it needs by way of a body that stands before the module's code.
+
+    Args:
+        row: The row.
+    """
     changes = tuple(change.__replace__(by=CODE + change.body_name) for change in row.changes)
     return row.__replace__(changes=changes, when=row.when or "when")
 
 
 def common_package(modules: Iterable[str]) -> str:
-    """Name the innermost package that modules are in; '' for none."""
+    """Return the innermost package that modules are in; '' for none.
+
+    Args:
+        modules: The dotted names of the modules.
+    """
     packages = [module.split(".")[:-1] for module in modules]
     parts_by_depth = zip(*packages, strict=False)
     shared = takewhile(lambda parts: len(set(parts)) == 1, parts_by_depth)
@@ -130,12 +138,16 @@ def common_package(modules: Iterable[str]) -> str:
 
 
 def last_of(module: str) -> str:
-    """Name a module without its package."""
+    """Return the name of a module without its package.
+
+    Args:
+        module: The dotted name of the module.
+    """
     return module.rpartition(".")[2]
 
 
 def guard_of(reader: PileReader, readers: Iterable[PileReader], project: str) -> Guard:
-    """Find the conditions under which the other modules of a pile import one.
+    """Return the conditions under which the other modules of a pile import one.
 
     A plain import counts more than those under a condition, and of those the first.
 
@@ -219,7 +231,11 @@ def _statements_for(importer: PileReader, names: Iterable[str]) -> list[str]:
 
 
 def bound(node: ast.stmt) -> set[str]:
-    """List the names that a statement of a module binds, under whatever condition."""
+    """Return the names that a statement of a module binds, under whatever condition.
+
+    Args:
+        node: The statement.
+    """
     if isinstance(node, SCOPES):
         return {node.name}
     return stored(node)

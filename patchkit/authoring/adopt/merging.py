@@ -36,7 +36,7 @@ class Merged(NamedTuple):
 
 
 def merged(base: str, ours: str, theirs: str) -> Merged:
-    """Merge what two sides made of a text.
+    """Return what a merge makes of the texts of two sides.
 
     Args:
         base: the text that both started from.

@@ -132,7 +132,11 @@ def _attributes(packages: Iterable[str]) -> Iterator[tuple[Attribute, Any]]:
 
 
 def is_code(value: object) -> bool:
-    """Return whether a value is code or a descriptor, rather than a module or plain data."""
+    """Whether a value is code or a descriptor, rather than a module or plain data.
+
+    Args:
+        value: The value.
+    """
     if isinstance(value, ModuleType):
         return False
     return callable(value) or hasattr(type(value), "__get__")
@@ -168,7 +172,11 @@ def described(
 
 
 def unwrapped(value: Any) -> Any:
-    """Return the function that a static method, a property or another descriptor holds."""
+    """Return the function that a static method, a property or another descriptor holds.
+
+    Args:
+        value: The descriptor; anything else is returned as it is.
+    """
     if isinstance(value, (FunctionType, type)):
         return value
     for name in _INNER:

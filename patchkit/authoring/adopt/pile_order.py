@@ -62,7 +62,7 @@ def _add_after_imports(
 
 
 def chained(patches: Iterable[Patch]) -> Iterator[Patch]:
-    """Have rows of one target come in the order of the pile.
+    """Yield rows so that those of one target come in the order of the pile.
 
     Args:
         patches: The rows in that order.

@@ -309,10 +309,13 @@ class PileReader:
         return ""
 
     def signature(self, placement: Placement) -> Signature | None:
-        """Read the parameters of what attributes become.
+        """Return the parameters of what attributes become.
+
+        Args:
+            placement: What sets the attributes.
 
         Returns:
-            None where the value is not the only function of that name in the module.
+            The signature; None where the value is not the only function of that name in the module.
         """
         name = dotted(placement.value)
         functions = [node for node in ast.walk(self.module.tree) if isinstance(node, DEFS)]
@@ -320,7 +323,11 @@ class PileReader:
         return signatures[0] if len(signatures) == 1 else None
 
     def derives(self, placement: Placement) -> bool:
-        """Return whether attributes become a class that derives from one of them."""
+        """Whether attributes become a class that derives from one of them.
+
+        Args:
+            placement: What sets the attributes.
+        """
         name = dotted(placement.value)
         for node in self.module.tree.body:
             if isinstance(node, ast.ClassDef) and node.name == name:

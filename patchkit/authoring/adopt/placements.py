@@ -30,15 +30,27 @@ class StatementContext(NamedTuple):
         return not self.conditions and not self.function
 
     def under(self, condition: ast.expr) -> "StatementContext":
-        """Return the context of what runs under one more condition."""
+        """Return the context of what runs under one more condition.
+
+        Args:
+            condition: The condition.
+        """
         return self._replace(conditions=(*self.conditions, condition))
 
     def under_block(self, kind: str) -> "StatementContext":
-        """Return the context of what is in a block such as `with`."""
+        """Return the context of what is in a block such as `with`.
+
+        Args:
+            kind: The kind of the block.
+        """
         return self.under(ast.Constant(kind))
 
     def unless(self, condition: ast.expr) -> "StatementContext":
-        """Return the context of what runs if a condition does not hold."""
+        """Return the context of what runs if a condition does not hold.
+
+        Args:
+            condition: The condition.
+        """
         return self.under(ast.UnaryOp(ast.Not(), condition))
 
 

@@ -13,7 +13,7 @@ from patchkit.core.versions.requirements import (
 def carried_requirements(
     requires: Iterable[str], packages: Collection[str], new: str, *, is_new: bool, is_over: bool
 ) -> list[str]:
-    """Write requirements of a row so that they allow a release, and those from an older one on.
+    """Return a row's requirements so that they allow a release, and those from an older one on.
 
     Args:
         requires: the requirements that the row has.

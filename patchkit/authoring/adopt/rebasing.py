@@ -234,7 +234,11 @@ class Rebase:
         self.files = [file for file in planned if file.new != file.old]
 
     def refuse(self, reasons: Iterable[str]) -> None:
-        """Record why the row would not hold as it is carried; nothing is written of it then."""
+        """Record why the row would not hold as it is carried; nothing is written of it then.
+
+        Args:
+            reasons: The reasons, for people.
+        """
         first = next(iter(self.row.patch.changes))
         self.conflicts += [Conflict(first.place, reason) for reason in reasons]
         if self.conflicts:

@@ -21,14 +21,24 @@ from patchkit.core.rows.declaration import (
 
 
 class Import(NamedTuple):
-    """A name that is imported from a module; it may be `name as alias`."""
+    """A name that is imported from a module.
+
+    Args:
+        module: The module.
+        name: The name; it may be `name as alias`.
+    """
 
     module: str
     name: str
 
 
 class BodyPart(NamedTuple):
-    """The text of an object of a body, and the imports that it needs."""
+    """The text of an object of a body.
+
+    Args:
+        text: The text.
+        imports: The imports that the text needs.
+    """
 
     text: str
     imports: set[Import]
@@ -66,7 +76,7 @@ pytestmark = pytest.mark.vllm  # skipped where vLLM is not installed
 
 
 def test_text(patch: Patch, pack: str, targets: Sequence[UpstreamTarget]) -> str:
-    """Write the test of a patch, which fails until its author has written what it is for.
+    """Return the test of a patch, which fails until its author has written what it is for.
 
     Args:
         patch: the row.

@@ -70,14 +70,18 @@ class UpstreamTarget:
         return self.newest.text(self.facts)
 
     def misfit(self, expected: str) -> ScaffoldError:
-        """Make the error for a target that is something else than a change needs."""
+        """Return the error for a target that is something else than a change needs.
+
+        Args:
+            expected: what the change needs, for people.
+        """
         kind = self.facts.kind
         actual = f"a {kind}" if kind else "what the source does not tell"
         return ScaffoldError(f"{self.target}: found {actual}, expected {expected}")
 
 
 def look_up(target: Target, subjects: Sequence[CheckedRelease]) -> UpstreamTarget:
-    """Choose the releases of a target's package.
+    """Return a target with the releases of its package.
 
     Args:
         target: the target.
@@ -97,7 +101,7 @@ def look_up(target: Target, subjects: Sequence[CheckedRelease]) -> UpstreamTarge
 
 
 def first_change(upstream: UpstreamTarget, kind: str | None, taken: Collection[str]) -> Change:
-    """Make the change to start with.
+    """Return the change to start with.
 
     Args:
         upstream: the target.

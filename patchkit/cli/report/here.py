@@ -41,14 +41,14 @@ class TargetHere(NamedTuple):
     """What stands at a target here.
 
     Args:
-        state: Whether it is there.
+        state: present, absent, no-module or undecided.
         file: The file that defines it; None where that is not known.
         line: The line in the file; None where that is not known.
         detail: What else is to be said, for people.
         defined: Where it is defined, after re-exports and inheritance.
     """
 
-    state: str  # present, absent, no-module or undecided
+    state: str
     file: str | None
     line: int | None
     detail: str
@@ -59,12 +59,12 @@ class ReviewHere(NamedTuple):
     """How a target here compares with what was reviewed.
 
     Args:
-        state: The result of the comparison.
+        state: reviewed, drift, unreviewed, unknown, absent or no-lock.
         detail: What differs, for people.
         spans: The spans of releases that were reviewed.
     """
 
-    state: str  # reviewed, drift, unreviewed, unknown, absent or no-lock
+    state: str
     detail: str
     spans: Sequence[Span] = ()
 
@@ -81,7 +81,7 @@ class ChangeHere(NamedTuple):
     """
 
     change: Change
-    fields: dict[str, str | int | float | bool | None]  # that only its kind has
+    fields: dict[str, str | int | float | bool | None]
     reason: str | None
     target: TargetHere
     review: ReviewHere | None
@@ -101,7 +101,6 @@ class RowHere(NamedTuple):
 
     row: Row
     reason: str | None
-    # Each with the version here, and why it does not hold; None where it does.
     requirements: Sequence[tuple[str, FoundVersion | None, str | None]]
     changes: Sequence[ChangeHere]
     lock: Path | None

@@ -27,13 +27,13 @@ class BundleLine(NamedTuple):
     """A line of the tree: processes of the same kind under one parent.
 
     Args:
-        guide: What is drawn before the line.
-        guide_below: What is drawn before the lines below it.
+        guide: The guide lines that lead to it.
+        guide_below: The guide lines that go on to what is below it.
         processes: The processes.
     """
 
-    guide: str  # the lines that lead to it
-    guide_below: str  # those that go on to what is below it
+    guide: str
+    guide_below: str
     processes: Sequence[ProcessStatus]
 
 

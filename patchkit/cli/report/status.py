@@ -27,13 +27,13 @@ class PatchFact(NamedTuple):
     """A line on the page of one patch.
 
     Args:
-        order: Where the line stands: the smaller comes first.
+        order: Where its topic stands on the page: the smaller comes first.
         topic: What it is about.
         text: What it says.
         style: The name of its style.
     """
 
-    order: int  # of the topic on the page
+    order: int
     topic: str
     text: str
     style: str
