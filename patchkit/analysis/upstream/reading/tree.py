@@ -1,4 +1,4 @@
-"""A directory of Python files: a checkout, or what is installed."""
+"""Reads a release from a directory of Python files: a checkout, or an installed package."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,9 +16,19 @@ from patchkit.analysis.upstream.reading.files import (
 from patchkit.core.versions.distributions import ProviderSearch
 from patchkit.errors import UpstreamError
 
+_NO_NAMES = frozenset({"", ".", ".."})
+"""Parts of a path that name no file, and may lead out of the packages."""
+
 
 class Tree:
-    """One release's import packages, and modules that are files of their own, below a root."""
+    """A `ReleaseSource`: the import packages, and modules of one file, below a directory.
+
+    Args:
+        name: What messages call it, such as `the tree at …`.
+        version: As released, such as `0.32.0`; None where unknown.
+        root: The directory that the packages lie in.
+        packages: The names of the packages and modules.
+    """
 
     def __init__(self, name: str, version: str | None, root: Path, *packages: str) -> None:
         self.name = name
@@ -27,7 +37,11 @@ class Tree:
         self._packages = frozenset(packages)
 
     def read(self, path: str) -> bytes | None:
-        """One Python file; None where there is no such file."""
+        """Read the Python file at `path`; return None where there is none.
+
+        Raises:
+            UpstreamError: The file is too large, or cannot be read.
+        """
         if not is_python(path) or not self.has(path):
             return None
         file = self._root / path
@@ -40,51 +54,90 @@ class Tree:
             raise UpstreamError(f"{self.name}: {error}") from error
 
     def has(self, path: str) -> bool:
-        """Whether there is such a file."""
-        first, *others = path.split("/")
-        name = first if others else compiled(first) or first.partition(".")[0]
-        is_inside = name in self._packages and not {"", ".", ".."} & set(others)
-        return is_listed(path) and is_inside and (self._root / path).is_file()
+        """Whether there is a file at `path` that an import may lead to."""
+        name, *inner = path.split("/")
+        if not inner:
+            name = compiled(name) or name.partition(".")[0]
+        if name not in self._packages or not _NO_NAMES.isdisjoint(inner):
+            return False
+        return is_listed(path) and (self._root / path).is_file()
 
     def paths(self) -> frozenset[str]:
-        """Every path of the packages that an import may lead to."""
-        return frozenset(filter(self.has, self._walk()))
+        """Return every path of the packages that an import may lead to."""
+        return frozenset(path for path in self._walk() if self.has(path))
 
     def mark(self, path: str) -> ContentMark | None:  # noqa: ARG002 - as every source has it
-        """Tell nothing: files may change at any time."""
+        """Return None for any `path`: files may change at any time."""
         return None
 
     def prefetch(self, paths: Iterable[str]) -> None:
-        """Do nothing: files are here."""
+        """Do nothing: the files of all `paths` are on this machine."""
 
     def _walk(self) -> Iterator[str]:
         for package in self._packages:
-            yield from (file.name for file in self._root.glob(f"{package}.*"))
+            for module in self._root.glob(f"{package}.*"):
+                yield module.name
             for directory, _, files in os.walk(self._root / package):
-                inside = Path(directory).relative_to(self._root).as_posix()
-                yield from (f"{inside}/{file}" for file in files)
+                folder = Path(directory).relative_to(self._root).as_posix()
+                for file in files:
+                    yield f"{folder}/{file}"
 
 
 def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSource:
-    """Open an installed package, editable or not, or a distribution's; UpstreamError for none."""
-    search = ProviderSearch(package, None if path is None else list(path))
-    found, located = search.found(), search.package
-    if found is None or located is None:
+    """Open an installed package, editable or not, with all that its distribution installs.
+
+    Args:
+        package: The name of the package, or of its distribution.
+        path: The directories to look in; None for `sys.path`.
+
+    Returns:
+        The source, named by the package and its version.
+
+    Raises:
+        UpstreamError: The package is not installed.
+    """
+    directories = None
+    if path is not None:
+        directories = list(path)
+    search = ProviderSearch(package, directories)
+    release = search.found()
+    if release is None or search.package is None:
         raise UpstreamError(f"{package} is not installed here")
-    place = located.place
-    root = place.parent.parent if place.name.startswith("__init__.") else place.parent
-    return Tree(f"{package} {found.version}", found.version, root, located.name, *search.beside())
+    file = search.package.place
+    root = file.parent
+    if file.name.startswith("__init__."):
+        root = root.parent
+    name = f"{package} {release.version}"
+    return Tree(name, release.version, root, search.package.name, *search.beside())
 
 
 def open_tree(directory: Path, package: str) -> ReleaseSource:
-    """Open a package in a checkout, or the package itself; UpstreamError where it is not there."""
-    here = directory.absolute()
-    roots = [here / root for root in ROOTS] + ([here.parent] if here.name == package else [])
+    """Open a package in a checkout; the directory may also be the package itself.
+
+    Args:
+        directory: The root of the checkout, or the package's own directory.
+        package: The name to import the package by.
+
+    Returns:
+        The source; its version is what the tree says of itself, without building it.
+
+    Raises:
+        UpstreamError: The package is not there.
+    """
+    absolute = directory.absolute()
+    roots = [absolute / root for root in ROOTS]
+    if absolute.name == package:
+        roots.append(absolute.parent)
     for root in roots:
         if (root / package / "__init__.py").is_file():
-            found = ProviderSearch(package, [str(root)]).found()
-            # What the tree says of itself, without building it; a checkout may say nothing.
-            version = found.version if found and found.version[:1].isdigit() else None
-            return Tree(f"the tree at {directory}", version, root, package)
+            return Tree(f"the tree at {directory}", _stated_version(package, root), root, package)
     expected = ", ".join(f"{root}{package}/__init__.py" for root in ROOTS)
     raise UpstreamError(f"the tree at {directory}: found no {package}, expected one of {expected}")
+
+
+def _stated_version(package: str, root: Path) -> str | None:
+    """Return the version of a package below a root; None where the checkout states none."""
+    stated = ProviderSearch(package, [str(root)]).found()
+    if stated is None or not stated.version[:1].isdigit():
+        return None
+    return stated.version
