@@ -1,4 +1,4 @@
-"""The commits of a git repository, each read as a release: nothing is checked out."""
+"""Reads the commits of a git repository as releases; nothing is checked out."""
 
 import re
 import subprocess
@@ -18,102 +18,175 @@ from patchkit.core.versions.requirements import parse_version
 from patchkit.errors import UpstreamError
 
 _SLUG = re.compile(r"[:/]([\w.-]+/[\w.-]+?)(?:\.git)?$")
+_TAG = "tag: "
+_SAFE_SETTINGS = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false")
+"""A repository's own settings name programs; none of these is run."""
 
 
 class Commit(NamedTuple):
-    """A commit of the first-parent history; its version is that of the last tag before it."""
+    """A commit of the first-parent history.
+
+    Args:
+        hash: Its full hash.
+        day: When it was committed, such as `2026-07-16`.
+        title: The first line of its message; a pull request at its end is written with its
+            repository: `Fix it (owner/name#123)`.
+        version: That of the last tag before it; `0` before the first.
+    """
 
     hash: str
-    day: str  # `2026-07-16`
-    title: str  # a pull request at its end with its repository: `Fix it (owner/name#123)`
+    day: str
+    title: str
     version: str
 
 
+class _Blob(NamedTuple):
+    """A file in a commit: what git calls its content, and the same as a `ContentMark`."""
+
+    name: str
+    mark: ContentMark
+
+
 class CommitSource:
-    """The import packages of one commit, as a ReleaseSource."""
+    """A `ReleaseSource`: the import packages of one commit.
+
+    Args:
+        repository: The directory of the repository.
+        commit: The commit.
+        packages: The names of the import packages.
+    """
 
     def __init__(self, repository: Path, commit: Commit, *packages: str) -> None:
         self.name = f"{repository} at {commit.hash[:12]}"
         self.version = commit.version
-        self._repository, self._hash, self._packages = repository, commit.hash, packages
+        self._repository = repository
+        self._hash = commit.hash
+        self._packages = packages
 
     @cached_property
-    def _files(self) -> dict[str, tuple[str, ContentMark]]:
+    def _blobs(self) -> dict[str, _Blob]:
         """The blob of each path, by the first root that holds its package."""
-        places = [f"{root}{package}" for root in ROOTS for package in self._packages]
-        text = _git(self._repository, "ls-tree", "-r", "-l", "-z", self._hash, "--", *places)
-        found: dict[str, tuple[str, ContentMark]] = {}
-        for entry in filter(None, text.decode(errors="surrogateescape").split("\0")):
-            facts, _, place = entry.partition("\t")
-            mode, _, blob, size = facts.split()
-            path = next(place[len(one) :] for one in reversed(ROOTS) if place.startswith(one))
+        folders = [f"{root}{package}" for root in ROOTS for package in self._packages]
+        command = ("ls-tree", "-r", "-l", "-z", self._hash, "--", *folders)
+        entries = _git(self._repository, *command).decode(errors="surrogateescape").split("\0")
+        blobs: dict[str, _Blob] = {}
+        for entry in entries:
+            if not entry:
+                continue
+            columns, _, path_in_tree = entry.partition("\t")
+            mode, _, name, size = columns.split()
+            path = _installed_path(path_in_tree)
             if is_listed(path) and mode.startswith("100"):  # no link, no submodule
-                found.setdefault(path, (blob, ContentMark(int(size), int(blob, 16))))
-        return found
+                blobs.setdefault(path, _Blob(name, ContentMark(int(size), int(name, 16))))
+        return blobs
 
     def read(self, path: str) -> bytes | None:
-        """One Python file; None where there is no such file."""
-        if not is_python(path) or path not in self._files:
+        """Read the Python file at `path`; return None where there is none.
+
+        Raises:
+            UpstreamError: The file is too large, or git cannot read it.
+        """
+        if not is_python(path) or path not in self._blobs:
             return None
-        blob, mark = self._files[path]
-        check_size(path, mark.size)
-        return _git(self._repository, "cat-file", "blob", blob)
+        blob = self._blobs[path]
+        check_size(path, blob.mark.size)
+        return _git(self._repository, "cat-file", "blob", blob.name)
 
     def has(self, path: str) -> bool:
-        """Whether there is such a file."""
-        return path in self._files
+        """Whether there is a file at `path`."""
+        return path in self._blobs
 
     def paths(self) -> frozenset[str]:
-        """Every path of the packages that an import may lead to."""
-        return frozenset(self._files)
+        """Return every path of the packages that an import may lead to."""
+        return frozenset(self._blobs)
 
     def mark(self, path: str) -> ContentMark | None:
-        """Tell a file's content by what git calls it."""
-        return self._files[path][1] if path in self._files else None
+        """Return what git calls the content of the file at `path`; None where there is none."""
+        blob = self._blobs.get(path)
+        if blob is None:
+            return None
+        return blob.mark
 
     def prefetch(self, paths: Iterable[str]) -> None:
-        """Do nothing: objects are here."""
+        """Do nothing: the objects of all `paths` are on this machine."""
+
+
+def _installed_path(path_in_tree: str) -> str:
+    """Return the path that a file of the tree has below site-packages."""
+    for root in reversed(ROOTS):
+        if root and path_in_tree.startswith(root):
+            return path_in_tree.removeprefix(root)
+    return path_in_tree
 
 
 def commits(repository: Path) -> list[Commit]:
-    """List the commits that led to the one checked out, merges as one; the oldest first.
+    """List the commits that led to the one checked out, merges as one.
 
-    Raises UpstreamError where that is no repository, or git is not there.
+    Args:
+        repository: The directory of the repository.
+
+    Returns:
+        The commits, the oldest first.
+
+    Raises:
+        UpstreamError: There is no repository, or git cannot be run.
     """
     # Without a remote, git says so by its exit code, and --default makes it none.
     remote = _git(repository, "config", "--default", "", "--get", "remote.origin.url").decode()
-    slug, version, found = _SLUG.search(remote.strip()), "0", []
+    slug = _SLUG.search(remote.strip())
     form = "--format=%H%x00%cs%x00%D%x00%s"
     text = _git(repository, "log", "--first-parent", "--reverse", "--decorate=short", form)
+    version = "0"
+    history = []
     for line in text.decode(errors="replace").splitlines():
-        commit, day, names, title = line.split("\0")
-        tags = (one[5:] for one in names.split(", ") if one.startswith("tag: "))
-        version = next(filter(parse_version, tags), version)
+        commit_hash, day, references, title = line.split("\0")
+        version = _tagged_version(references) or version
         if slug:
             title = re.sub(r"\((#\d+)\)$", rf"({slug[1]}\1)", title)
-        found.append(Commit(commit, day, title, version.removeprefix("v")))
-    return found
+        history.append(Commit(commit_hash, day, title, version.removeprefix("v")))
+    return history
 
 
-def _git(repository: Path, *words: str) -> bytes:
-    # A repository's own settings name programs; none of these is run.
-    own = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false")
-    command = ["git", "-C", str(repository), *own, *words]
+def _tagged_version(references: str) -> str | None:
+    """Return the first tag that is a version, of the references to a commit."""
+    for reference in references.split(", "):
+        if reference.startswith(_TAG):
+            tag = reference.removeprefix(_TAG)
+            if parse_version(tag):
+                return tag
+    return None
+
+
+def _git(repository: Path, *arguments: str) -> bytes:
+    command = ["git", "-C", str(repository), *_SAFE_SETTINGS, *arguments]
     try:
-        done = subprocess.run(command, check=False, capture_output=True)  # noqa: S603 - no shell
+        result = subprocess.run(command, check=False, capture_output=True)  # noqa: S603 - no shell
     except OSError as error:
         raise UpstreamError(f"git cannot be run: {error.strerror or error}") from error
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise UpstreamError(f"{repository}: git {words[0]}: {said}")
-    return done.stdout
+    if result.returncode:
+        first_line = result.stderr.decode(errors="replace").strip().partition("\n")[0]
+        raise UpstreamError(f"{repository}: git {arguments[0]}: {first_line}")
+    return result.stdout
 
 
-def first_day(file: Path, words: str = "") -> str:
-    """Find the day of the commit that first wrote words into a file; '' where git tells none."""
-    search = ["-S", words, "--no-textconv", "--no-ext-diff"] if words else []
+def first_day(file: Path, text: str = "") -> str:
+    """Find the day of the commit that first wrote a text into a file.
+
+    Args:
+        file: A file in a repository.
+        text: What was written; `''` for the file itself.
+
+    Returns:
+        The day, such as `2026-07-16`; `''` where git tells none.
+    """
+    search = []
+    if text:
+        search = ["-S", text, "--no-textconv", "--no-ext-diff"]
     try:
-        text = _git(file.parent, "log", "--format=%cs", *search, "--", file.name)
+        log = _git(file.parent, "log", "--format=%cs", *search, "--", file.name)
     except UpstreamError:
         return ""
-    return ["", *text.decode().split()][-1]
+    days = log.decode().split()  # the latest first
+    if not days:
+        return ""
+    return days[-1]
