@@ -180,5 +180,5 @@ def test_a_page_that_is_none(buyer: Customer, body: bytes) -> None:
     with buyer.library() as library:
         kind = "application/vnd.pypi.simple.v1+json"
         library.cache.keep_page(url, IndexPage(url, kind, "", time.time(), body))
-        with pytest.raises(UpstreamError, match=f"{url}: its page is none of an index"):
+        with pytest.raises(UpstreamError, match=f"{url}: not an index page"):
             find_releases("up", library)
