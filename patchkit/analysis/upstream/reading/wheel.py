@@ -1,4 +1,4 @@
-"""A wheel: its table of contents first, then only the files that are asked for."""
+"""Reads wheels: the table of contents first, then only the files that are asked for."""
 
 import io
 import itertools
@@ -25,11 +25,17 @@ from patchkit.analysis.upstream.reading.replies import NoRangesError
 from patchkit.analysis.upstream.reading.web import RemoteContent
 from patchkit.errors import UpstreamError
 
-MAX_DIRECTORY = 16 << 20  # bytes of a table of contents; those of vLLM's wheels have 0.5 MB
+MAX_DIRECTORY = 16 << 20
+"""Bytes of a table of contents; those of vLLM's wheels have 0.5 MB."""
 
-_FIRST_LOOK = 64 << 10
+_FIRST_TAIL = 64 << 10
+"""Bytes that are read first, from the end of a wheel."""
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
-_ENCRYPTED = 1
+"""What stands before a member: the signature, and the lengths of its name and extra field."""
+_SIGNATURE = b"PK\x03\x04"
+_MAX_FIELD = 0xFFFF
+"""Bytes of a name or an extra field."""
+_ENCRYPTED = 1  # a flag
 _DATA = re.compile(r"[^/]+\.data/(?:purelib|platlib)/(.+)")
 _NOT_INSTALLED = re.compile(r"[^/]+\.(?:data|dist-info)/")
 _NO_ZIP = (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError)
@@ -37,61 +43,110 @@ _NO_ZIP = (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, Overflo
 
 @dataclass(frozen=True)
 class LocalContent:
-    """A file on this machine."""
+    """The content of a file on this machine, read in parts.
+
+    Args:
+        file: The file.
+    """
 
     file: Path
 
     def tail(self, size: int) -> tuple[bytes, int]:
-        """Read the last bytes, all where there are fewer, and tell how many there are in all."""
+        """Read the last bytes of the file.
+
+        Args:
+            size: How many bytes, if there are as many.
+
+        Returns:
+            The bytes, and how many there are in all.
+
+        Raises:
+            UpstreamError: The file cannot be read.
+        """
         try:
             total = self.file.stat().st_size
         except OSError as error:
             raise UpstreamError(error.strerror or str(error)) from error
-        return self.fetch([(max(0, total - size), total)])[0], total
+        (piece,) = self.fetch([(max(0, total - size), total)])
+        return piece, total
 
     def fetch(self, spans: Sequence[Span]) -> list[bytes]:
-        """Read the spans, in their order, each in full."""
+        """Read parts of the file.
+
+        Args:
+            spans: The parts.
+
+        Returns:
+            The bytes of each.
+
+        Raises:
+            UpstreamError: The file cannot be read, or ends before one of them does.
+        """
         try:
             with self.file.open("rb") as file:
                 pieces = [os.pread(file.fileno(), end - start, start) for start, end in spans]
         except OSError as error:
             raise UpstreamError(error.strerror or str(error)) from error
-        if [len(piece) for piece in pieces] != [end - start for start, end in spans]:
-            raise UpstreamError("it is cut off")
+        for piece, (start, end) in zip(pieces, spans, strict=True):
+            if len(piece) != end - start:
+                raise UpstreamError("it is cut off")
         return pieces
 
 
 @dataclass(frozen=True)
 class WheelReader:
-    """Reads a wheel wherever it lies."""
+    """Reads a wheel, on this machine or on the web.
+
+    Args:
+        content: What reads parts of its file.
+        download: Brings the file here whole, for a time, where its server does not serve parts;
+            called with the error that says so. None for a file that is here.
+    """
 
     content: LocalContent | RemoteContent
     download: Callable[[NoRangesError], AbstractContextManager[Path]] | None = None
-    """Brings it here whole where its server knows no parts, as the error says."""
 
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
-        """List its Python files; they come along where it comes whole."""
+        """List the Python files and extension modules of the wheel.
+
+        Returns:
+            The listing, and the contents of all Python files where the wheel had to come whole.
+
+        Raises:
+            UpstreamError: The file is no wheel, or cannot be read.
+        """
         try:
-            with zipfile.ZipFile(cast("IO[bytes]", _Window(self.content))) as archive:
+            with zipfile.ZipFile(cast("IO[bytes]", _Tail(self.content))) as archive:
                 return _list_members(archive), {}
         except NoRangesError as error:
-            return self._whole(error)
+            return self._read_whole(error)
         except _NO_ZIP as error:
             raise UpstreamError(f"it is no zip archive, or is cut off ({error})") from error
 
     def fetch(self, members: Listing) -> dict[str, bytes]:
-        """Read files of its listing; all others come along where it comes whole."""
+        """Read files of the wheel.
+
+        Args:
+            members: Those of its listing that are needed.
+
+        Returns:
+            Their contents by path, and those of all others where the wheel had to come whole.
+        """
         for path, member in members.items():
             check_size(path, max(member.size, member.packed))
         spans = [(member.start, member.end) for member in members.values()]
         try:
             pieces = self.content.fetch(spans)
         except NoRangesError as error:
-            return self._whole(error)[1]
-        several = zip(members.items(), pieces, strict=True)
-        return {path: _unpacked(path, member, piece) for (path, member), piece in several}
+            _, contents = self._read_whole(error)
+            return contents
+        contents = {}
+        for (path, member), piece in zip(members.items(), pieces, strict=True):
+            contents[path] = _unpacked(path, member, piece)
+        return contents
 
-    def _whole(self, error: NoRangesError) -> tuple[Listing, dict[str, bytes]]:
+    def _read_whole(self, error: NoRangesError) -> tuple[Listing, dict[str, bytes]]:
+        """Bring the wheel here, and read all of its Python files."""
         assert self.download is not None  # a file on this machine has parts
         with self.download(error) as file:
             local = WheelReader(LocalContent(file))
@@ -104,36 +159,44 @@ class WheelReader:
             return listing, local.fetch(members)
 
 
-class _Window:
-    """A file of which one piece up to its end is held, a longer one as `zipfile` goes back."""
+class _Tail:
+    """A file for `zipfile`, of which the end is in memory, and more as `zipfile` goes back."""
 
     def __init__(self, content: LocalContent | RemoteContent) -> None:
         self._content = content
-        self._held, self._size = content.tail(_FIRST_LOOK)
+        self._data, self._size = content.tail(_FIRST_TAIL)
         self._position = 0
 
     def tell(self) -> int:
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._position = offset + (0, self._position, self._size)[whence]
+        origins = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}
+        self._position = origins[whence] + offset
         if self._position < 0:
             raise OSError(f"position {self._position} lies before the file")
         return self._position
 
     def read(self, size: int = -1) -> bytes:
-        end = self._size if size < 0 else min(self._position + size, self._size)
+        end = self._size
+        if size >= 0:
+            end = min(self._position + size, self._size)
         if end <= self._position:
             return b""
-        known_from = self._size - len(self._held)
-        if self._position < known_from:
-            if self._size - self._position > MAX_DIRECTORY:
-                raise UpstreamError(f"its table of contents has more than {MAX_DIRECTORY:,} bytes")
-            self._held = self._content.fetch([(self._position, known_from)])[0] + self._held
-        start = self._position - (self._size - len(self._held))
-        data = self._held[start : start + end - self._position]
+        self._extend_to(self._position)
+        data_start = self._size - len(self._data)
+        piece = self._data[self._position - data_start : end - data_start]
         self._position = end
-        return data
+        return piece
+
+    def _extend_to(self, position: int) -> None:
+        """Fetch what lies between a position and the bytes in memory."""
+        data_start = self._size - len(self._data)
+        if position < data_start:
+            if self._size - position > MAX_DIRECTORY:
+                raise UpstreamError(f"its table of contents has more than {MAX_DIRECTORY:,} bytes")
+            (piece,) = self._content.fetch([(position, data_start)])
+            self._data = piece + self._data
 
 
 def _list_members(archive: zipfile.ZipFile) -> Listing:
@@ -141,26 +204,33 @@ def _list_members(archive: zipfile.ZipFile) -> Listing:
     members = archive.infolist()
     for member in members:
         check_name(member.orig_filename)
-    offsets = {member.header_offset for member in members} | {archive.start_dir}
+    offsets = {member.header_offset for member in members}
+    offsets.add(archive.start_dir)
     ends = dict(itertools.pairwise(sorted(offsets)))
-    return {
-        path: _member(info, ends.get(info.header_offset, 0))
-        for info in members
-        if is_listed(path := _installed_path(info.filename))
-    }
+    listing = {}
+    for member in members:
+        path = _installed_path(member.filename)
+        if is_listed(path):
+            listing[path] = _member(member, ends.get(member.header_offset, 0))
+    return listing
 
 
 def _installed_path(name: str) -> str:
-    """Where a wheel's member is installed, below site-packages; '' where elsewhere."""
-    if inside := _DATA.match(name):
-        return inside[1]
-    return "" if _NOT_INSTALLED.match(name) else name
+    """Return where a wheel's member is installed, below site-packages; '' for elsewhere."""
+    match = _DATA.match(name)
+    if match:
+        return match[1]
+    if _NOT_INSTALLED.match(name):
+        return ""
+    return name
 
 
-def _member(info: zipfile.ZipInfo, end: int) -> ArchiveMember:
+def _member(info: zipfile.ZipInfo, next_offset: int) -> ArchiveMember:
+    """Describe a member, which ends where the next one begins at the latest."""
     start = info.header_offset
     # What may lie between two members without belonging to either is not fetched.
-    end = min(end, start + _LOCAL_HEADER.size + 2 * 0xFFFF + info.compress_size)
+    longest = _LOCAL_HEADER.size + 2 * _MAX_FIELD + info.compress_size
+    end = min(next_offset, start + longest)
     if start < 0 or end - start < _LOCAL_HEADER.size + info.compress_size:
         raise UpstreamError(f"its members overlap, at {info.filename}")
     if info.flag_bits & _ENCRYPTED:
@@ -173,10 +243,10 @@ def _member(info: zipfile.ZipInfo, end: int) -> ArchiveMember:
 def _unpacked(path: str, member: ArchiveMember, data: bytes) -> bytes:
     """Take a member's content out of its span, and compare it with the table of contents."""
     try:
-        signature, name, extra = _LOCAL_HEADER.unpack_from(data)
-        start = _LOCAL_HEADER.size + name + extra
+        signature, name_length, extra_length = _LOCAL_HEADER.unpack_from(data)
+        start = _LOCAL_HEADER.size + name_length + extra_length
         packed = data[start : start + member.packed]
-        if signature != b"PK\x03\x04" or len(packed) != member.packed:
+        if signature != _SIGNATURE or len(packed) != member.packed:
             raise ValueError("it is not where the archive says")
         content = _decompressed(member, packed)
         if len(content) != member.size or zlib.crc32(content) != member.crc:
@@ -190,6 +260,6 @@ def _decompressed(member: ArchiveMember, packed: bytes) -> bytes:
     if member.method == zipfile.ZIP_STORED:
         return packed
     if member.method != zipfile.ZIP_DEFLATED:
-        raise ValueError(f"its compression, number {member.method}, is none that wheels use")
+        raise ValueError(f"unsupported compression method {member.method}")
     # One more than there should be shows that it goes on.
     return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, member.size + 1)
