@@ -1,4 +1,4 @@
-"""Files and pages fetched over HTTP: whole, in spans, or only asked after."""
+"""Fetches files and pages over HTTP: whole, or parts of a file."""
 
 import contextlib
 import hashlib
@@ -24,13 +24,26 @@ from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.errors import UpstreamError
 
 _PIECE = 1 << 20
-_GAP = 32 << 10  # bytes that are fetched and thrown away sooner than asking once more
+_GAP = 32 << 10
+"""Bytes between two spans that are fetched and thrown away sooner than asking once more."""
 _PLAIN = {"Accept-Encoding": "identity"}
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+_OK = 200
+_PARTIAL = 206
+_NOT_MODIFIED = 304
+_NO_SUFFIX_RANGES = (400, 416, 501)
+"""What servers answer that do not know ranges from the end of a file."""
 
 
 class Reply(NamedTuple):
-    """What a server has answered, after redirects; headers by lower-case name."""
+    """What a server has answered, after redirects.
+
+    Args:
+        status: The status code.
+        url: The URL that has answered.
+        headers: Its headers, by lower-case name.
+        body: The content; empty for another status than the one that was hoped for.
+    """
 
     status: int
     url: str
@@ -39,10 +52,14 @@ class Reply(NamedTuple):
 
 
 class Web:
-    """What the index and its files are fetched with; offline, nobody is asked.
+    """Fetches the pages of indexes and the files that they list; offline, nobody is asked.
 
     Its methods raise UnreachableError where nobody answers, StatusError where the server does not
     give what was asked for, and UpstreamError where something is wrong with what it gives.
+
+    Args:
+        settings: pip's settings.
+        offline: Whether to ask nobody.
     """
 
     def __init__(self, settings: PipSettings, *, offline: bool = False) -> None:
@@ -55,50 +72,87 @@ class Web:
         self._connections.close()
 
     def get(self, url: str, headers: Mapping[str, str], limit: int) -> Reply:
-        """Fetch something of so many bytes at most."""
+        """Fetch a page.
+
+        Args:
+            url: Its URL.
+            headers: Headers of the request.
+            limit: How many bytes it may have.
+
+        Returns:
+            The reply, of status 200 or 304.
+
+        Raises:
+            StatusError: The server answers with another status.
+            UpstreamError: The page is larger.
+        """
         reply = self.ask("GET", url, headers, limit)
-        if reply.status not in (200, 304):
+        if reply.status not in (_OK, _NOT_MODIFIED):
             raise StatusError(url, reply.status)
         if len(reply.body) > limit:
             raise UpstreamError(f"{without_secrets(url)} has more than {limit:,} bytes")
         return reply
 
     def content(self, url: str) -> "RemoteContent":
-        """Return a file, to be read in spans."""
+        """Return the file at `url`, of which nothing is fetched yet."""
         return RemoteContent(self, url)
 
     @contextlib.contextmanager
     def download(self, url: str, sha256: str | None) -> Iterator[Path]:
-        """Fetch a whole file, with this hash if one is known, until the context ends."""
+        """Fetch a whole file; it lies on this machine until the context ends.
+
+        Args:
+            url: The URL of the file.
+            sha256: The hash that it should have; None where none is known.
+
+        Yields:
+            The file.
+
+        Raises:
+            UpstreamError: The file has another hash, or cannot be written.
+        """
         with tempfile.TemporaryDirectory(prefix="patchkit-") as directory:
-            place = Path(directory, urlsplit(url).path.rpartition("/")[2] or "file")
+            file = Path(directory, urlsplit(url).path.rpartition("/")[2] or "file")
             try:
-                found = self._stream(url, place)
+                actual = self._save(url, file)
             except OSError as error:
                 raise UpstreamError(f"it cannot be written to {directory}: {error}") from error
-            if sha256 and found != sha256:
+            if sha256 and actual != sha256:
                 raise UpstreamError(
-                    f"it is not the file of the index: found SHA-256 {found}, expected {sha256}"
+                    f"it is not the file of the index: found SHA-256 {actual}, expected {sha256}"
                 )
-            yield place
+            yield file
 
     def ask(self, method: str, url: str, headers: Mapping[str, str], limit: int) -> Reply:
-        """Ask for something, whatever the status of the answer; read one byte above the limit."""
-        with self._connections.answer(method, url, headers) as (response, final):
-            # An error's page, or a file in place of a range, is not read to its end.
-            is_wanted = response.status == (206 if "Range" in headers else 200)
-            body = response.read(limit + 1) if is_wanted else b""
-            lower = {name.lower(): value for name, value in response.headers.items()}
-            return Reply(response.status, final, lower, body)
+        """Send a request, and accept any status.
 
-    def _stream(self, url: str, place: Path) -> str:
-        digest, size = hashlib.sha256(), 0
+        Args:
+            method: The HTTP method, such as `GET`.
+            url: The URL.
+            headers: Headers of the request; `Range` asks for a part.
+            limit: How many bytes are enough; one more is read, if there are more.
+
+        Returns:
+            The reply; without a body where that is an error's page, or a file in place of a part.
+        """
+        expected = _PARTIAL if "Range" in headers else _OK
+        with self._connections.answer(method, url, headers) as (response, final_url):
+            body = b""
+            if response.status == expected:
+                body = response.read(limit + 1)
+            lower = {name.lower(): value for name, value in response.headers.items()}
+            return Reply(response.status, final_url, lower, body)
+
+    def _save(self, url: str, path: Path) -> str:
+        """Write what is at a URL to a file; return its SHA-256."""
+        digest = hashlib.sha256()
+        size = 0
         with (
-            self._connections.answer("GET", url, _PLAIN) as (response, final),
-            place.open("wb") as file,
+            self._connections.answer("GET", url, _PLAIN) as (response, final_url),
+            path.open("wb") as file,
         ):
-            if response.status != 200:
-                raise StatusError(final, response.status)
+            if response.status != _OK:
+                raise StatusError(final_url, response.status)
             for piece in response.stream(_PIECE):
                 size += len(piece)
                 if size > MAX_DOWNLOAD:
@@ -110,14 +164,31 @@ class Web:
 
 @dataclass
 class RemoteContent:
-    """A file on the index; NoRangesError where its server sends it whole only."""
+    """The content of a file on the web, read in parts.
+
+    Its methods raise NoRangesError where the server sends the file whole only, and what `Web` does.
+
+    Args:
+        web: What fetches it.
+        url: Where it is.
+    """
 
     web: Web
     url: str
     _total: int | None = field(default=None, init=False)
 
     def tail(self, size: int) -> tuple[bytes, int]:
-        """Fetch the last bytes, all where there are fewer, and tell how many there are in all."""
+        """Fetch the last bytes of the file.
+
+        Args:
+            size: How many bytes, if there are as many.
+
+        Returns:
+            The bytes, and how many there are in all.
+
+        Raises:
+            NoRangesError: The server does not serve parts from the end of a file.
+        """
 
         def last(total: int) -> Span:
             return max(0, total - size), total
@@ -125,61 +196,93 @@ class RemoteContent:
         try:
             data, self._total = self._part(f"-{size}", size, last)
         except StatusError as error:
-            if error.status not in (400, 416, 501):
+            if error.status not in _NO_SUFFIX_RANGES:
                 raise
             message = f"{host_of(self.url)} does not count ranges from the end of a file"
             raise NoRangesError(message) from error
         return data, self._total
 
     def fetch(self, spans: Sequence[Span]) -> list[bytes]:
-        """Fetch the spans, those that lie near each other at once."""
-        wide = _joined(spans)
-        pieces: list[tuple[Span, bytes]] = []
-        for span, (data, total) in zip(wide, self.web.workers.map(self._span, wide), strict=True):
-            if total != (self._total or total):
+        """Fetch parts of the file; those that lie near each other are fetched as one.
+
+        Args:
+            spans: The parts.
+
+        Returns:
+            The bytes of each.
+
+        Raises:
+            UpstreamError: The file has changed since another part was fetched.
+        """
+        wide_spans = _joined(spans)
+        replies = self.web.workers.map(self._span, wide_spans)
+        pieces: list[_Piece] = []
+        for (start, _), (data, total) in zip(wide_spans, replies, strict=True):
+            if self._total and total != self._total:
                 raise UpstreamError("it has changed while it was read")
             self._total = total
-            pieces.append((span, data))
+            pieces.append(_Piece(start, data))
         return [_cut(pieces, span) for span in spans]
 
     def _span(self, span: Span) -> tuple[bytes, int]:
         start, end = span
         return self._part(f"{start}-{end - 1}", end - start, lambda _: span)
 
-    def _part(self, asked: str, size: int, expected: Callable[[int], Span]) -> tuple[bytes, int]:
-        """Fetch a part, and compare the span that the answer claims with what it brings."""
-        reply = self.web.ask("GET", self.url, {"Range": f"bytes={asked}", **_PLAIN}, size)
+    def _part(self, part: str, size: int, span_of: Callable[[int], Span]) -> tuple[bytes, int]:
+        """Fetch a part, and compare the span that the reply claims with what it brings.
+
+        Args:
+            part: The part, as the header `Range` has it.
+            size: How many bytes it has.
+            span_of: Returns the span that is expected in a file of so many bytes.
+
+        Returns:
+            The bytes of the part, and how many the file has.
+        """
+        reply = self.web.ask("GET", self.url, {"Range": f"bytes={part}", **_PLAIN}, size)
         host = host_of(self.url)
-        if reply.status == 200:
+        if reply.status == _OK:
             raise NoRangesError(f"{host} does not serve parts of files")
-        if reply.status != 206:
+        if reply.status != _PARTIAL:
             raise StatusError(self.url, reply.status)
         match = _CONTENT_RANGE.fullmatch(reply.headers.get("content-range", ""))
         if not match:
             raise NoRangesError(f"{host} does not say which part of the file it sends")
         start, last, total = map(int, match.groups())
-        length = last + 1 - start
+        end = last + 1
+        length = end - start
         if len(reply.body) != length:
             raise UpstreamError(f"{host} sends {len(reply.body):,} bytes and calls them {length:,}")
-        first, end = expected(total)
-        if (start, last + 1) != (first, end):
-            message = f"sends bytes {start}-{last + 1} of it when asked for {first}-{end}"
-            raise UpstreamError(f"{host} {message}")
+        expected_start, expected_end = span_of(total)
+        if (start, end) != (expected_start, expected_end):
+            message = f"sends bytes {start}-{end} of it when asked for"
+            raise UpstreamError(f"{host} {message} {expected_start}-{expected_end}")
         return reply.body, total
 
 
+class _Piece(NamedTuple):
+    """Bytes of a file, and where in it they begin."""
+
+    start: int
+    data: bytes
+
+
 def _joined(spans: Sequence[Span]) -> list[Span]:
+    """Join spans that lie near each other."""
     joined: list[Span] = []
-    for span in sorted(spans):
-        if joined and span[0] - joined[-1][1] <= _GAP:
-            start, end = joined.pop()
-            span = (start, max(end, span[1]))  # noqa: PLW2901 - the two as one
-        joined.append(span)
+    for start, end in sorted(spans):
+        if joined and start - joined[-1][1] <= _GAP:
+            first_start, first_end = joined.pop()
+            joined.append((first_start, max(first_end, end)))
+        else:
+            joined.append((start, end))
     return joined
 
 
-def _cut(pieces: list[tuple[Span, bytes]], span: Span) -> bytes:
+def _cut(pieces: Sequence[_Piece], span: Span) -> bytes:
+    """Take a span out of the piece that holds it."""
     start, end = span
-    around = ((first, data) for (first, last), data in pieces if first <= start and end <= last)
-    first, data = next(around)
-    return data[start - first : end - first]
+    for piece in pieces:
+        if piece.start <= start and end <= piece.start + len(piece.data):
+            return piece.data[start - piece.start : end - piece.start]
+    raise AssertionError(span)
