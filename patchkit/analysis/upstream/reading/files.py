@@ -1,4 +1,7 @@
-"""What files a release has, what is in them, and what tells them from those of another release."""
+"""Defines what a release is to those who read it, and parses its files.
+
+A release is read as files below its import packages, wherever they lie: see `ReleaseSource`.
+"""
 
 import ast
 import re
@@ -6,12 +9,12 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
 
 from patchkit.errors import UpstreamError
 
-MAX_FILE = 16 << 20  # bytes of one Python file; the largest of vLLM, torch and Ray have 1 MB
+MAX_FILE = 16 << 20
+"""Bytes of one Python file; the largest of vLLM, torch and Ray have 1 MB."""
 ROOTS = ("", "src/", "python/")
 """Where in its tree a project keeps its import packages, in this order; the last is Ray's."""
 
@@ -19,7 +22,12 @@ _EXTENSION = re.compile(r"((?:[^/]+/)*[^\W\d]\w*)(?:\.[^/]+)?\.(?:so|pyd)")
 
 
 class ContentMark(NamedTuple):
-    """What tells a file's content from another without reading it: bytes, and their CRC-32."""
+    """What tells a file's content from another without reading it.
+
+    Args:
+        size: Its bytes.
+        checksum: Their CRC-32, or another number that only equal contents share.
+    """
 
     size: int
     checksum: int
@@ -37,120 +45,183 @@ class ReleaseSource(Protocol):
 
     @property
     def name(self) -> str:
-        """For messages: `vllm 0.32.0`, `the tree at …`, `wheel FILE`."""
+        """What messages call it: `vllm 0.32.0`, `the tree at …`, `wheel FILE`."""
 
     @property
     def version(self) -> str | None:
         """As released, such as `0.32.0`; None where unknown."""
 
     def read(self, path: str) -> bytes | None:
-        """One Python file; None where there is no such file."""
+        """Read the Python file at `path`; return None where there is none."""
 
     def has(self, path: str) -> bool:
-        """Whether there is such a file."""
+        """Whether there is a file at `path`."""
 
     def paths(self) -> frozenset[str]:
-        """Every `.py`, `.pyi` and extension module (`.so`, `.pyd`) below the import packages."""
+        """Return every `.py`, `.pyi` and extension module (`.so`, `.pyd`) of the packages."""
 
     def mark(self, path: str) -> ContentMark | None:
-        """Tell a file's content from another; None without file, or where only reading tells."""
+        """Return what tells the content of the file at `path` from another.
+
+        That is None where there is no file, or where only reading it would tell.
+        """
 
     def prefetch(self, paths: Iterable[str]) -> None:
-        """Fetch several at once, those that exist; may do nothing."""
+        """Fetch the files at `paths` at once, as far as they exist; may do nothing."""
 
 
 def is_python(path: str) -> bool:
-    """Whether a path is a source file or a stub."""
+    """Whether `path` is a source file or a stub."""
     return path.endswith((".py", ".pyi"))
 
 
 def compiled(path: str) -> str | None:
-    """Return the path, without suffix, of the module that an extension file is; None for others."""
-    match = _EXTENSION.fullmatch(path) if path.endswith((".so", ".pyd")) else None
-    return match[1] if match else None
+    """Return the module that an extension file holds.
+
+    Args:
+        path: Any path, such as `vllm/_C.abi3.so`.
+
+    Returns:
+        The path of the module without suffix, such as `vllm/_C`; None where the file is none.
+    """
+    if not path.endswith((".so", ".pyd")):
+        return None
+    match = _EXTENSION.fullmatch(path)
+    if match is None:
+        return None
+    return match[1]
 
 
 def is_listed(path: str) -> bool:
-    """Whether a path is one that an import may lead to."""
+    """Whether `path` is one that an import may lead to."""
     return is_python(path) or compiled(path) is not None
 
 
 def check_size(path: str, size: int) -> None:
-    """Refuse, with an UpstreamError, a file that is too large to be source."""
+    """Refuse a file that is too large to be source.
+
+    Args:
+        path: The file.
+        size: Its bytes.
+
+    Raises:
+        UpstreamError: They are more than `MAX_FILE`.
+    """
     if size > MAX_FILE:
         raise UpstreamError(
             f"{path} in it has {size:,} bytes; Python files of up to {MAX_FILE:,} are read"
         )
 
 
-_THERE = "+"
-_KEPT = 3 << 18  # bytes of source that stay parsed; a tree takes some thirty times as much
+_PRESENT = "+"
+"""The answer to a question about something that is there, and whose content is not told."""
+_PARSED_BYTES = 3 << 18
+"""Bytes of source that stay parsed; a tree takes some thirty times as much."""
 
 
 class Question(NamedTuple):
-    """A question about the files of a release that tells whether another answers like it."""
+    """A question about the files of a release; two releases may be compared by their answers.
 
-    kind: str  # `file`, `folder` (of modules), `compiled`, or `top` (directly in site-packages)
-    path: str  # without suffix where it is none of a file
+    Args:
+        kind: `file`, `folder` (of modules), `compiled` (an extension module), or `top` (a name
+            directly in site-packages).
+        path: The path that is asked for, without suffix unless it is that of a file.
+    """
+
+    kind: str
+    path: str
 
 
 FileKey = tuple[str, ContentMark | None]
+"""The path of a file, and what tells its content from another."""
 
 
 class Parsed(NamedTuple):
-    """A file: as it lies there, and parsed, which gives an empty module where it cannot be."""
+    """A file and its syntax tree.
+
+    Args:
+        text: Its content.
+        tree: Its syntax tree; that of an empty module where it cannot be parsed.
+        fault: Why it cannot be parsed, in words; '' where it can.
+        notes: What was worked out from this file alone, by who worked it out.
+    """
 
     text: bytes
     tree: ast.Module
-    fault: str  # why it cannot be parsed, in words; '' where it can
-    notes: dict[Any, Any]  # what was worked out from it alone, by who worked it out
+    fault: str
+    notes: dict[Any, Any]
 
 
 class ParsedFiles:
-    """The files that were asked for last, parsed, up to a limit of bytes; safe for threads."""
+    """The files that were asked for last, parsed; safe for threads.
 
-    def __init__(self, limit: int = _KEPT) -> None:
+    Args:
+        limit: How many bytes of source may stay; the file that was used last always does.
+    """
+
+    def __init__(self, limit: int = _PARSED_BYTES) -> None:
         self._limit = limit
         self._lock = threading.Lock()
-        self._files: dict[FileKey, Parsed] = {}
+        self._files: dict[FileKey, Parsed] = {}  # the one used last at the end
         self._met: set[FileKey] = set()
         self._size = 0
 
     def get(self, key: FileKey, read: Callable[[], bytes | None]) -> Parsed | None:
-        """Return what is known by a key, or read and parse it; None where there is no file."""
+        """Return a parsed file; read and parse it if it is not stored.
+
+        Args:
+            key: What the file is stored by.
+            read: Called to read the file; returns None where there is none.
+
+        Returns:
+            The file; None where there is none.
+        """
         with self._lock:
-            found = self._files.pop(key, None)
-            if found:
-                self._files[key] = found
-                return found
-        if (text := read()) is None:
+            stored = self._files.pop(key, None)
+            if stored:
+                self._files[key] = stored
+                return stored
+        text = read()
+        if text is None:
             return None
-        new = Parsed(text, *parse(text), {})
+        tree, fault = parse(text)
+        parsed = Parsed(text, tree, fault, {})
         with self._lock:
-            self._met.add(key)
-            found = self._files.setdefault(key, new)
-            self._size += len(text) if found is new else 0
-            while self._size > self._limit and len(self._files) > 1:
-                self._size -= len(self._files.pop(next(iter(self._files))).text)
-            return found
+            return self._store(key, parsed)
+
+    def _store(self, key: FileKey, parsed: Parsed) -> Parsed:
+        """Store a file, unless another thread was faster; return the one that is stored."""
+        self._met.add(key)
+        stored = self._files.setdefault(key, parsed)
+        if stored is parsed:
+            self._size += len(parsed.text)
+        while self._size > self._limit and len(self._files) > 1:
+            oldest = next(iter(self._files))
+            self._size -= len(self._files.pop(oldest).text)
+        return stored
 
     def __contains__(self, key: object) -> bool:
         return key in self._files
 
     def met(self) -> frozenset[FileKey]:
-        """List the files that were ever parsed, whichever release they are in."""
+        """Return the keys of all files that were ever parsed, whichever release they are in."""
         with self._lock:
             return frozenset(self._met)
 
     def forget(self) -> None:
-        """Let go of all."""
+        """Drop all files."""
         with self._lock:
             self._files.clear()
             self._size = 0
 
 
 class Files:
-    """The Python files of one release; what `shared` keeps is parsed once for several releases."""
+    """The Python files of one release.
+
+    Args:
+        source: The release.
+        shared: What files of several releases are parsed in; equal files are parsed once.
+    """
 
     def __init__(self, source: ReleaseSource, *, shared: ParsedFiles | None = None) -> None:
         self.source = source
@@ -159,48 +230,79 @@ class Files:
         self._answers: dict[Question, str] = {}
 
     def answer(self, question: Question) -> str:
-        """Answer a question; '' where there is no such thing. Equal answers mean equal content."""
+        """Answer a `question`; equal answers of two releases mean equal content.
+
+        Returns:
+            '' where there is no such file, folder or name.
+        """
         if question not in self._answers:
             self._answers[question] = self._answer(question)
         return self._answers[question]
 
     def _answer(self, question: Question) -> str:
         kind, path = question
-        if kind == "file":
-            return str(self.source.mark(path) or _THERE) if self.source.has(path) else ""
-        return _THERE if path in self._listed[kind] else ""
+        if kind != "file":
+            return _PRESENT if path in self._listed[kind] else ""
+        if not self.source.has(path):
+            return ""
+        return str(self.source.mark(path) or _PRESENT)
 
     def parsed(self, path: str) -> Parsed | None:
-        """Read and parse a file; None where there is none."""
-        mark = self.source.mark(path)
-        kept = self._shared if mark else self._own
-        return kept.get((path, mark), lambda: self.source.read(path))
+        """Read and parse the file at `path`; return None where there is none."""
+        content = self.source.mark(path)
+        files = self._shared if content else self._own
+        return files.get((path, content), lambda: self.source.read(path))
 
     def prefetch_unparsed(self, paths: Iterable[str]) -> None:
-        """Fetch what is not parsed of some files, and what is new of those that others parsed."""
-        met, mark = self._shared.met(), self.source.mark
-        others = {path for path, _ in met}.difference(several := set(paths))
-        new = (one for one in others if (one, mark(one)) not in met)
-        unparsed = (one for one in several if (one, mark(one)) not in self._shared)
-        self.source.prefetch((*unparsed, *new))
+        """Fetch files that will be parsed, as far as they are not parsed yet.
+
+        Of the files that were parsed of other releases, those whose content is new in this one are
+        fetched, too.
+
+        Args:
+            paths: The files that are needed for certain.
+        """
+        needed = set(paths)
+        met = self._shared.met()
+        unparsed = [path for path in needed if self._key(path) not in self._shared]
+        likely = {path for path, _ in met} - needed
+        changed = [path for path in likely if self._key(path) not in met]
+        self.source.prefetch((*unparsed, *changed))
+
+    def _key(self, path: str) -> FileKey:
+        return path, self.source.mark(path)
 
     def python(self) -> Iterator[str]:
-        """Every `.py` path."""
+        """Yield every path of a `.py` file."""
         return (path for path in self.source.paths() if path.endswith(".py"))
 
     @cached_property
     def _listed(self) -> dict[str, set[str]]:
+        """The paths that there are, by the kind of question that asks for them."""
         paths = self.source.paths()
-        extensions = set(filter(None, map(compiled, paths)))
-        tops = {path.partition("/")[0].removesuffix(".py") for path in (*paths, *extensions)}
+        extensions: set[str] = set()
+        for path in paths:
+            module = compiled(path)
+            if module:
+                extensions.add(module)
+        tops: set[str] = set()
+        for path in (*paths, *extensions):
+            tops.add(path.partition("/")[0].removesuffix(".py"))
         folders: set[str] = set()
-        for folder in {path.rpartition("/")[0] for path in (*self.python(), *extensions)}:
-            folders.update(accumulate(folder.split("/"), "{}/{}".format))
-        return {"compiled": extensions, "folder": folders - {""}, "top": tops}
+        for path in (*self.python(), *extensions):
+            folder = path.rpartition("/")[0]
+            while folder and folder not in folders:
+                folders.add(folder)
+                folder = folder.rpartition("/")[0]
+        return {"compiled": extensions, "folder": folders, "top": tops}
 
 
 def parse(text: bytes) -> tuple[ast.Module, str]:
-    """Parse a file; what cannot be parsed is an empty module and a fault in words."""
+    """Parse the `text` of a Python file.
+
+    Returns:
+        The syntax tree, and ''; or that of an empty module, and why it cannot be parsed.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # upstream's invalid escapes are not ours to report
