@@ -1,4 +1,4 @@
-"""A release in an archive: what has been read once is kept, the rest is fetched when asked for.
+"""Reads a release from an archive: what was read before comes from the cache, the rest is fetched.
 
 A file from an index is a stranger's: names that point outside, sizes that lie and archives made to
 fill the memory are refused, with the reason.
@@ -28,19 +28,31 @@ from patchkit.analysis.upstream.reading.files import (
 )
 from patchkit.errors import UnreachableError, UpstreamError
 
-Span = tuple[int, int]  # from this byte of a file up to, not including, that one
+Span = tuple[int, int]
+"""From this byte of a file up to, not including, that one."""
 
-MAX_ALL = 1 << 30  # bytes of all Python files of an archive that is read whole
-MAX_DOWNLOAD = 4 << 30  # bytes of an archive that is fetched whole, and of what one unpacks to
+MAX_ALL = 1 << 30
+"""Bytes of all Python files of an archive that is read whole."""
+MAX_DOWNLOAD = 4 << 30
+"""Bytes of an archive that is fetched whole, and of what one unpacks to."""
 
-_ODD = re.compile(r"[\x00-\x1f\x7f\\]|^/|^[A-Za-z]:|(^|/)\.\.?(/|$)")
+_BAD_NAME = re.compile(r"[\x00-\x1f\x7f\\]|^/|^[A-Za-z]:|(^|/)\.\.?(/|$)")
 
 
 class ArchiveMember(NamedTuple):
-    """One file within an archive: bytes packed and unpacked, CRC-32 and method of compression."""
+    """One file within an archive, as its table of contents has it.
 
-    start: int = 0  # of its header
-    end: int = 0  # of its data; 0 where only the cache has it
+    Args:
+        start: The byte at which its header begins.
+        end: The byte after its data; 0 where only the cache has it.
+        packed: Bytes of its packed data.
+        size: Bytes of its content.
+        crc: CRC-32 of its content.
+        method: How it is packed, a number of `zipfile`.
+    """
+
+    start: int = 0
+    end: int = 0
     packed: int = 0
     size: int = 0
     crc: int = 0
@@ -55,160 +67,214 @@ class Reader(Protocol):
     """One archive, in its own format; UpstreamError where it is not what it should be."""
 
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
-        """List its Python files; with them, where the archive had to be brought here whole."""
+        """List its files.
+
+        Returns:
+            The listing, and the contents of all Python files where the archive had to come whole.
+        """
 
     def fetch(self, members: Listing) -> dict[str, bytes]:
-        """Read some of the files of its listing; others may come along."""
+        """Read some of its files.
+
+        Args:
+            members: Those of its listing that are needed.
+
+        Returns:
+            Their contents by path; those of others may come along.
+        """
 
 
 @dataclass(eq=False)
 class Archived:
-    """A `ReleaseSource`. Sixty questions about a broken wheel are one error, and one request."""
+    """A `ReleaseSource`: an archive, whose files are stored in the cache.
 
-    name: str  # for messages, such as `vllm 0.32.0`
+    Once it has failed, it is asked nothing more: sixty questions about a broken wheel are one
+    error, and one request.
+
+    Args:
+        name: What messages call it, such as `vllm 0.32.0`.
+        version: As released; None where unknown.
+        location: The archive, for messages.
+        reader: What reads it.
+        cache: Where its files are stored.
+        key: Says in the cache which bytes the archive has, such as `sha256:…`.
+        project: The project whose releases share files of the same path, size and checksum.
+    """
+
+    name: str
     version: str | None
-    place: str  # the archive, for messages
+    location: str
     reader: Reader
     cache: Cache = field(default_factory=lambda: Cache(None))
-    key: str = ""  # says in the cache which bytes the archive has, such as `sha256:…`
-    project: str = ""  # whose releases share files of the same path, size and checksum
+    key: str = ""
+    project: str = ""
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
-    _listing: Listing | None = field(default=None, init=False)
+    _members: Listing | None = field(default=None, init=False)
     _failure: UpstreamError | None = field(default=None, init=False)
 
     def read(self, path: str) -> bytes | None:
-        """One Python file; None where there is no such file."""
-        member = self._members([path]).get(path)
+        """Read the Python file at `path`; return None where there is none."""
+        member = self._member(path)
         if member is None or not is_python(path):
             return None
-        kept = self.cache.get(self._name(path, member.size, member.crc))
-        # The cache vouches for content, and this for its place.
-        is_right = kept is not None and zlib.crc32(kept) == member.crc
-        return kept if is_right else self._fetch([path])[path]
+        content = self.cache.get(self._cache_key(path, member.size, member.crc))
+        # The cache vouches for the content, and the checksum for its being this file's.
+        if content is not None and zlib.crc32(content) == member.crc:
+            return content
+        return self._fetch([path])[path]
 
     def has(self, path: str) -> bool:
-        """Whether there is such a file."""
-        return path in self._opened()
+        """Whether there is a file at `path`."""
+        return path in self._listing()
 
     def paths(self) -> frozenset[str]:
-        """Every `.py`, `.pyi` and extension module of the release."""
-        return frozenset(self._opened())
+        """Return every `.py`, `.pyi` and extension module of the release."""
+        return frozenset(self._listing())
 
     def mark(self, path: str) -> ContentMark | None:
-        """Tell a file's content from another by what the table of contents says of it."""
-        member = self._members([path]).get(path)
-        return ContentMark(member.size, member.crc) if member else None
+        """Return size and checksum of the file at `path`; None where there is none."""
+        member = self._member(path)
+        if member is None:
+            return None
+        return ContentMark(member.size, member.crc)
 
     def prefetch(self, paths: Iterable[str]) -> None:
-        """Fetch those of the files that there are and that have not been kept."""
-        missing = [
-            path
-            for path, one in self._members(paths).items()
-            if not self.cache.has(self._name(path, one.size, one.crc))
-        ]
+        """Fetch the files at `paths` that there are, and that the cache does not have."""
+        listing = self._listing()
+        missing = []
+        for path in listing.keys() & set(paths):
+            member = ArchiveMember(*listing[path])
+            if not self.cache.has(self._cache_key(path, member.size, member.crc)):
+                missing.append(path)
         if missing:
             self._fetch(sorted(missing))
 
-    def _members(self, paths: Iterable[str]) -> Listing:
-        listing = self._opened()
-        return {path: ArchiveMember(*listing[path]) for path in paths if path in listing}
+    def _member(self, path: str) -> ArchiveMember | None:
+        member = self._listing().get(path)
+        if member is None:
+            return None
+        return ArchiveMember(*member)  # the cache has it as a list
 
-    def _opened(self) -> Listing:
+    def _listing(self) -> Listing:
+        """Return the listing, from the cache if it is there."""
         with self._lock:
-            if self._listing is None:
-                kept = self.cache.get(f"files {self.key}")
-                self._listing = json.loads(kept) if kept else self._listed()
-            return self._listing
+            if self._members is None:
+                stored = self.cache.get(self._listing_key())
+                self._members = json.loads(stored) if stored else self._fetch_listing()
+            return self._members
 
-    def _listed(self) -> Listing:
+    def _fetch_listing(self) -> Listing:
         with self._failing_once():
-            listing, files = self.reader.listing()
-        self._keep(files)
+            listing, contents = self.reader.listing()
+        self._store(contents)
         # Last: a listing without its files would claim what is not there.
-        self.cache.put(f"files {self.key}", json.dumps(listing).encode())
+        self.cache.put(self._listing_key(), json.dumps(listing).encode())
         return listing
 
     def _fetch(self, paths: Collection[str]) -> dict[str, bytes]:
         with self._lock:
-            members = self._members(paths)
+            listing = self._listing()
+            members = {path: ArchiveMember(*listing[path]) for path in paths}
             with self._failing_once():
-                files = self.reader.fetch(members)
-            self._keep(files)
-            return files
+                contents = self.reader.fetch(members)
+            self._store(contents)
+            return contents
 
-    def _keep(self, files: dict[str, bytes]) -> None:
-        for path, content in files.items():
-            self.cache.put(self._name(path, len(content), zlib.crc32(content)), content)
+    def _store(self, contents: dict[str, bytes]) -> None:
+        for path, content in contents.items():
+            key = self._cache_key(path, len(content), zlib.crc32(content))
+            self.cache.put(key, content)
 
-    def _name(self, path: str, size: int, checksum: int) -> str:
+    def _cache_key(self, path: str, size: int, checksum: int) -> str:
         return f"member {self.project} {size:x} {checksum:x}\0{path}"
+
+    def _listing_key(self) -> str:
+        return f"files {self.key}"
 
     @contextlib.contextmanager
     def _failing_once(self) -> Iterator[None]:
+        """Raise the error of the first failure again, in place of another try."""
         if self._failure:
             raise self._failure
         try:
             yield
         except UpstreamError as error:
-            kept = "; it is not in the cache" if isinstance(error, UnreachableError) else ""
-            self._failure = UpstreamError(f"{self.name}: {self.place}: {error}{kept}")
+            hint = ""
+            if isinstance(error, UnreachableError):
+                hint = "; it is not in the cache"
+            self._failure = UpstreamError(f"{self.name}: {self.location}: {error}{hint}")
             raise self._failure from error
 
 
 def check_name(name: str) -> None:
-    """Refuse what no packaging tool writes: a path that leads out, or control characters."""
-    if _ODD.search(name):
+    """Refuse a name that no packaging tool writes.
+
+    Args:
+        name: The path of a file within an archive.
+
+    Raises:
+        UpstreamError: It leads out of the archive, or has control characters.
+    """
+    if _BAD_NAME.search(name):
         raise UpstreamError(f"it holds a file named {name[:200]!r}, which leads out of the archive")
 
 
 SUFFIX = ".tar.gz"
+"""How the name of a source distribution ends."""
 
 _NOT_INSTALLED = frozenset({"benchmarks", "doc", "docs", "examples", "test", "tests", "tools"})
 
 
 @dataclass(frozen=True)
 class SdistReader:
-    """Reads a source distribution, which has to be read whole; see `wheel` for the others."""
+    """Reads a source distribution, which has to be read whole; see `wheel` for the others.
 
-    obtain: Callable[[], AbstractContextManager[Path]]  # brings the file here for a time
+    Args:
+        obtain: Brings the file here for a time.
+    """
+
+    obtain: Callable[[], AbstractContextManager[Path]]
 
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
-        """List its Python files, which come along."""
+        """Return the listing of its Python files, and their contents."""
         with self.obtain() as file:
-            contents = dict(_python_files(file))
-        files = {path: contents[inside] for path, inside in _by_installed_path(contents).items()}
-        listing = {
-            path: ArchiveMember(size=len(data), crc=zlib.crc32(data))
-            for path, data in files.items()
-        }
-        return listing, files
+            tree = dict(_python_files(file))
+        listing = {}
+        contents = {}
+        for path, path_in_tree in _by_installed_path(tree).items():
+            content = tree[path_in_tree]
+            listing[path] = ArchiveMember(size=len(content), crc=zlib.crc32(content))
+            contents[path] = content
+        return listing, contents
 
     def fetch(self, members: Listing) -> dict[str, bytes]:  # noqa: ARG002 - all come along
-        """Read its files."""
-        return self.listing()[1]
+        """Return the contents of all of its Python files, the `members` among them."""
+        _, contents = self.listing()
+        return contents
 
 
 def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the Python files of an archive, and their contents."""
     try:
         with _Bounded(file) as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
-            yield from _members(archive)
+            yield from _python_members(archive)
     except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:
         reason = f"it is no tar archive compressed with gzip, or is cut off ({error})"
         raise UpstreamError(reason) from error
 
 
-def _members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
-    kept = 0
+def _python_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+    total = 0
     for member in archive:
         check_name(member.name.rstrip("/") or ".")
-        inside = member.name.partition("/")[2]
-        if member.isfile() and is_python(inside):
-            check_size(inside, member.size)
-            kept += member.size
-            _check_total(kept, MAX_ALL)
+        path = member.name.partition("/")[2]  # without the folder that holds all
+        if member.isfile() and is_python(path):
+            check_size(path, member.size)
+            total += member.size
+            _check_total(total, MAX_ALL)
             stream = archive.extractfile(member)
             assert stream is not None  # it is a file
-            yield inside, stream.read()
+            yield path, stream.read()
 
 
 class _Bounded(gzip.GzipFile):
@@ -232,11 +298,16 @@ def _check_total(size: int, limit: int) -> None:
 
 def _by_installed_path(paths: Iterable[str]) -> dict[str, str]:
     """Map installed paths to those in the tree, of packages not for the project's own use."""
-    files = set(paths)
-    found: dict[str, str] = {}
+    paths_in_tree = set(paths)
+    by_installed_path: dict[str, str] = {}
     for root in reversed(ROOTS):
-        for path in (path for path in files if path.startswith(root)):
-            package, _, _ = path[len(root) :].partition("/")
-            if f"{root}{package}/__init__.py" in files and package not in _NOT_INSTALLED:
-                found[path[len(root) :]] = path
-    return found
+        for path_in_tree in paths_in_tree:
+            if not path_in_tree.startswith(root):
+                continue
+            path = path_in_tree.removeprefix(root)
+            package = path.partition("/")[0]
+            if package in _NOT_INSTALLED:
+                continue
+            if f"{root}{package}/__init__.py" in paths_in_tree:
+                by_installed_path[path] = path_in_tree
+    return by_installed_path

@@ -1,9 +1,9 @@
-"""What has been read of upstream, kept on this machine.
+"""Stores on this machine what has been read of upstream.
 
-Each thing is a file of its own below `$XDG_CACHE_HOME/patchkit/upstream/`. The hash of what it is
-called names it; the hash of that and of its content stands in it, and what does not agree is
-forgotten and fetched again. Files are written whole or not at all, so several processes may use it
-at once. A cache that cannot be written is done without.
+Each entry is a file of its own below `$XDG_CACHE_HOME/patchkit/upstream/`. The hash of the entry's
+name is the name of the file; the hash of name and content stands in the file, and an entry that
+does not agree with it is deleted, and fetched again. Files are written whole or not at all, so
+several processes may use the cache at once. A cache that cannot be written is done without.
 """
 
 import contextlib
@@ -21,39 +21,57 @@ MAX_BYTES = 1 << 30
 """When all files have more, those that were not used for longest go, to half of it."""
 
 _FOLDER = "releases-2"
-_DIGEST = 32
+_DIGEST_SIZE = 32
 _DAY = 86_400.0
+"""Seconds; an entry is marked as used once in a day at most."""
 
 
 class IndexPage(NamedTuple):
-    """A page of an index, as it was fetched."""
+    """A page of an index, as it was fetched.
 
-    url: str  # where it came from after redirects: what its links are relative to
-    kind: str  # its media type
-    etag: str  # what the server calls this state of it, empty where it does not
-    fetched: float  # in seconds since the epoch
+    Args:
+        url: Where it came from after redirects: what its links are relative to.
+        kind: Its media type.
+        etag: What the server calls this state of it; empty where it does not.
+        fetched: When it was fetched, in seconds since the epoch.
+        body: Its content.
+    """
+
+    url: str
+    kind: str
+    etag: str
+    fetched: float
     body: bytes
 
 
 def default_directory() -> Path:
-    """Where the cache lies unless somebody says otherwise."""
+    """Return the directory of the cache, unless somebody says otherwise."""
     home = os.environ.get("XDG_CACHE_HOME", "")
-    # The specification has relative paths ignored.
-    base = Path(home) if home.startswith("/") else Path.home() / ".cache"
+    base = Path.home() / ".cache"
+    if home.startswith("/"):  # the specification has relative paths ignored
+        base = Path(home)
     return base / "patchkit" / "upstream"
 
 
 class Cache:
-    """The cache; safe for threads and processes."""
+    """The cache; safe for threads and processes.
+
+    Args:
+        directory: Where its files lie; None stores everything in memory.
+        notice: Called with a sentence, once, if that cannot be written.
+        limit: How many bytes all files may have.
+    """
 
     def __init__(
         self,
-        directory: Path | None,  # None keeps everything in memory
-        notice: Callable[[str], None] = lambda _: None,  # told, once, that it cannot be written
+        directory: Path | None,
+        notice: Callable[[str], None] = lambda _: None,
         limit: int = MAX_BYTES,
     ) -> None:
         self.directory = directory
-        self._folder = directory / _FOLDER if directory else None
+        self._folder = None
+        if directory:
+            self._folder = directory / _FOLDER
         self.notice = notice
         self._limit = limit
         self._takes_files = directory is not None
@@ -61,25 +79,31 @@ class Cache:
         self._memory: dict[str, bytes] = {}
 
     def close(self) -> None:
-        """Drop what is too much."""
+        """Delete the files that were not used for longest, if they are too many."""
         if self._folder and self._has_grown:
             _shrink(self._folder, self._limit)
 
     def page(self, url: str) -> IndexPage | None:
-        """Return a page as it was last fetched, None where it was not."""
-        kept = self.get(f"page {url}")
-        if kept is None:
+        """Return the page at `url` as it was last fetched; None where it never was."""
+        entry = self.get(f"page {url}")
+        if entry is None:
             return None
-        head, _, body = kept.partition(b"\n")
-        final, kind, etag, fetched = json.loads(head)
-        return IndexPage(final, kind, etag, fetched, body)
+        head, _, body = entry.partition(b"\n")
+        final_url, kind, etag, fetched = json.loads(head)
+        return IndexPage(final_url, kind, etag, fetched, body)
 
-    def keep_page(self, asked: str, page: IndexPage) -> None:
-        """Keep a page, by the URL that was asked for, in place of what was there."""
-        self.put(f"page {asked}", json.dumps(page[:-1]).encode() + b"\n" + page.body)
+    def keep_page(self, url: str, page: IndexPage) -> None:
+        """Store a page in place of an older one.
+
+        Args:
+            url: The URL that was asked for it.
+            page: The page.
+        """
+        head = json.dumps(page[:-1]).encode()
+        self.put(f"page {url}", head + b"\n" + page.body)
 
     def get(self, name: str) -> bytes | None:
-        """Return what is called so; None where nothing is, or what is there is damaged."""
+        """Return the content of the entry `name`; None where there is none, or it is damaged."""
         file = self._file(name)
         if name in self._memory or file is None:
             return self._memory.get(name)
@@ -90,20 +114,27 @@ class Cache:
         except OSError:
             return None
         with contextlib.suppress(zlib.error):
-            content = zlib.decompress(data[_DIGEST:])
-            if _digest(name, content) == data[:_DIGEST]:
+            content = zlib.decompress(data[_DIGEST_SIZE:])
+            if _digest(name, content) == data[:_DIGEST_SIZE]:
                 return content
         with contextlib.suppress(OSError):
             file.unlink()
         return None
 
     def has(self, name: str) -> bool:
-        """Whether something is called so."""
+        """Whether there is an entry `name`."""
         file = self._file(name)
-        return name in self._memory or (file is not None and file.is_file())
+        if name in self._memory:
+            return True
+        return file is not None and file.is_file()
 
     def put(self, name: str, content: bytes) -> None:
-        """Keep something, in memory where the disk does not take it."""
+        """Store an entry, in memory where the disk does not take it.
+
+        Args:
+            name: Its name.
+            content: Its content.
+        """
         file = self._file(name)
         if file and self._takes_files:
             try:
@@ -119,8 +150,8 @@ class Cache:
     def _file(self, name: str) -> Path | None:
         if self._folder is None:
             return None
-        mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-        return self._folder / mark[:2] / mark[2:]
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        return self._folder / digest[:2] / digest[2:]
 
 
 def _digest(name: str, content: bytes) -> bytes:
@@ -128,6 +159,7 @@ def _digest(name: str, content: bytes) -> bytes:
 
 
 def _write(file: Path, data: bytes) -> None:
+    """Write a file whole or not at all, by way of a draft."""
     if not file.parent.is_dir():
         file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.parent.mkdir(mode=0o700, exist_ok=True)
@@ -142,16 +174,18 @@ def _write(file: Path, data: bytes) -> None:
 
 
 def _shrink(folder: Path, limit: int) -> None:
+    """Delete files down to half of the limit, if they have more bytes than it allows."""
     files = []
     for file in folder.glob("*/*"):
         with contextlib.suppress(OSError):  # somebody else has dropped it
             state = file.stat()
             files.append((state.st_mtime, state.st_size, file))
     files.sort(reverse=True)
-    left = sum(size for _, size, _ in files)
-    goal = limit // 2 if left > limit else left
-    while left > goal:
+    total = sum(size for _, size, _ in files)
+    if total <= limit:
+        return
+    while total > limit // 2:
         _, size, file = files.pop()
-        left -= size
+        total -= size
         with contextlib.suppress(OSError):
             file.unlink()
