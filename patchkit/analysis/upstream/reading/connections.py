@@ -1,4 +1,4 @@
-"""Connections as pip's settings ask for them: certificates, proxies, retries, passwords."""
+"""Connects to servers as pip's settings ask: certificates, proxies, retries, passwords."""
 
 import contextlib
 import netrc
@@ -7,7 +7,7 @@ import threading
 import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import urllib3
@@ -18,23 +18,40 @@ from patchkit.analysis.upstream.reading.replies import host_of, joined, without_
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.errors import UnreachableError, UpstreamError
 
-_REDIRECTS = 10
-_PASSING = (500, 502, 503, 520, 524, 527)
+_MAX_REDIRECTS = 10
+_TRANSIENT = (500, 502, 503, 520, 524, 527)
 """What servers answer while they are busy or being restarted; pip tries again at the same."""
+_DEFAULT_PORTS = {"https": 443}
+_OTHER_PORT = 80
 _DOWN = (exceptions.NewConnectionError, exceptions.ConnectTimeoutError, exceptions.ProxyError)
 
 
+class _ManagerKey(NamedTuple):
+    """What requests have in common that may share connections."""
+
+    proxy: str
+    is_trusted: bool
+
+
 class Connections:
-    """What requests go through; a host that cannot be reached is asked once. Offline, none is."""
+    """The connections of requests; a host that cannot be reached is asked once.
+
+    Args:
+        settings: pip's settings.
+        offline: Whether to ask nobody.
+    """
 
     def __init__(self, settings: PipSettings, *, offline: bool = False) -> None:
         self._settings = settings
         self._offline = offline
         self._lock = threading.Lock()
-        self._managers: dict[tuple[str, bool], urllib3.PoolManager] = {}
-        self._down: dict[str, str] = {}
-        places = (*settings.indexes, *settings.find_links)
-        self._logins = {host_of(url): login for url in places if (login := _login_of(url))}
+        self._managers: dict[_ManagerKey, urllib3.PoolManager] = {}
+        self._down: dict[str, str] = {}  # why, by host
+        self._logins: dict[str, str] = {}  # by host; '' for none
+        for url in (*settings.indexes, *settings.find_links):
+            login = _login_of(url)
+            if login:
+                self._logins[host_of(url)] = login
 
     def close(self) -> None:
         """Close all of them."""
@@ -45,56 +62,72 @@ class Connections:
     def answer(
         self, method: str, url: str, headers: Mapping[str, str]
     ) -> Iterator[tuple[urllib3.BaseHTTPResponse, str]]:
-        """Ask, and give back the response, not yet read, with the URL that gave it after redirects.
+        """Send a request; the response can be read until the context ends.
 
-        Raises UnreachableError where nobody answers, and UpstreamError where the answer ends before
-        it is read, where it is no URL, or redirects without end.
+        Args:
+            method: The HTTP method, such as `GET`.
+            url: The URL.
+            headers: Headers of the request.
+
+        Yields:
+            The response, and the URL that has answered after redirects.
+
+        Raises:
+            UnreachableError: Nobody answers.
+            UpstreamError: The response ends before it is read, the URL is none, or it redirects
+                without end.
         """
-        response, url = self._followed(method, url, headers)
+        response, url = self._follow(method, url, headers)
         try:
             yield response, url
         except exceptions.HTTPError as error:
             reason = f"{host_of(url)} breaks off its answer ({_reason(error)})"
             raise UpstreamError(reason) from error
         finally:
-            _let_go(response)
+            _release(response)
 
-    def _followed(
+    def _follow(
         self, method: str, url: str, headers: Mapping[str, str]
     ) -> tuple[urllib3.BaseHTTPResponse, str]:
         """Follow redirects; each host has its own proxy, password and claim to be trusted."""
         location = url
-        for _ in range(_REDIRECTS):
-            url = _whole(url, location)
-            response = self._begun(method, url, headers)
+        for _ in range(_MAX_REDIRECTS):
+            url = _absolute(url, location)
+            response = self._send(method, url, headers)
             location = response.get_redirect_location() or ""
             if not location:
                 return response, url
-            _let_go(response)
-        raise UpstreamError(f"{host_of(url)} redirects more than {_REDIRECTS} times")
+            _release(response)
+        raise UpstreamError(f"{host_of(url)} redirects more than {_MAX_REDIRECTS} times")
 
-    def _begun(self, method: str, url: str, headers: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
+    def _send(self, method: str, url: str, headers: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
         if self._offline:
             raise UnreachableError("patchkit is offline, and has not read it before")
-        host = host_of(url)
-        if reason := self._down.get(host):
+        reason = self._down.get(host_of(url))
+        if reason:
             raise UnreachableError(reason)
-        if host not in self._logins:
-            self._logins[host] = _of_netrc(url)
-        login = _login_of(url) or self._logins[host]
-        own = urllib3.make_headers(basic_auth=login) if login else {}
+        login = self._login(url)
+        credentials = urllib3.make_headers(basic_auth=login) if login else {}
         try:
             return self._manager(url).request(
                 method,
                 without_secrets(url).partition("#")[0],
-                headers={**own, **headers},
+                headers={**credentials, **headers},
                 preload_content=False,
                 redirect=False,
             )
         except (exceptions.HTTPError, ValueError) as error:
             raise self._unreachable(url, error) from error
 
+    def _login(self, url: str) -> str:
+        """Return the login for a URL: its own, that of pip's settings, or that of `~/.netrc`."""
+        host = host_of(url)
+        if host not in self._logins:
+            self._logins[host] = _login_of_netrc(url)
+        return _login_of(url) or self._logins[host]
+
     def _unreachable(self, url: str, error: Exception) -> UnreachableError:
+        """Make an error of a failed request; a host that is down is asked no more."""
         reason = f"{host_of(url)} does not answer ({_reason(error)})"
         cause = getattr(error, "reason", error)
         if isinstance(cause, _DOWN):
@@ -106,20 +139,36 @@ class Connections:
     def _manager(self, url: str) -> urllib3.PoolManager:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        key = (self._proxy(parts.scheme, host), self._settings.trusts(host, port))
+        port = parts.port or _DEFAULT_PORTS.get(parts.scheme, _OTHER_PORT)
+        is_trusted = self._settings.trusts(host, port)
+        key = _ManagerKey(self._proxy(parts.scheme, host), is_trusted)
         with self._lock:
             if key not in self._managers:
-                self._managers[key] = self._new_manager(*key)
+                self._managers[key] = self._new_manager(key)
             return self._managers[key]
 
     def _proxy(self, scheme: str, host: str) -> str:
+        """Return the URL of the proxy for a host, '' for none."""
         if self._settings.proxy:
             return self._settings.proxy
-        proxies = {} if urllib.request.proxy_bypass(host) else urllib.request.getproxies()
+        if urllib.request.proxy_bypass(host):
+            return ""
+        proxies = urllib.request.getproxies()
         return proxies.get(scheme) or proxies.get("all") or ""
 
-    def _new_manager(self, proxy: str, trusted: bool) -> urllib3.PoolManager:
+    def _new_manager(self, key: _ManagerKey) -> urllib3.PoolManager:
+        options = self._options(key)
+        if not key.proxy:
+            return urllib3.PoolManager(**options)
+        proxy = key.proxy
+        if "://" not in proxy:
+            proxy = f"http://{proxy}"
+        login = _login_of(proxy)
+        headers = urllib3.make_headers(proxy_basic_auth=login) if login else None
+        return urllib3.ProxyManager(without_secrets(proxy), proxy_headers=headers, **options)
+
+    def _options(self, key: _ManagerKey) -> dict[str, Any]:
+        """Return what urllib3 is told of timeouts, retries and certificates."""
         settings = self._settings
         options: dict[str, Any] = {
             "maxsize": CONNECTIONS,
@@ -128,26 +177,22 @@ class Connections:
             "retries": urllib3.Retry(
                 settings.retries,
                 backoff_factor=0.25,
-                status_forcelist=_PASSING,
+                status_forcelist=_TRANSIENT,
                 raise_on_status=False,
             ),
-            "cert_reqs": "CERT_NONE" if trusted else "CERT_REQUIRED",
+            "cert_reqs": "CERT_REQUIRED",
             "cert_file": settings.client_cert,
         }
         if settings.cert:
             kind = "ca_cert_dir" if Path(settings.cert).is_dir() else "ca_certs"
             options[kind] = settings.cert
-        if trusted:
+        if key.is_trusted:
+            options["cert_reqs"] = "CERT_NONE"
             urllib3.disable_warnings(exceptions.InsecureRequestWarning)
-        if not proxy:
-            return urllib3.PoolManager(**options)
-        proxy = proxy if "://" in proxy else f"http://{proxy}"
-        login = _login_of(proxy)
-        headers = urllib3.make_headers(proxy_basic_auth=login) if login else None
-        return urllib3.ProxyManager(without_secrets(proxy), proxy_headers=headers, **options)
+        return options
 
 
-def _let_go(response: urllib3.BaseHTTPResponse) -> None:
+def _release(response: urllib3.BaseHTTPResponse) -> None:
     """Keep the connection where the answer was read to its end; drop it where there is more."""
     if getattr(response, "length_remaining", None) == 0:
         response.drain_conn()
@@ -156,28 +201,35 @@ def _let_go(response: urllib3.BaseHTTPResponse) -> None:
     response.release_conn()
 
 
-def _whole(base: str, location: str) -> str:
+def _absolute(base: str, location: str) -> str:
+    """Return the absolute URL that a redirect leads to; refuse one that is none of HTTP."""
     url = joined(base, location)
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        found = without_secrets(url) or location
-        raise UpstreamError(f"found {found!r}, expected a URL of http or https")
+        shown = without_secrets(url) or location
+        raise UpstreamError(f"found {shown!r}, expected a URL of http or https")
     return url
 
 
 def _login_of(url: str) -> str:
+    """Return `name:password` of a URL, '' for none."""
     return unquote(urlsplit(url).netloc.rpartition("@")[0])
 
 
-def _of_netrc(url: str) -> str:
+def _login_of_netrc(url: str) -> str:
+    """Return `name:password` of a URL's host in `~/.netrc`, '' for none."""
     try:
-        found = netrc.netrc().authenticators(urlsplit(url).hostname or "")
+        entry = netrc.netrc().authenticators(urlsplit(url).hostname or "")
     except (OSError, netrc.NetrcParseError):
         return ""
-    return f"{found[0]}:{found[2]}" if found else ""
+    if entry is None:
+        return ""
+    name, _, password = entry
+    return f"{name}:{password}"
 
 
 def _reason(error: BaseException) -> str:
+    """Return the words of an error, or of the error that it was made of."""
     cause = getattr(error, "reason", None) or error
     # urllib3 begins with the connection's representation.
     return re.sub(r"^<?\w*Connection\w*\(.*?\)>?: ", "", str(cause))

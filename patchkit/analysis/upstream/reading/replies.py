@@ -1,4 +1,4 @@
-"""URLs, as messages show them too, and what servers answer in place of a file."""
+"""Handles URLs, and what servers answer in place of a file."""
 
 from urllib.parse import urljoin, urlsplit
 
@@ -15,27 +15,40 @@ _REASONS = {
 
 
 def host_of(url: str) -> str:
-    """Return host and port, without name and password."""
+    """Return the host and port of a `url`, without name and password."""
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def without_secrets(url: str) -> str:
-    """A URL for a message: without the user's name and password."""
+    """Return a `url` for a message: without the user's name and password."""
     return urlsplit(url)._replace(netloc=host_of(url)).geturl()
 
 
 def joined(base: str, url: str) -> str:
-    """Make a link whole; '' where it is no URL."""
+    """Return the absolute URL of a link.
+
+    Args:
+        base: The URL of the page that has the link.
+        url: The link, as it is written there.
+
+    Returns:
+        The absolute URL; '' where the link is no URL.
+    """
     try:
-        whole = urljoin(base, url)
-        _ = urlsplit(whole).port  # raises where it is none
+        absolute = urljoin(base, url)
+        _ = urlsplit(absolute).port  # raises where it is none
     except ValueError:
         return ""
-    return whole
+    return absolute
 
 
 class StatusError(UpstreamError):
-    """A server answers that it does not give what was asked for."""
+    """A server answers that it does not give what was asked for.
+
+    Args:
+        url: What was asked for.
+        status: The status code of the answer.
+    """
 
     def __init__(self, url: str, status: int) -> None:
         super().__init__(f"{host_of(url)} answers {status}{_REASONS.get(status, '')}")
