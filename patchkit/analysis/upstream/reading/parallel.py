@@ -1,4 +1,4 @@
-"""The same work on several releases at a time."""
+"""Does the same work on several releases at a time."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -12,53 +12,67 @@ CONNECTIONS = 8
 
 
 class Named(Protocol):
-    """What messages call by a name, such as a release."""
+    """Something with a name for messages, such as a release."""
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """What messages call it."""
 
 
-Item = TypeVar("Item", bound=Named)
+ReleaseT = TypeVar("ReleaseT", bound=Named)
 T = TypeVar("T")
 
 Progress = Callable[[int, int, str], None]
-"""Told in the thread that asked for long work how much of it is done, of how much, and the last."""
+"""Called after each part of long work, in the thread that asked for it.
+
+It is called with the number of the parts that are done, that of all, and the name of the last.
+"""
 
 
 def for_each(
-    items: Sequence[Item],
-    work: Callable[[Item], T],
+    releases: Sequence[ReleaseT],
+    work: Callable[[ReleaseT], T],
     progress: Progress | None = None,
-    beside: AbstractContextManager[object] | None = None,
+    context: AbstractContextManager[object] | None = None,
 ) -> list[T | UpstreamError]:
     """Do the same with every release, or with what reads one, several at a time.
 
-    What came of each comes back, or why it could not be read. The work is called in other threads,
-    neighbours at the same time: what they have in common is read, parsed and concluded once.
+    The work is called in other threads, on neighbours at the same time: what they have in common is
+    read, parsed and concluded once.
 
     Args:
-        items: the releases.
-        work: what to do with each.
-        progress: told when one is done.
-        beside: entered before the first one; left before threads are waited for, also in an error.
+        releases: The releases.
+        work: What to do with each.
+        progress: Called when one is done.
+        context: Entered before the first one; left before threads are waited for, also in an error.
+
+    Returns:
+        What the work returned for each release, or why it could not be read, in their order.
     """
-    with ThreadPoolExecutor(CONNECTIONS, "patchkit-releases") as threads, beside or nullcontext():
-        started = {threads.submit(tried, work, one): one for one in items}
+    with ThreadPoolExecutor(CONNECTIONS, "patchkit-releases") as threads, context or nullcontext():
+        futures = {threads.submit(tried, work, release): release for release in releases}
         try:
-            for count, done in enumerate(as_completed(started), 1):
-                done.result()  # an error that is no release's fault is raised at once
+            for count, future in enumerate(as_completed(futures), 1):
+                future.result()  # an error that is no release's fault is raised at once
                 if progress:
-                    progress(count, len(items), started[done].name)
+                    progress(count, len(releases), futures[future].name)
         except BaseException:
             threads.shutdown(wait=False, cancel_futures=True)
             raise
-    return [one.result() for one in started]
+    return [future.result() for future in futures]
 
 
-def tried(work: Callable[[Item], T], item: Item) -> T | UpstreamError:
-    """Work on an item; an error of its own is what came of it."""
+def tried(work: Callable[[ReleaseT], T], release: ReleaseT) -> T | UpstreamError:
+    """Call a function with a release.
+
+    Args:
+        work: The function.
+        release: What it is called with.
+
+    Returns:
+        What it returns, or the error that it raises because the release cannot be read.
+    """
     try:
-        return work(item)
+        return work(release)
     except UpstreamError as error:
         return error
