@@ -1,4 +1,4 @@
-"""A short hash of what a target's source does, the same on every Python that runs patchkit.
+"""Hashes what a target's source does, the same on every Python that runs patchkit.
 
 What does not count: comments, docstrings, layout, the style of quotes and numbers, statements
 without effect, the order of undecorated methods in a class, annotations of parameters, results
@@ -10,6 +10,7 @@ dataclasses and their kin read them, and of operators, kernels and routes.
 import ast
 import copy
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from patchkit.analysis.upstream.resolving.resolve import Resolution
@@ -18,132 +19,215 @@ from patchkit.analysis.upstream.resolving.values import Kind, Value
 from patchkit.analysis.upstream.resolving.wrapped import WrappedCode, operator_call
 
 _SKIPPED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "simple"})
-_ANNOTATED = frozenset({"annotation", "returns"})
+_ANNOTATIONS = frozenset({"annotation", "returns"})
+_BLOCKS = frozenset({"body", "orelse", "finalbody"})
 _READERS = frozenset(
-    [
-        *("custom_op", "triton_op", "jit", "register", "validate_call"),
-        *("get", "post", "put", "patch", "delete", "websocket", "api_route"),
-    ]
+    {
+        "custom_op",
+        "triton_op",
+        "jit",
+        "register",
+        "validate_call",
+        "get",
+        "post",
+        "put",
+        "patch",
+        "delete",
+        "websocket",
+        "api_route",
+    }
 )
 """Decorators to which the annotations of a function say what to do: schemas, types, routes."""
 _SCOPES = (*SCOPES, ast.Lambda)
 
 
 def of_resolution(resolution: Resolution) -> str | None:
-    """Hash each way in which a target may be bound; None where it is not there or has no source."""
+    """Hash each way in which a target may be bound.
+
+    Args:
+        resolution: The target in a release.
+
+    Returns:
+        The hash; None where the target is not there, or has no source.
+    """
     if resolution.state != "present":
         return None
-    variants = zip(resolution.variants, resolution.wrapped, strict=True)
-    present = [(one, wrapped) for one, wrapped in variants if one.state == "present"]
-    parts = [part for one, wrapped in present for part in _of_value(one, wrapped)]
-    return _digest(parts) if parts else None
+    parts: list[str] = []
+    for variant, wrapped in zip(resolution.variants, resolution.wrapped, strict=True):
+        if variant.state == "present":
+            parts += _parts_of_value(variant, wrapped)
+    if not parts:
+        return None
+    return _digest(parts)
 
 
 def of_nodes(nodes: Iterable[ast.AST], *, named: bool = True) -> str:
-    """Hash statements, in order, with their own names or without."""
-    return _digest([part for node in nodes for part in canonical(node, named=named)])
+    """Hash statements.
+
+    Args:
+        nodes: The statements, whose order counts.
+        named: Whether their own names count.
+
+    Returns:
+        The hash.
+    """
+    parts: list[str] = []
+    for node in nodes:
+        parts += canonical(node, named=named)
+    return _digest(parts)
 
 
 def canonical(
     node: ast.AST, *, named: bool = True, in_class: bool = False, annotated: bool = False
 ) -> Iterator[str]:
-    """Write a tree as words that do not depend on the version of Python, root first.
+    """Write a syntax tree as words that do not depend on the version of Python, root first.
 
-    The root's own name counts if it is `named`, a function's annotations if it is `annotated`.
     Without recursion, since upstream's trees may be deeper than Python's stack.
+
+    Args:
+        node: The root of the tree.
+        named: Whether the root's own name counts.
+        in_class: Whether the root stands in the body of a class.
+        annotated: Whether the annotations of the root, a function, count.
+
+    Yields:
+        The words.
     """
-    counted = _annotations(node) if annotated else set()
-    stack: list[tuple[object, bool]] = [(node, in_class)]
-    while stack:
-        item, inside = stack.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, ast.Constant):
-            yield _constant(item.value)
-        elif isinstance(item, ast.AST):
-            if _reads_annotations(item):
-                counted |= _annotations(item)
-            # An annotated assignment to a variable is one; see the annotations that count.
-            yield f"<{'Assign' if isinstance(item, ast.AnnAssign) else type(item).__name__}"
-            stack.append((">", False))
-            is_named = named or item is not node
-            stack += reversed([*_children(item, counted, in_class=inside, named=is_named)])
+    annotated_ids = _annotated(node) if annotated else set()
+    pending: list[tuple[ast.AST | str, bool]] = [(node, in_class)]
+    while pending:
+        part, is_in_class = pending.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, ast.Constant):
+            yield _constant(part.value)
+        else:
+            if _reads_annotations(part):
+                annotated_ids |= _annotated(part)
+            yield f"<{_kind(part)}"
+            pending.append((">", False))
+            is_named = named or part is not node
+            children = _children(part, annotated_ids, in_class=is_in_class, named=is_named)
+            pending += reversed(list(children))
 
 
-def _of_value(value: Value, wrapped: Sequence[WrappedCode]) -> list[str]:
-    parts = [word for one in value.conditions for word in _of_condition(one.text, one.test)]
+def _kind(node: ast.AST) -> str:
+    """Name the kind of a node; an assignment is one with or without annotation."""
+    if isinstance(node, ast.AnnAssign):
+        return "Assign"
+    return type(node).__name__
+
+
+def _parts_of_value(value: Value, wrapped: Sequence[WrappedCode]) -> list[str]:
+    parts: list[str] = []
+    for condition in value.conditions:
+        parts += _parts_of_condition(condition.text, condition.test)
     if value.kind in (Kind.OUTSIDE, Kind.GENERATED):
         parts.append(f"{value.kind} {value.dotted or value.qualname} {value.signature}")
-    in_class = value.kind is Kind.FIELD
-    annotated = any(operator_call(one.node) for one in wrapped)
-    for node in value.nodes if value.kind is not Kind.OUTSIDE else ():
-        defined = _without_methods(node) if value.kind is Kind.GENERATED else node
-        parts += canonical(defined, in_class=in_class, annotated=annotated)
-    for one in wrapped:
-        parts += canonical(one.node)
+    if value.kind is not Kind.OUTSIDE:
+        is_field = value.kind is Kind.FIELD
+        is_operator = any(operator_call(code.node) for code in wrapped)
+        nodes: Iterable[ast.AST] = value.nodes
+        if value.kind is Kind.GENERATED:
+            nodes = map(_without_methods, nodes)
+        for node in nodes:
+            parts += canonical(node, in_class=is_field, annotated=is_operator)
+    for code in wrapped:
+        parts += canonical(code.node)
     return parts
 
 
 def _without_methods(node: ast.AST) -> ast.AST:
     if not isinstance(node, ast.ClassDef):
         return node
-    rest = copy.copy(node)
-    rest.body = [one for one in node.body if not isinstance(one, SCOPES)]
-    return rest
+    fields = copy.copy(node)
+    fields.body = [statement for statement in node.body if not isinstance(statement, SCOPES)]
+    return fields
 
 
-def _of_condition(words: str, test: ast.expr | None) -> list[str]:
-    negated = "not" if words.startswith("not (") else ""
-    return [f"if {words}"] if test is None else [f"if {negated}", *canonical(test)]
+def _parts_of_condition(text: str, test: ast.expr | None) -> list[str]:
+    if test is None:
+        return [f"if {text}"]
+    negation = "not" if text.startswith("not (") else ""
+    return [f"if {negation}", *canonical(test)]
 
 
 def _digest(parts: Iterable[str]) -> str:
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in parts:
-        whole.update(part.encode("utf-8", "surrogatepass"))
-        whole.update(b"\0")
-    return whole.hexdigest()[:16]
+        digest.update(part.encode("utf-8", "surrogatepass"))
+        digest.update(b"\0")
+    return digest.hexdigest()[:16]
 
 
 def _children(
-    node: ast.AST, annotated: set[int], *, in_class: bool, named: bool
-) -> Iterator[tuple[object, bool]]:
-    inside = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, _SCOPES))
+    node: ast.AST, annotated_ids: set[int], *, in_class: bool, named: bool
+) -> Iterator[tuple[ast.AST | str, bool]]:
+    """Yield the name of each field that counts, followed by what it holds.
+
+    With each comes whether it stands in the body of a class.
+    """
+    is_in_class = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, _SCOPES))
+    is_class_field = in_class and isinstance(node, ast.AnnAssign)
+    is_annotated = is_class_field or id(node) in annotated_ids
     for field in node._fields:
         value = getattr(node, field, None)
-        if field in _SKIPPED or value is None or value == [] or (field == "name" and not named):
+        if field in _SKIPPED or value is None or value == []:
             continue
-        of_field = in_class and isinstance(node, ast.AnnAssign)
-        if field in _ANNOTATED and not of_field and id(node) not in annotated:
+        if field == "name" and not named:
             continue
-        if field == "values" and isinstance(node, ast.JoinedStr):
-            value = _joined(node)
-        yield f".{'targets' if field == 'target' else field}", False
-        if not isinstance(value, list):
-            yield _item(value), inside
+        if field in _ANNOTATIONS and not is_annotated:
             continue
-        if field in ("body", "orelse", "finalbody"):
-            kept = [one for one in value if not _is_idle(one, in_class=inside)]
-            value = _in_order(kept) if isinstance(node, ast.ClassDef) else kept
-        for one in value:
-            # None is a keyword-only parameter without a default, or a `**` in a dict.
-            yield ("-" if one is None else _item(one)), inside
+        # An assignment with an annotation has a `target`, one without has `targets`.
+        label = "targets" if field == "target" else field
+        yield f".{label}", False
+        for part in _parts_of_field(node, field, value, in_class=is_in_class):
+            yield part, is_in_class
 
 
-def _item(value: object) -> ast.AST | str:
-    return value if isinstance(value, ast.AST) else _constant(value)
+def _parts_of_field(
+    node: ast.AST, field: str, value: object, *, in_class: bool
+) -> Iterable[ast.AST | str]:
+    """Return what a field holds, in canonical order, without what does not count."""
+    if field == "values" and isinstance(node, ast.JoinedStr):
+        return _joined(node)
+    if not isinstance(value, list):
+        return [_part(value)]
+    if field in _BLOCKS:
+        value = [statement for statement in value if not _is_idle(statement, in_class=in_class)]
+        if isinstance(node, ast.ClassDef):
+            value = _in_order(value)
+    return [_part(child) for child in value]
 
 
-def _annotations(node: ast.AST) -> set[int]:
+def _part(value: object) -> ast.AST | str:
+    if value is None:
+        return "-"  # a keyword-only parameter without a default, or a `**` in a dict
+    if isinstance(value, ast.AST):
+        return value
+    return _constant(value)
+
+
+def _annotated(node: ast.AST) -> set[int]:
+    """Identify a function and its parameters, which are what its annotations are attached to."""
     if not isinstance(node, DEFS):
         return set()
-    return {id(node), *(id(one) for one in ast.walk(node.args) if isinstance(one, ast.arg))}
+    annotated_ids = {id(node)}
+    for child in ast.walk(node.args):
+        if isinstance(child, ast.arg):
+            annotated_ids.add(id(child))
+    return annotated_ids
 
 
 def _reads_annotations(node: ast.AST) -> bool:
-    decorators = node.decorator_list if isinstance(node, DEFS) else []
-    called = (one.func if isinstance(one, ast.Call) else one for one in decorators)
-    return any(dotted(one).rpartition(".")[2] in _READERS for one in called)
+    """Whether a decorator of a function reads its annotations."""
+    if not isinstance(node, DEFS):
+        return False
+    for decorator in node.decorator_list:
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if dotted(function).rpartition(".")[2] in _READERS:
+            return True
+    return False
 
 
 def _constant(value: object) -> str:
@@ -151,18 +235,23 @@ def _constant(value: object) -> str:
         return repr(value)
     if isinstance(value, int):
         return f"int {value:x}"  # repr refuses numbers of more than 4,300 digits
-    return f"{type(value).__name__} {value!r}" if not isinstance(value, str) else f"str {value}"
+    if isinstance(value, str):
+        return f"str {value}"
+    return f"{type(value).__name__} {value!r}"
 
 
 def _joined(node: ast.JoinedStr) -> list[ast.expr]:
     """Join the neighbouring texts of an f-string, which Python versions split in their own ways."""
     joined: list[ast.expr] = []
-    for one in node.values:
+    for part in node.values:
+        if not isinstance(part, ast.Constant):
+            joined.append(part)
+            continue
         last = joined[-1] if joined else None
-        if isinstance(one, ast.Constant) and isinstance(last, ast.Constant):
-            joined[-1] = ast.Constant(str(last.value) + str(one.value))
-        elif not (isinstance(one, ast.Constant) and one.value == ""):
-            joined.append(one)
+        if isinstance(last, ast.Constant):
+            joined[-1] = ast.Constant(str(last.value) + str(part.value))
+        elif part.value != "":
+            joined.append(part)
     return joined
 
 
@@ -176,13 +265,13 @@ def _is_idle(statement: ast.AST, *, in_class: bool) -> bool:
 
 
 def _in_order(body: list[ast.AST]) -> list[ast.AST]:
-    """Put what may stand in any order in one: undecorated methods that are defined once."""
-    names = [one.name for one in body if isinstance(one, SCOPES)]
-    free = [
-        one
-        for one in body
-        if isinstance(one, DEFS) and not one.decorator_list and names.count(one.name) == 1
-    ]
-    loose = set(map(id, free))
-    fixed = [one for one in body if id(one) not in loose]
-    return [*fixed, *sorted(free, key=lambda one: one.name)]
+    """Sort what may stand in any order: undecorated methods that are defined once."""
+    counts = Counter(member.name for member in body if isinstance(member, SCOPES))
+    fixed: list[ast.AST] = []
+    methods: dict[str, ast.AST] = {}
+    for member in body:
+        if isinstance(member, DEFS) and not member.decorator_list and counts[member.name] == 1:
+            methods[member.name] = member
+        else:
+            fixed.append(member)
+    return fixed + [methods[name] for name in sorted(methods)]
