@@ -1,7 +1,8 @@
-"""What one release says of one target, as plain data that can be kept."""
+"""Collects what one release says of one target, as plain data that can be stored."""
 
 import ast
 import dataclasses
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,44 +15,64 @@ from patchkit.core.rows.target import Item, Target
 from patchkit.core.text.wording import wording_of
 
 _ACCESSORS = {"fget": "getter", "fset": "setter", "fdel": "deleter"}
+"""The functions of a property, and the decorators that make them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A target in one release, and where it is defined; what is not told is None or ''."""
+    """A target in one release, and where it is defined; None or '' stand for what is unknown.
 
-    state: str  # present, absent or undecidable
-    reason: str = ""  # why it is not present, or what is not sure about it
-    kind: str | None = None  # what it is, a value of `Kind`
-    is_sure: bool = False  # whether kind and signature are those of every way it may be bound
+    Args:
+        state: `present`, `absent` or `undecidable`.
+        reason: Why it is not present, or what is not sure about it.
+        kind: What it is, a value of `Kind`.
+        is_sure: Whether kind and signature are those of every way in which it may be bound.
+        signature: How it is called.
+        module: The module that defines it.
+        qualname: Its name in that module.
+        owner: The class that it is only inherited from, `module:qualname`.
+        path: The file that defines it.
+        lines: The first and last line of its definition.
+        fingerprint: The hash of its source.
+        shape: Of a function, the hash of its source whatever its name.
+        wording: The hash of how it is written; None where that takes a parser to find.
+        wrapped: The code that a call wraps: file, first and last line.
+        bases: Of a class, those of the release, each `module:qualname` and its fingerprint.
+        storage: Where that is stored which it names on a class, unless on the class itself.
+    """
+
+    state: str
+    reason: str = ""
+    kind: str | None = None
+    is_sure: bool = False
     signature: Signature | None = None
     module: str = ""
     qualname: str = ""
-    owner: str = ""  # the class that it is only inherited from, `module:qualname`
+    owner: str = ""
     path: str = ""
-    lines: tuple[int, int] | None = None  # first and last of its definition
-    fingerprint: str | None = None  # hash of its source
-    shape: str | None = None  # of a function, the hash of its source whatever its name
-    wording: str | None = None  # hash of how it is written; None where that takes a parser to find
-    wrapped: tuple[tuple[str, int, int], ...] = ()  # code that a call wraps: file and lines
-    bases: tuple[tuple[str, str], ...] = ()  # of a class, those of the release, with fingerprints
-    storage: str = ""  # where that is kept which it names on a class, unless on the class itself
+    lines: tuple[int, int] | None = None
+    fingerprint: str | None = None
+    shape: str | None = None
+    wording: str | None = None
+    wrapped: tuple[tuple[str, int, int], ...] = ()
+    bases: tuple[tuple[str, str], ...] = ()
+    storage: str = ""
 
     @property
     def is_present(self) -> bool:
-        """Whether it is there."""
+        """Whether the target is there."""
         return self.state == "present"
 
     def as_data(self) -> dict[str, Any]:
-        """Write it as JSON has it."""
-        plain = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
+        """Return the facts as JSON has them, without those that are unknown."""
+        plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         if self.signature is not None:
             plain["signature"] = self.signature.as_data()
         return {name: value for name, value in plain.items() if value not in (None, "", False, ())}
 
     @classmethod
     def of_data(cls, data: dict[str, Any]) -> "Facts":
-        """Read what `as_data` has written."""
+        """Return the facts in `data`, which `as_data` has returned."""
         fields = dict(data)
         if "signature" in fields:
             fields["signature"] = Signature.of_data(fields["signature"])
@@ -63,68 +84,104 @@ class Facts:
 
 
 def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Facts:
-    """Look a target up, `brief` without its source; UpstreamError for an unreadable release."""
-    found = resolver.resolve(target)
-    if found.state != "present":
-        return _accessor(resolver, target) or Facts(found.state, found.reason)
-    known = Facts(
-        found.state,
-        "" if found.is_sure else found.reason,
-        str(found.kind) if found.kind else None,
-        is_sure=found.is_sure,
-        signature=found.signature,
-        module=found.module,
-        qualname=found.qualname,
-        path=found.path,
-        lines=found.lines,
+    """Look a target up in a release.
+
+    Args:
+        resolver: The release.
+        target: The target.
+        brief: Whether to leave out what its source says.
+
+    Returns:
+        What is known of the target.
+
+    Raises:
+        UpstreamError: The release cannot be read.
+    """
+    resolution = resolver.resolve(target)
+    if resolution.state != "present":
+        accessor = _accessor(resolver, target)
+        return accessor or Facts(resolution.state, resolution.reason)
+    facts = Facts(
+        resolution.state,
+        "" if resolution.is_sure else resolution.reason,
+        str(resolution.kind) if resolution.kind else None,
+        is_sure=resolution.is_sure,
+        signature=resolution.signature,
+        module=resolution.module,
+        qualname=resolution.qualname,
+        path=resolution.path,
+        lines=resolution.lines,
     )
-    return known if brief else _with_source(known, resolver, target, found)
+    if brief:
+        return facts
+    return _with_source(facts, resolver, target, resolution)
 
 
-def _with_source(known: Facts, resolver: Resolver, target: Target, found: Resolution) -> Facts:
-    functions = [node for node in found.nodes if isinstance(node, DEFS)]
+def _with_source(facts: Facts, resolver: Resolver, target: Target, resolution: Resolution) -> Facts:
+    """Add what the source of a target says."""
+    functions = [node for node in resolution.nodes if isinstance(node, DEFS)]
+    shape = None
+    if len(functions) == 1:
+        shape = of_nodes(functions, named=False)
+    bases = [(f"{base.module}:{base.qualname}", _fingerprint(base)) for base in resolution.bases]
     return dataclasses.replace(
-        known,
-        owner=_owner(resolver, target, found),
-        fingerprint=of_resolution(found),
-        shape=of_nodes(functions, named=False) if len(functions) == 1 else None,
-        wording=_wording(resolver, target, found),
-        wrapped=tuple(
-            (one.tree.path, *lines)
-            for one in dict.fromkeys(one for variant in found.wrapped for one in variant)
-            if (lines := lines_of([one.node]))
-        ),
-        bases=tuple((f"{one.module}:{one.qualname}", _of_class(one)) for one in found.bases),
-        storage=resolver.storage(found),
+        facts,
+        owner=_owner(resolver, target, resolution),
+        fingerprint=of_resolution(resolution),
+        shape=shape,
+        wording=_wording(resolver, target, resolution),
+        wrapped=_wrapped_lines(resolution),
+        bases=tuple(bases),
+        storage=resolver.storage(resolution),
     )
 
 
-def _of_class(value: Value) -> str:
-    key = ("fingerprint", *map(id, value.nodes))
-    return value.module_tree.remember_with_file(key, lambda: of_nodes(value.nodes))
+def _fingerprint(cls: Value) -> str:
+    key = ("fingerprint", *map(id, cls.nodes))
+    return cls.module_tree.remember_with_file(key, lambda: of_nodes(cls.nodes))
 
 
-def _wording(resolver: Resolver, target: Target, found: Resolution) -> str | None:
+def _wrapped_lines(resolution: Resolution) -> tuple[tuple[str, int, int], ...]:
+    """List the file and the lines of each piece of code that a call wraps."""
+    ranges = []
+    for code in dict.fromkeys(itertools.chain.from_iterable(resolution.wrapped)):
+        lines = lines_of([code.node])
+        if lines:
+            ranges.append((code.tree.path, *lines))
+    return tuple(ranges)
+
+
+def _wording(resolver: Resolver, target: Target, resolution: Resolution) -> str | None:
+    """Hash how a target is written; None where that is not what the resolver has found."""
 
     def read(name: str) -> tuple[bytes, bool] | None:
         tree = resolver.modules.get(name)
-        return (tree.source, tree.is_package) if tree and tree.path else None
+        if tree is None or not tree.path:
+            return None
+        return tree.source, tree.is_package
 
-    written = wording_of(read, target.module, target.qualname) if target.qualname else None
-    places = sorted(filter(None, (lines_of([node]) for node in found.nodes)))
-    if written is None or (written.module, sorted(written.lines)) != (found.module, places):
+    if not target.qualname:
         return None
-    return written.mark
+    wording = wording_of(read, target.module, target.qualname)
+    if wording is None or wording.module != resolution.module:
+        return None
+    all_lines = [lines_of([node]) for node in resolution.nodes]
+    if sorted(wording.lines) != sorted(lines for lines in all_lines if lines):
+        return None
+    return wording.mark
 
 
-def _owner(resolver: Resolver, target: Target, found: Resolution) -> str:
-    if not _is_member(target) or "." not in found.qualname:
+def _owner(resolver: Resolver, target: Target, resolution: Resolution) -> str:
+    """Name the class that a member is inherited from; '' if the class that is named has it."""
+    if not _is_member(target) or "." not in resolution.qualname:
         return ""
-    outer = resolver.resolve(target.holder)
-    holder = (found.module, found.qualname.rpartition(".")[0])
-    if outer.kind is not Kind.CLASS or (outer.module, outer.qualname) == holder:
+    owner_qualname = resolution.qualname.rpartition(".")[0]
+    holder = resolver.resolve(target.holder)
+    if holder.kind is not Kind.CLASS:
         return ""
-    return f"{holder[0]}:{holder[1]}"
+    if (holder.module, holder.qualname) == (resolution.module, owner_qualname):
+        return ""
+    return f"{resolution.module}:{owner_qualname}"
 
 
 def _is_member(target: Target) -> bool:
@@ -132,26 +189,32 @@ def _is_member(target: Target) -> bool:
 
 
 def _accessor(resolver: Resolver, target: Target) -> Facts | None:
+    """Look up a function of a property, such as `Class.name.fget`; None for anything else."""
     last = target.qualname.rpartition(".")[2]
     if not _is_member(target) or last not in _ACCESSORS:
         return None
-    whole = resolver.resolve(target.holder)
-    node = next((one for one in whole.nodes if _accessor_of(one) == _ACCESSORS[last]), None)
-    if whole.kind is not Kind.PROPERTY or node is None:
+    holder = resolver.resolve(target.holder)
+    if holder.kind is not Kind.PROPERTY:
         return None
-    return Facts(
-        "present",
-        kind=str(Kind.METHOD),
-        is_sure=whole.is_sure,
-        module=whole.module,
-        qualname=f"{whole.qualname}.{last}",
-        path=whole.path,
-        lines=lines_of([node]),
-        fingerprint=of_nodes([node]),
-    )
+    for node in holder.nodes:
+        if _accessor_kind(node) == _ACCESSORS[last]:
+            return Facts(
+                "present",
+                kind=str(Kind.METHOD),
+                is_sure=holder.is_sure,
+                module=holder.module,
+                qualname=f"{holder.qualname}.{last}",
+                path=holder.path,
+                lines=lines_of([node]),
+                fingerprint=of_nodes([node]),
+            )
+    return None
 
 
-def _accessor_of(node: ast.AST) -> str:
-    marks = node.decorator_list if isinstance(node, DEFS) else ()
-    ends = (one.attr for one in marks if isinstance(one, ast.Attribute))
-    return next((end for end in ends if end in _ACCESSORS.values()), "getter")
+def _accessor_kind(node: ast.AST) -> str:
+    """Tell what a function is to a property, by its decorator."""
+    if isinstance(node, DEFS):
+        for decorator in node.decorator_list:
+            if isinstance(decorator, ast.Attribute) and decorator.attr in _ACCESSORS.values():
+                return decorator.attr
+    return "getter"
