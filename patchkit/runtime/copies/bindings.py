@@ -1,4 +1,4 @@
-"""What a module's source says of where its names are from: imports, other names, attributes."""
+"""Reads in a module's source what its names are bound to: imports, other names, attributes."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -6,15 +6,25 @@ from typing import Any, NamedTuple
 
 
 class NameSource(NamedTuple):
-    """What a name was bound to: attributes, each of the one before."""
+    """What a name was bound to, by the names that lead there.
+
+    Args:
+        names: Attributes, each of the one before.
+        module: The module whose attribute the first is; None for a name of the same code.
+        level: How many dots the import has before the module.
+    """
 
     names: tuple[str, ...]
-    module: str | None = None  # whose attribute the first is; None: it is a name of the same code
-    level: int = 0  # of the import
+    module: str | None = None
+    level: int = 0
 
 
 class Constant(NamedTuple):
-    """What stands in the code itself, or is made there: a text, a function, a new list."""
+    """What stands in the code itself, or is made there: a text, a function, a new list.
+
+    Args:
+        constant: The value, where the code states one.
+    """
 
     constant: Any = None
 
@@ -32,59 +42,72 @@ _BY_TEXT = frozenset(("globals", "locals", "vars", "setattr", "exec", "__dict__"
 
 
 class Bindings:
-    """The bindings that a module's or a class's own code makes; of others nothing is known."""
+    """The bindings that a module's or a class's own code makes; of others nothing is known.
+
+    Args:
+        scope: The syntax tree of the module or class.
+    """
 
     def __init__(self, scope: ast.AST) -> None:
         self._scope = scope
         self._names: dict[str, set[Value]] = {}
         self.stars: list[NameSource] = []
         nodes = list(_own_nodes(scope))
-        values = {target: value for node in nodes for target, value in _assigned(node)}
+        assigned: dict[ast.AST, ast.AST] = {}
+        for node in nodes:
+            assigned.update(_assigned(node))
         for node in nodes:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 self._import(node)
             elif isinstance(getattr(node, "ctx", None), ast.Store):
-                self._bind(_dotted(node), _value(values.get(node)))
+                self._bind(_dotted(node), _value(assigned.get(node)))
             elif isinstance(node, FUNCTIONS) and not node.decorator_list:
                 self._bind(node.name, Constant())
             elif isinstance(node, _NAMED) and node.name is not None:
                 self._bind(node.name, None)
-        for name in _declared_global(scope):
-            self._bind(name, None)
+        if isinstance(scope, ast.Module):
+            for name in _declared_global(scope):
+                self._bind(name, None)
 
     def own(self, name: str) -> set[Value]:
-        """Everything that this code binds a name to, or an attribute of one (`A.name`)."""
+        """Return all that this code binds `name` to, which may be an attribute's (`A.name`)."""
         return self._names.get(name, set())
 
     def may_set(self, name: str) -> bool:
-        """Whether a name may be bound by what `of` does not see: `setattr`, `cls.name = …`."""
-        own = set(_own_nodes(self._scope))
+        """Whether `name` may be bound by what `own` does not see: `setattr`, `cls.name = …`."""
+        own_nodes = set(_own_nodes(self._scope))
         for node in ast.walk(self._scope):
-            if isinstance(node, ast.Attribute):
-                is_set = isinstance(node.ctx, ast.Store) and node not in own
-                if is_set and node.attr == name and _dotted(node) != f"self.{name}":
+            if isinstance(node, ast.Attribute) and node not in own_nodes:
+                is_set = isinstance(node.ctx, ast.Store) and node.attr == name
+                if is_set and _dotted(node) != f"self.{name}":
                     return True
             if (getattr(node, "id", None) or getattr(node, "attr", None)) in _BY_TEXT:
                 return True
         return False
 
     def inner(self, path: Iterable[str]) -> "list[Bindings]":
-        """Find the bodies of the class with this path; none of one that a function makes."""
+        """Return the bindings of each body of a class.
+
+        Args:
+            path: The names of the classes that lead to it, its own last.
+
+        Returns:
+            One for each class statement; none where a function makes the class.
+        """
         bodies: list[ast.AST] = [self._scope]
-        for part in path:
-            inside = [node for body in bodies for node in _statements(body)]
-            bodies = [
-                node for node in inside if isinstance(node, ast.ClassDef) and node.name == part
-            ]
+        for name in path:
+            bodies = [cls for body in bodies for cls in _classes_named(name, body)]
         return [Bindings(body) for body in bodies]
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
-            top, *rest = alias.name.split(".")
-            if isinstance(node, ast.Import):
-                source = NameSource(tuple(rest) if alias.asname else (), top)
-            else:
+            top, *submodules = alias.name.split(".")
+            if isinstance(node, ast.ImportFrom):
                 source = NameSource((alias.name,), node.module or "", node.level)
+            elif alias.asname:
+                source = NameSource(tuple(submodules), top)
+            else:
+                source = NameSource((), top)  # `import a.b` binds `a`
             if alias.name == "*":
                 self.stars.append(source._replace(names=()))
             else:
@@ -96,47 +119,63 @@ class Bindings:
 
 
 def _value(node: ast.AST | None) -> Value:
+    """Tell what an expression is, as far as its code says."""
     if isinstance(node, ast.Name):
         return NameSource((node.id,))
     if isinstance(node, ast.Attribute):
-        if isinstance(owner := _value(node.value), NameSource):
-            return owner._replace(names=(*owner.names, node.attr))
-        return None
+        owner = _value(node.value)
+        if not isinstance(owner, NameSource):
+            return None
+        return owner._replace(names=(*owner.names, node.attr))
     if isinstance(node, ast.Constant):
         return Constant(node.value)
-    return Constant() if isinstance(node, _MAKES) else None
+    if isinstance(node, _MAKES):
+        return Constant()
+    return None
 
 
-def _declared_global(module: ast.AST) -> Iterator[str]:
+def _declared_global(module: ast.Module) -> Iterator[str]:
     """Find the names of a module that its functions, and the bodies of its classes, may bind."""
-    for scope in all_scopes(module) if isinstance(module, ast.Module) else ():
+    for scope in all_scopes(module):
         for node in _statements(scope):
             if isinstance(node, ast.Global):
                 yield from node.names
 
 
 def all_scopes(scope: Any) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    """Find every function and class in a scope, at any depth."""
+    """Yield every function and class in the code of `scope`, at any depth."""
     for node in _statements(scope):
         if isinstance(node, _SCOPES):
             yield node
             yield from all_scopes(node)
 
 
+def _classes_named(name: str, body: ast.AST) -> list[ast.ClassDef]:
+    statements = _statements(body)
+    return [node for node in statements if isinstance(node, ast.ClassDef) and node.name == name]
+
+
 def _statements(scope: Any) -> Iterator[ast.AST]:
-    waiting = [scope]
-    while waiting:
-        node = waiting.pop()
-        blocks: tuple[str, ...] = _BLOCKS
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Constant):
-            blocks = ("body",) if node.test.value else ("orelse",)  # as Python compiles `if 0:`
-        for part in (part for block in blocks for part in getattr(node, block, ())):
-            yield part
-            if not isinstance(part, _SCOPES):
-                waiting.append(part)
+    """Yield the statements of a scope, in blocks too; not those of functions and classes in it."""
+    pending = [scope]
+    while pending:
+        node = pending.pop()
+        for block in _live_blocks(node):
+            for statement in getattr(node, block, ()):
+                yield statement
+                if not isinstance(statement, _SCOPES):
+                    pending.append(statement)
+
+
+def _live_blocks(node: ast.AST) -> tuple[str, ...]:
+    """Name the blocks of a statement that Python compiles: one of two in `if 0:`."""
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Constant):
+        return ("body",) if node.test.value else ("orelse",)
+    return _BLOCKS
 
 
 def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements of a scope, and the expressions that run where they stand."""
     for statement in _statements(scope):
         yield statement
         for child in ast.iter_child_nodes(statement):
@@ -145,26 +184,34 @@ def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
+    """Yield the nodes of an expression, without those that have a scope of their own."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
         yield node
         if isinstance(node, ast.comprehension):
-            waiting += (node.iter, *node.ifs)
+            pending += (node.iter, *node.ifs)
+        elif isinstance(node, ast.Lambda):
+            pending += ast.iter_child_nodes(node.args)
         else:
-            waiting += ast.iter_child_nodes(node.args if isinstance(node, ast.Lambda) else node)
+            pending += ast.iter_child_nodes(node)
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """Tell what is bound to a value as it is; not what that is taken apart into."""
+    """Yield what is bound to a value as it is, and the value; not what is taken apart."""
     if isinstance(node, ast.Assign):
-        yield from ((target, node.value) for target in node.targets)
+        for target in node.targets:
+            yield target, node.value
     elif isinstance(node, ast.AnnAssign) and node.value is not None:
         yield node.target, node.value
 
 
 def _dotted(node: Any) -> str:
+    """Write a name, or an attribute of one; '' for anything else."""
     if isinstance(node, ast.Name):
         return node.id
-    owner = _dotted(node.value) if isinstance(node, ast.Attribute) else ""
-    return f"{owner}.{node.attr}" if owner else ""
+    if isinstance(node, ast.Attribute):
+        owner = _dotted(node.value)
+        if owner:
+            return f"{owner}.{node.attr}"
+    return ""
