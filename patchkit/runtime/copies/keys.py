@@ -1,4 +1,4 @@
-"""Keys of dicts that are copies: what looks an entry up by a repointed name has to find it."""
+"""Repoints keys of dicts: what looks an entry up by a repointed name has to find it."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ class KeyPlace:
     """A key of a dict, as an owner whose only item is that key.
 
     Args:
-        holder: the dict.
-        key: one of its keys, by identity.
-        name: the dict, for messages.
+        holder: The dict.
+        key: One of its keys, by identity.
+        name: The dict, for messages.
     """
 
     def __init__(self, holder: dict[Any, Any], key: Any, name: str) -> None:
@@ -18,7 +18,14 @@ class KeyPlace:
         self.__name__ = name
 
     def __getitem__(self, step: object) -> Any:
-        """Return the key that was last put there; a KeyError if the dict has it no more."""
+        """Return the key that was last put there.
+
+        Args:
+            step: Anything: there is but one item.
+
+        Raises:
+            KeyError: The dict has it no more.
+        """
         if not any(key is self._key for key in tuple(self._holder)):
             raise KeyError(step)
         return self._key
@@ -26,10 +33,14 @@ class KeyPlace:
     def __setitem__(self, step: object, key: Any) -> None:
         """Put another key in its place.
 
+        Args:
+            step: Anything: there is but one item.
+            key: The new key.
+
         Raises:
-            KeyError: the dict does not have the key any more.
-            ValueError: the dict has an equal key.
-            TypeError: the new key is not hashable.
+            KeyError: The dict does not have the key any more.
+            ValueError: The dict has an equal key.
+            TypeError: The new key is not hashable.
         """
         replace_key(self._holder, self[step], key)
         self._key = key
@@ -39,13 +50,13 @@ def replace_key(holder: dict[Any, Any], old: Any, new: Any) -> None:
     """Replace a key of a dict; the order of its items stays as it is.
 
     Args:
-        holder: the dict, which is changed in place, as others may have it, too.
-        old: a key of it, by identity.
-        new: what comes in its place.
+        holder: The dict, which is changed in place, as others may have it, too.
+        old: A key of it, by identity.
+        new: What comes in its place.
 
     Raises:
-        ValueError: the dict has a key that is equal to the new one.
-        TypeError: the new key is not hashable.
+        ValueError: The dict has a key that is equal to the new one.
+        TypeError: The new key is not hashable.
     """
     if new in holder:
         raise ValueError("it has an equal key")
