@@ -1,4 +1,4 @@
-"""What an object holds one step down: defaults, closures, items, attributes.
+"""Looks at what an object holds one step down: defaults, closures, items, attributes.
 
 Nothing is asked that could run somebody's code: no `isinstance`, which asks `__class__`, and no
 attribute of an object of an unknown type.
@@ -17,7 +17,13 @@ from patchkit.runtime.changes.owners import WRAPPERS, inside, namespace
 MOST = 1000
 """A container with more items is not looked through."""
 
-_DULL = ("builtins", "typing", "importlib", "_frozen_importlib", "_frozen_importlib_external")
+_IRRELEVANT_MODULES = (
+    "builtins",
+    "typing",
+    "importlib",
+    "_frozen_importlib",
+    "_frozen_importlib_external",
+)
 """Modules whose objects hold nothing of interest: module specs, annotations."""
 
 
@@ -29,58 +35,82 @@ class _AKey:
 KEY = Item(_AKey())
 """The step from a `KeyPlace` to its key."""
 
+_Parts = Iterable[Any]
+_NamedParts = Iterator[tuple[str, Any]]
+
 
 class HolderKind(NamedTuple):
-    """How to look into objects of some types."""
+    """How to look into objects of some types.
 
-    parts: Callable[[Any], Iterable[Any]]  # what one holds, with more where that is quicker
-    named: Callable[[Any], Iterator[tuple[str, Any]]]  # the same with words: ` (default of x)`
+    Args:
+        parts: Returns what an object holds, with more where that is quicker.
+        named: Yields what an object holds, each with the words for messages: ` (default of x)`.
+    """
+
+    parts: Callable[[Any], _Parts]
+    named: Callable[[Any], _NamedParts]
 
 
 class HolderKinds(dict[type, "HolderKind | None"]):
     """The kind of each type that was met; None where there is nothing to look into."""
 
     def __missing__(self, type_: type) -> HolderKind | None:
-        kind = next((kind for types, kind in _KINDS if issubclass(type_, types)), None)
-        if kind is None and type_.__dictoffset__ and not issubclass(type_, _OTHERS):
-            kind = None if type_.__module__ in _DULL else INSTANCE
-        self[type_] = kind
+        self[type_] = kind = _kind_of(type_)
         return kind
 
 
-def _function_parts(function: FunctionType) -> Iterable[Any]:
+def _kind_of(type_: type) -> HolderKind | None:
+    for types, kind in _KINDS:
+        if issubclass(type_, types):
+            return kind
+    has_dict = bool(type_.__dictoffset__) and not issubclass(type_, _WITHOUT_PARTS)
+    if has_dict and type_.__module__ not in _IRRELEVANT_MODULES:
+        return INSTANCE
+    return None
+
+
+def _function_parts(function: FunctionType) -> _Parts:
     """Written for speed: there are some ten thousand functions, most of which hold nothing."""
     parts: list[Any] = []
-    if (defaults := function.__defaults__) is not None:
+    defaults = function.__defaults__
+    if defaults is not None:
         parts += defaults
-    if (keyword := function.__kwdefaults__) is not None:
-        parts += keyword.values()
+    keyword_defaults = function.__kwdefaults__
+    if keyword_defaults is not None:
+        parts += keyword_defaults.values()
     for cell in function.__closure__ or ():
-        parts.append(content := _content(cell))
+        content = _content(cell)
+        parts.append(content)
         if type(content) in _NESTING:
-            parts += _beneath(content)
+            parts += _inner_parts(content)
     return parts
 
 
-def _function_named(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    code, defaults = function.__code__, function.__defaults__ or ()
+def _function_named(function: FunctionType) -> _NamedParts:
+    code = function.__code__
+    defaults = function.__defaults__ or ()
     positional = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
-    keyword = function.__kwdefaults__ or {}
-    for name, value in chain(zip(positional, defaults, strict=False), keyword.items()):
+    for name, value in zip(positional, defaults, strict=False):
+        yield f" (default of {name})", value
+    for name, value in (function.__kwdefaults__ or {}).items():
         yield f" (default of {name})", value
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
+        if name == "__class__":  # a class's own methods have it for `super()`
+            continue
         content = _content(cell)
-        if name != "__class__":  # a class's own methods have it for `super()`
-            for value in (content, *_beneath(content)):
-                yield f" (closure {name})", value
+        for value in (content, *_inner_parts(content)):
+            yield f" (closure {name})", value
 
 
-def _beneath(content: Any) -> Iterable[Any]:
-    """What lies in what a closure has; singledispatch has its registry one function further."""
+def _inner_parts(content: Any) -> _Parts:
+    """List what the content of a closure holds.
+
+    `singledispatch` has its registry one function further.
+    """
     if type(content) is not FunctionType:
         return _items(content)
-    cells = [_content(cell) for cell in content.__closure__ or ()]
-    return [*cells, *chain.from_iterable(map(_items, cells))]
+    parts = [_content(cell) for cell in content.__closure__ or ()]
+    return [*parts, *chain.from_iterable(map(_items, parts))]
 
 
 def _content(cell: CellType) -> Any:
@@ -90,66 +120,106 @@ def _content(cell: CellType) -> Any:
         return None
 
 
-def _items(value: Any) -> Iterable[Any]:
+def _items(value: Any) -> _Parts:
+    """Return the items of a container, a dict's keys too; nothing of anything else."""
     type_ = type(value)
-    if type_ is dict or type_ is MappingProxyType:
-        return (*value, *value.values()) if len(value) <= MOST else ()
-    return value if type_ in (list, tuple, set, frozenset) and len(value) <= MOST else ()
+    is_mapping = type_ is dict or type_ is MappingProxyType
+    if not is_mapping and type_ not in _PLAIN_SEQUENCES:
+        return ()
+    if len(value) > MOST:
+        return ()
+    if is_mapping:
+        return (*value, *value.values())
+    container: _Parts = value
+    return container
 
 
-def _wrapper_named(value: Any) -> Iterator[tuple[str, Any]]:
+def _wrapper_parts(value: Any) -> _Parts:
+    return [part for _, part in _wrapper_named(value)]
+
+
+def _wrapper_named(value: Any) -> _NamedParts:
     for part in inside(value):
         yield f" ({type(value).__name__})", part
         if type(part) is FunctionType:
             yield from _function_named(part)
     if type(value) is partial:
-        yield from ((" (partial)", part) for part in (*value.args, *value.keywords.values()))
+        for part in (*value.args, *value.keywords.values()):
+            yield " (partial)", part
 
 
-def _mapping_parts(value: Any) -> Iterable[Any]:
-    return (*dict.keys(value), *dict.values(value)) if dict.__len__(value) <= MOST else ()
+# What derives from a container is read as its base reads it: it may have an `__iter__` of its own.
+
+
+def _mapping_parts(value: Any) -> _Parts:
+    if dict.__len__(value) > MOST:
+        return ()
+    return (*dict.keys(value), *dict.values(value))
 
 
 def keys_of(value: Any) -> tuple[Any, ...]:
-    """List the keys of a dict, or of what derives from one; `HolderKind.named` has its values."""
-    return tuple(dict.keys(value)) if dict.__len__(value) <= MOST else ()
+    """Return the keys of a dict; `HolderKind.named` has its values.
+
+    Args:
+        value: A dict, or what derives from one.
+
+    Returns:
+        Its keys; none where there are more than `MOST`.
+    """
+    if dict.__len__(value) > MOST:
+        return ()
+    return tuple(dict.keys(value))
 
 
-def _mapping_named(value: Any) -> Iterator[tuple[str, Any]]:
-    for key, item in tuple(dict.items(value)) if len(value) <= MOST else ():
-        plain = type(key) in (str, int, bytes, bool, type(None))  # others' `repr` may run any code
-        yield f"[{key!r}]" if plain else f"[<{type(key).__name__}>]", item
+def _mapping_named(value: Any) -> _NamedParts:
+    if len(value) > MOST:
+        return
+    for key, part in tuple(dict.items(value)):
+        if type(key) in _PLAIN_KEYS:
+            yield f"[{key!r}]", part
+        else:
+            yield f"[<{type(key).__name__}>]", part
 
 
-def _sequence_parts(value: Any) -> Iterable[Any]:
-    # Read as its base reads it: a class that derives from one may have an `__iter__` of its own.
-    base: Any = next(kind for kind in _SEQUENCES if kind in type(value).__mro__)
-    return base.__iter__(value) if base.__len__(value) <= MOST else ()
+def _sequence_parts(value: Any) -> _Parts:
+    bases = type(value).__mro__
+    base: Any = next(sequence for sequence in _SEQUENCES if sequence in bases)
+    if base.__len__(value) > MOST:
+        return ()
+    items: _Parts = base.__iter__(value)
+    return items
 
 
-def _sequence_named(value: Any) -> Iterator[tuple[str, Any]]:
-    words = " (a member)" if issubclass(type(value), (set, frozenset)) else "[{}]"
-    return ((words.format(at), part) for at, part in enumerate(_sequence_parts(value)))
+def _sequence_named(value: Any) -> _NamedParts:
+    is_set = issubclass(type(value), (set, frozenset))
+    for index, part in enumerate(_sequence_parts(value)):
+        yield " (a member)" if is_set else f"[{index}]", part
 
 
+def _instance_parts(value: Any) -> _Parts:
+    return namespace(value).values()
+
+
+def _instance_named(value: Any) -> _NamedParts:
+    for name, part in tuple(namespace(value).items()):
+        yield f".{name}", part
+
+
+_PLAIN_KEYS = (str, int, bytes, bool, type(None))
+"""Types whose `repr` runs no code of others."""
 _SEQUENCES = (list, tuple, set, frozenset, deque)
-_NESTING = frozenset((dict, MappingProxyType, list, tuple, set, frozenset, FunctionType))
+_PLAIN_SEQUENCES = (list, tuple, set, frozenset)
+_NESTING = frozenset((dict, MappingProxyType, *_PLAIN_SEQUENCES, FunctionType))
+_WITHOUT_PARTS = (ModuleType, str, bytes, int, float)
 CLASS = HolderKind(lambda _: (), lambda _: iter(()))
 """A class is a place of its own, see `search`."""
-INSTANCE = HolderKind(
-    lambda value: namespace(value).values(),
-    lambda value: ((f".{name}", item) for name, item in tuple(namespace(value).items())),
-)
+INSTANCE = HolderKind(_instance_parts, _instance_named)
 MAPPING = HolderKind(_mapping_parts, _mapping_named)
 """A dict's keys are places of their own, see `keys`."""
 _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((FunctionType,), HolderKind(_function_parts, _function_named)),
     ((type,), CLASS),
-    (
-        WRAPPERS,
-        HolderKind(lambda value: [part for _, part in _wrapper_named(value)], _wrapper_named),
-    ),
+    (WRAPPERS, HolderKind(_wrapper_parts, _wrapper_named)),
     ((dict,), MAPPING),
     (_SEQUENCES, HolderKind(_sequence_parts, _sequence_named)),
 )
-_OTHERS = (ModuleType, str, bytes, int, float)
