@@ -1,4 +1,7 @@
-"""What a pass leaves alone and what it tells; whose an object is, by its own word."""
+"""Decides which copies are repointed or reported; tells whose an object is, by what it says itself.
+
+What an object says is its `__module__` and `__qualname__`.
+"""
 
 from collections.abc import Callable, Collection, Iterable
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
@@ -20,7 +23,15 @@ UNRELATED = UnrelatedOrigin()
 
 
 class Holder(NamedTuple):
-    """What holds a copy of a site's; `owner` is what it can be repointed on, if anything."""
+    """What holds a copy of what a changed attribute held.
+
+    Args:
+        words: What messages call it.
+        site: The changed attribute.
+        owner: What the copy can be repointed on; None where it cannot.
+        step: Its name there, or item.
+        module: The module that it lies in.
+    """
 
     words: str
     site: Site
@@ -30,79 +41,119 @@ class Holder(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a pass has found: copies that were repointed, and what is out of reach."""
+    """What a pass has found.
+
+    Args:
+        rebound: The copies that were repointed.
+        left: What is out of reach, or out of scope.
+    """
 
     rebound: list[Holder]
     left: list[Holder]
 
 
 class Keepers(NamedTuple):
-    """What the pass leaves alone, and what it needs to know of the rest."""
+    """Those whose copies a pass leaves alone.
 
-    packages: tuple[str, ...]  # names of those that keep originals: packs, whose bodies call them
-    bodies: Collection[str]  # names of modules that keep them in any case
+    Args:
+        packages: Names of packages that keep originals: packs, whose bodies call them.
+        bodies: Names of modules that keep them in any case.
+        sites: The changed attributes of this process.
+    """
+
+    packages: tuple[str, ...]
+    bodies: Collection[str]
     sites: Sites
 
     def keeps(self, module: str, rebind: Iterable[str]) -> bool:
-        """Whether a module keeps originals, though a row names packages that are repointed."""
+        """Whether a `module` keeps originals, though a row names packages to `rebind`."""
         if module in self.bodies:
             return True
-        named = (name for name in rebind if is_within(name, self.packages))
-        return is_within(module, self.packages) and not is_within(module, named)
+        if not is_within(module, self.packages):
+            return False
+        named_packs = (name for name in rebind if is_within(name, self.packages))
+        return not is_within(module, named_packs)
 
 
 def scope_of(module: str, rebind: bool | Collection[str]) -> frozenset[str]:
-    """Name the packages in which a change to a module repoints copies."""
+    """Name the packages in which a change repoints copies.
+
+    Args:
+        module: The module that the change is made in.
+        rebind: What the change says: whether to repoint any, or which packages beside its own.
+
+    Returns:
+        Their names.
+    """
     if rebind is False:
         return frozenset()
-    more = () if rebind is True else rebind
-    return frozenset({module.partition(".")[0], "__main__", *more})
+    packages = {module.partition(".")[0], "__main__"}
+    if rebind is not True:
+        packages.update(rebind)
+    return frozenset(packages)
 
 
 def is_within(name: str, packages: Iterable[str]) -> bool:
-    """Whether a module is one of these packages, or lies in one."""
+    """Whether the module `name` is one of these `packages`, or lies in one."""
     return any(name == package or name.startswith(package + ".") for package in packages)
 
 
 def can_be_traced(original: Any) -> bool:
-    """Whether identity tells a copy of this value from a chance equal."""
+    """Whether identity tells a copy of an `original` from a chance equal."""
     return original is not MISSING and not isinstance(original, _ATOMS)
 
 
 class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
+"""Returns the attributes of a class, without asking its metaclass."""
 
 
 def is_defined_at(value: Any, owner: Any, name: TargetStep) -> bool:
-    """Whether a function or class calls itself by a place."""
-    value, *_ = inside(value) or (value,)
-    is_plain = isinstance(value, (type, FunctionType))
-    called = value.__qualname__ if is_plain else namespace(value).get("__qualname__")
-    prefix = f"{owner.__qualname__}." if isinstance(owner, type) else ""
-    return called == f"{prefix}{name}" and origin_of(value) == _module_of(owner)
+    """Whether a function or class was defined under the name that it is looked at by.
+
+    Args:
+        value: The function or class, or a method or property of a function.
+        owner: The module or class whose attribute it is.
+        name: The name of the attribute.
+    """
+    functions = inside(value)
+    if functions:
+        value = functions[0]
+    qualname = namespace(value).get("__qualname__")
+    if isinstance(value, (type, FunctionType)):
+        qualname = value.__qualname__
+    expected = f"{owner.__qualname__}.{name}" if isinstance(owner, type) else str(name)
+    return qualname == expected and origin_of(value) == _module_of(owner)
 
 
 def home_of(site: Site) -> str:
-    """Name the module of a changed attribute, or '' where only the row knows."""
+    """Return the name of the module of `site`, or '' where only the row knows it."""
     return _module_of(site.owner)
 
 
 def _module_of(owner: Any) -> str:
-    home = namespace(owner).get("__name__" if isinstance(owner, ModuleType) else "__module__", "")
-    return home if isinstance(home, str) else ""
+    attribute = "__name__" if isinstance(owner, ModuleType) else "__module__"
+    module = namespace(owner).get(attribute)
+    if not isinstance(module, str):
+        return ""
+    return module
 
 
 def origin_of(value: Any) -> Any:
-    """Tell the module that made a value; an instance has its class's name, not its maker's."""
+    """Return the module that `value` says it was made in; None for what says nothing.
+
+    An instance says nothing: its class's `__module__` is not its maker's.
+    """
     if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
         return value.__module__
     return namespace(value).get("__module__")
 
 
 def maker_of(value: Any) -> Any:
-    """Tell the module whose code a function, class or module is; of others, that of their class."""
+    """Return the module whose code made `value`; of an instance, that of its class."""
     kind = type(value)
     if kind is FunctionType:
         return value.__globals__.get("__name__")
     if issubclass(kind, ModuleType):
         return namespace(value).get("__name__")
-    return class_namespace(value if issubclass(kind, type) else kind).get("__module__")
+    cls = value if issubclass(kind, type) else kind
+    return class_namespace(cls).get("__module__")
