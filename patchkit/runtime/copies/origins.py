@@ -1,30 +1,50 @@
-"""Where a place got from what it holds, by the code that bound it.
+"""Finds where an attribute was bound from, by reading the code that bound it.
 
-A place is an attribute of a module or a class. Its code leads from it to another place, and so on,
-up to a changed attribute, or to where somebody else made what is there.
+An attribute is one of a module or a class. Its code leads to another attribute, and so on, up to a
+changed one, or to where somebody else made what is there.
 """
 
 import ast
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import SourceFileLoader
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from patchkit.runtime.changes.owners import MISSING, namespace, peek
 from patchkit.runtime.changes.sites import Site, Sites
 from patchkit.runtime.copies.bindings import Bindings, NameSource, Value, all_scopes
 from patchkit.runtime.copies.scope import UNRELATED, UnrelatedOrigin
 
-Place = tuple[Any, str]
-Ends = Iterator[Site | bool | None]
+
+class _Attribute(NamedTuple):
+    """An attribute of a module or a class, where anything else leads nowhere."""
+
+    owner: Any
+    name: str
+
+    def is_among(self, attributes: Iterable["_Attribute"]) -> bool:
+        """Whether it is one of these; owners are told apart by identity."""
+        return any(self.owner is owner and self.name == name for owner, name in attributes)
+
+
+_Ends = Iterator[Site | bool | None]
+"""Where code leads: to a changed attribute, or to something else.
+
+True is something else that holds the value, False one that does not; None is where the code does
+not say.
+"""
 
 
 class Origins:
-    """The origins of places; each module's source is read once."""
+    """The origins of attributes; each module's source is read once.
+
+    Args:
+        sites: The changed attributes of this process.
+    """
 
     def __init__(self, sites: Sites) -> None:
         self._sites = sites
@@ -32,109 +52,151 @@ class Origins:
         self._classes: dict[type, list[Bindings]] = {}
 
     def of(self, owner: Any, name: str, value: Any) -> Site | UnrelatedOrigin | None:
-        """Tell which changed attribute a module's or class's attribute got its value from.
+        """Find the changed attribute that another attribute got its value from.
 
-        UNRELATED where the code names another place, and that holds it; None where the code does
-        not say, names both, or may bind the place by other means too.
+        Args:
+            owner: The module or class that has the other one.
+            name: Its name.
+            value: What it holds.
+
+        Returns:
+            The site of the changed attribute. UNRELATED where the code names something else that
+            holds the value; None where the code does not say, names both, or may bind the attribute
+            by other means too.
         """
-        ends = set(self._ends((owner, name), value, ()))
+        ends = set(self._ends(_Attribute(owner, name), value, ()))
         sites = [end for end in ends if isinstance(end, Site)]
-        if len(sites) == 1 and True not in ends:
+        is_held_elsewhere = True in ends
+        if len(sites) == 1 and not is_held_elsewhere:
             return sites[0]
-        if sites or None in ends or True not in ends:
+        if sites or None in ends or not is_held_elsewhere:
             return None
         code = self._code(owner)
-        return None if code is not None and code.may_set(name) else UNRELATED
+        if code is not None and code.may_set(name):
+            return None
+        return UNRELATED
 
     def is_copy(self, owner: Any, name: str) -> bool:
-        """Whether the code says that a place has what it holds from another."""
+        """Whether the code says that the attribute `name` of `owner` is bound from another."""
         return bool(_sources(self._bound(owner, name)))
 
-    def leads(self, start: Place, goal: Place) -> bool:
-        """Whether a place got what it holds from another one, as far as the code says."""
-        waiting, seen = [start], [start]
-        while waiting:
-            place = waiting.pop()
-            sources = _sources(self._bound(*place))
-            further = [way for source in sources for way in self._follow(source, place)]
-            waiting += [way for way in further if not _is_among(way, seen)]
-            seen += waiting
-        return _is_among(goal, seen[1:])
+    def leads(self, start: tuple[Any, str], goal: tuple[Any, str]) -> bool:
+        """Whether an attribute got what it holds from another one, as far as the code says.
 
-    def _ends(self, place: Place, value: Any, seen: tuple[Place, ...]) -> Ends:
-        bound = self._bound(*place)
+        Args:
+            start: Owner and name of the attribute.
+            goal: Owner and name of the other one.
+        """
+        first = _Attribute(*start)
+        pending = [first]
+        visited = [first]
+        while pending:
+            attribute = pending.pop()
+            for source in _sources(self._bound(*attribute)):
+                for origin in self._follow(source, attribute):
+                    if not origin.is_among(visited):
+                        visited.append(origin)
+                        pending.append(origin)
+        return _Attribute(*goal).is_among(visited[1:])
+
+    def _ends(self, attribute: _Attribute, value: Any, path: tuple[_Attribute, ...]) -> _Ends:
+        """Follow the code of an attribute to all ends; a path leads to no attribute twice."""
+        bound = self._bound(*attribute)
         if not bound:
             yield None
         for source in bound:
-            if not isinstance(source, NameSource):
-                yield source and source.constant is value
-                continue
-            for further in self._follow(source, place) or (None,):
-                if further is None:
-                    yield None
-                elif not _is_among(further, seen):
-                    yield from self._arrived(further, value, (*seen, place))
+            if isinstance(source, NameSource):
+                yield from self._ends_of_source(source, attribute, value, path)
+            elif source is None:
+                yield None
+            else:
+                yield source.constant is value
 
-    def _arrived(self, place: Place, value: Any, seen: tuple[Place, ...]) -> Ends:
-        site = self._sites.get(*place)
-        known = site if site is not None and site.knows(value) else None
-        if known is not None and known.layers:
-            yield known
+    def _ends_of_source(
+        self, source: NameSource, attribute: _Attribute, value: Any, path: tuple[_Attribute, ...]
+    ) -> _Ends:
+        origins = self._follow(source, attribute)
+        if not origins:
+            yield None
+        for origin in origins:
+            if not origin.is_among(path):
+                yield from self._ends_at(origin, value, (*path, attribute))
+
+    def _ends_at(self, origin: _Attribute, value: Any, path: tuple[_Attribute, ...]) -> _Ends:
+        """Tell where an attribute leads that another one was bound from."""
+        site = self._sites.get(*origin)
+        knowing = site if site is not None and site.knows(value) else None
+        if knowing is not None and knowing.layers:
+            yield knowing
             return
-        known = known or self._sites.leader(*place)
-        further = [end for end in self._ends(place, value, seen) if isinstance(end, Site)]
-        if (further or known is not None) and site is not None and site.layers:
+        leader = knowing or self._sites.leader(*origin)
+        ends = self._ends(origin, value, path)
+        further = [end for end in ends if isinstance(end, Site)]
+        if not further and leader is not None:
+            further = [leader]
+        if not further:
+            current = namespace(origin.owner).get(origin.name, MISSING)
+            yield None if current is MISSING else current is value
+        elif site is not None and site.layers:
             yield site  # patched when it held another value of where it is from
-        elif further or known is not None:
-            yield from further or (known,)
         else:
-            there = namespace(place[0]).get(place[1], MISSING)
-            yield None if there is MISSING else there is value
+            yield from further
 
-    # -- from what the code says to a place --------------------------------------------------------
+    # -- from what the code says to an attribute ---------------------------------------------------
 
-    def _follow(self, source: NameSource, place: Place) -> list[Place]:
-        """Tell the places that a source names, of which one is it; none where nobody can tell."""
-        owner, name = place
+    def _follow(self, source: NameSource, attribute: _Attribute) -> list[_Attribute]:
+        """List the attributes that a source names, of which one is it; none where nobody can tell.
+
+        Args:
+            source: What the code binds the attribute to.
+            attribute: The attribute.
+        """
+        owner, name = attribute
         module = _module_of(owner)
         if module is None:
             return []
-        first, *rest = source.names or ("",)
-        if source.module is None and not rest:
-            # In a class's body a name may be the class's own, or the module's.
-            is_inner = owner is not module and first != name and self._bound(owner, first)
-            return [(owner if is_inner else module, first)]
         if source.module is not None:
-            owners, rest = [_imported(source, module)], list(source.names)
-        else:
-            owners = self._objects(owner, module, first)
-        places = (_attribute(value, tuple(rest)) for value in owners)
-        return [further for further in places if further is not None]
+            return _attributes([_imported(source, module)], source.names)
+        first, *names = source.names or ("",)
+        if names:
+            return _attributes(self._objects(owner, module, first), names)
+        # In a class's body a name may be the class's own, or the module's.
+        is_inner = owner is not module and first != name and self._bound(owner, first)
+        return [_Attribute(owner if is_inner else module, first)]
 
     def _objects(self, owner: Any, module: ModuleType, name: str) -> list[Any]:
         """Return what a name stood for: what it is now, and all that it was bound to."""
-        now = [values[name] for values in map(namespace, (owner, module)) if name in values]
+        current = [values[name] for values in map(namespace, (owner, module)) if name in values]
+        objects = current[:1]
         bound = self._bound(module, name)
-        if len(bound) == 1 and now:
-            return now[:1]
-        imports = [source for source in _sources(bound) if source.module is not None]
-        ways = (_attribute(_imported(source, module), (*source.names, "")) for source in imports)
-        return now[:1] + [way[0] for way in ways if way is not None]
+        if len(bound) == 1 and objects:
+            return objects
+        for source in _sources(bound):
+            if source.module is not None:
+                imported = _imported(source, module)
+                objects += [end.owner for end in _attributes([imported], (*source.names, ""))]
+        return objects
 
     def _bound(self, owner: Any, name: str) -> set[Value]:
+        """Return all that the code binds an attribute to."""
         code = self._code(owner)
         if code is None:
             return set()
         if not isinstance(owner, type):
             return code.own(name) | _by_star(code, name, owner)
-        bodies = self._classes.get(owner)
         path = owner.__qualname__.split(".")
+        bodies = self._classes.get(owner)
         if bodies is None:
             bodies = self._classes[owner] = code.inner(path)
-        return set().union(code.own(".".join((*path, name))), *(body.own(name) for body in bodies))
+        bound = code.own(".".join((*path, name))).copy()
+        for body in bodies:
+            bound |= body.own(name)
+        return bound
 
     def _code(self, owner: Any) -> Bindings | None:
-        if (module := _module_of(owner)) is None:
+        """Return the bindings of the module of an owner; None where there is no source."""
+        module = _module_of(owner)
+        if module is None:
             return None
         if id(module) not in self._modules:
             tree = code_of(module)
@@ -146,10 +208,6 @@ def _sources(values: Iterable[Value]) -> list[NameSource]:
     return [value for value in values if isinstance(value, NameSource)]
 
 
-def _is_among(place: Place, places: Iterable[Place]) -> bool:
-    return any(place[0] is owner and place[1] == name for owner, name in places)
-
-
 def _module_of(owner: Any) -> ModuleType | None:
     if isinstance(owner, type):
         owner = sys.modules.get(str(namespace(owner).get("__module__")))
@@ -157,53 +215,86 @@ def _module_of(owner: Any) -> ModuleType | None:
 
 
 def _imported(source: NameSource, module: ModuleType) -> Any:
+    """Return the module that a source names; None where it is not loaded."""
     package = str(namespace(module).get("__package__") or "").split(".")
     outer = package[: len(package) + 1 - source.level] if source.level else []
     return sys.modules.get(".".join(filter(None, (*outer, source.module))))
 
 
-def _attribute(owner: Any, names: tuple[str, ...]) -> Place | None:
-    """Walk to the place of the last name; through modules and classes, as they are now."""
+def _attributes(owners: Iterable[Any], names: Sequence[str]) -> list[_Attribute]:
+    """Walk from each owner to the attribute of the last name, as far as there is one."""
+    attributes = (_walk(owner, names) for owner in owners)
+    return [attribute for attribute in attributes if attribute is not None]
+
+
+def _walk(owner: Any, names: Sequence[str]) -> _Attribute | None:
+    """Walk to the attribute of the last name, through modules and classes as they are now."""
     *path, last = names or ("",)
     for name in path:
         owner = _step(owner, name)
     if isinstance(owner, type):
         owner = next((cls for cls in owner.__mro__ if last in namespace(cls)), owner)
-    return (owner, last) if isinstance(owner, (ModuleType, type)) else None
+    if not isinstance(owner, (ModuleType, type)):
+        return None
+    return _Attribute(owner, last)
 
 
 def _step(owner: Any, name: str) -> Any:
     value = peek(owner, name)
-    is_left = value is MISSING and isinstance(owner, ModuleType)
-    return sys.modules.get(f"{owner.__name__}.{name}") if is_left else value
+    if value is MISSING and isinstance(owner, ModuleType):
+        return sys.modules.get(f"{owner.__name__}.{name}")
+    return value
 
 
 def _by_star(code: Bindings, name: str, module: ModuleType) -> set[Value]:
     """Name every star import that brings a name, of which any may have been the last."""
-    brought: set[Value] = set()
+    stars: set[Value] = set()
     for star in code.stars:
-        values = namespace(_imported(star, module))
-        listed = values.get("__all__")
-        if name in list(listed) if listed is not None else name in values and name[0] != "_":
-            brought.add(star._replace(names=(name,)))
-    return brought
+        if _exports(namespace(_imported(star, module)), name):
+            stars.add(star._replace(names=(name,)))
+    return stars
+
+
+def _exports(values: dict[str, Any], name: str) -> bool:
+    """Whether a star import of a module brings a name."""
+    listed = values.get("__all__")
+    if listed is None:
+        return name in values and name[0] != "_"
+    return name in list(listed)
 
 
 def code_of(module: ModuleType) -> ast.Module | None:
-    """Parse the source that a module was made by; None if there is none, or another by now."""
+    """Parse the source that a module was made by.
+
+    Args:
+        module: The module.
+
+    Returns:
+        Its syntax tree; None if there is no source, or it is another by now.
+    """
     values = namespace(module)
-    file, spec = str(values.get("__file__") or ""), cast("Any", values.get("__spec__"))
     try:
-        if not file.endswith(".py") or not Path(file).exists():
-            source = spec.loader.get_source(spec.name).removeprefix("\ufeff")  # in a zip file
-        elif _is_as_imported(Path(file), spec):
-            source = Path(file).read_bytes()
-        else:
+        source = _source_of(values)
+        if source is None:
             return None
         tree = _parsed(source)
     except Exception:  # noqa: BLE001 - a stranger's loader may raise anything
         return None
-    return tree if _has_made(tree, values) else None
+    if not _has_made(tree, values):
+        return None
+    return tree
+
+
+def _source_of(values: dict[str, Any]) -> str | bytes | None:
+    """Read the source of a module; None if its file is newer than the module."""
+    file = str(values.get("__file__") or "")
+    spec = cast("Any", values.get("__spec__"))
+    if not file.endswith(".py") or not Path(file).exists():
+        source: str = spec.loader.get_source(spec.name)  # in a zip file
+        return source.removeprefix("\ufeff")
+    if not _is_as_imported(Path(file), spec):
+        return None
+    return Path(file).read_bytes()
 
 
 def _parsed(source: bytes | str) -> ast.Module:
@@ -220,24 +311,37 @@ def _is_as_imported(file: Path, spec: Any) -> bool:
     if not cached.is_file() or type(spec.loader) is not SourceFileLoader:
         return True
     with cached.open("rb") as opened:
-        magic, flags, stamp = opened.read(4), opened.read(4), opened.read(8)
+        magic = opened.read(4)
+        flags = opened.read(4)
+        time_and_size = opened.read(8)
+    if sys.dont_write_bytecode:
+        return True
+    if magic != MAGIC_NUMBER:
+        return False
+    has_hash = flags != bytes(4)  # in place of time and size
+    return has_hash or time_and_size == _time_and_size(file)
+
+
+def _time_and_size(file: Path) -> bytes:
+    """Return what the cache has of a source file, the lower half of each number."""
     stat = file.stat()
-    now = b"".join(int(fact).to_bytes(8, "little")[:4] for fact in (stat.st_mtime, stat.st_size))
-    is_fresh = magic == MAGIC_NUMBER and (flags != bytes(4) or stamp == now)
-    return is_fresh or sys.dont_write_bytecode
+    time = int(stat.st_mtime).to_bytes(8, "little")[:4]
+    size = stat.st_size.to_bytes(8, "little")[:4]
+    return time + size
 
 
 def _has_made(tree: ast.Module, values: dict[str, Any]) -> bool:
     """Whether a module's functions are from this source, as far as it has any of its own file."""
-    functions = [value for value in tuple(values.values()) if type(value) is FunctionType]
-    codes = [function.__code__ for function in functions]
-    own = {
-        (code.co_name, code.co_firstlineno)
-        for code in codes
-        if code.co_filename == values.get("__file__") and code.co_name != "<lambda>"
-    }
-    made = {
-        (node.name, min(part.lineno for part in (node, *node.decorator_list)))
-        for node in all_scopes(tree)
-    }
-    return not own or not own.isdisjoint(made)
+    own = set()
+    for value in tuple(values.values()):
+        if type(value) is FunctionType:
+            code = value.__code__
+            if code.co_filename == values.get("__file__") and code.co_name != "<lambda>":
+                own.add((code.co_name, code.co_firstlineno))
+    if not own:
+        return True
+    defined = set()
+    for node in all_scopes(tree):
+        first_line = min(part.lineno for part in (node, *node.decorator_list))
+        defined.add((node.name, first_line))
+    return not own.isdisjoint(defined)
