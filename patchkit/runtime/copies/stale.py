@@ -1,4 +1,4 @@
-"""What a pass looks for, by identity; and whose it is, where the object itself proves that."""
+"""Tells the values that a pass looks for, by identity, and whose each of them is."""
 
 from __future__ import annotations
 
@@ -28,51 +28,87 @@ if TYPE_CHECKING:
 
 
 class StaleValues:
-    """What changed attributes held before; without `originals`, only what patches have made."""
+    """What changed attributes held before, which is what a pass looks for.
+
+    Args:
+        sites: The changed attributes; those that repoint nothing are left out.
+        keepers: Those whose copies a pass leaves alone.
+        originals: Whether to look for originals too, and not only for what patches have made.
+    """
 
     def __init__(self, sites: Iterable[Site], keepers: Keepers, *, originals: bool = True) -> None:
-        self.sites = sites = [site for site in sites if site.rebind]
+        self.sites = [site for site in sites if site.rebind]
         self._all_sites = keepers.sites
-        made = list(_made(sites))
-        self.values = {
-            id(value): site
-            for value, site in (made if originals else _held_by_others(made, keepers))
-            if value is not site.current and can_be_traced(value)
-        }
+        made = list(_made(self.sites))
+        self.values: dict[int, Site] = {}
         """What the sites held before, by id."""
-        old = [site for site in sites if originals and _is_old(site)]
-        self.values.update((id(site.original), site) for site in old)
-        self.inner = {id(part): site for site in old for part in _inside(site.original)}
+        self.inner: dict[int, Site] = {}
         """The functions inside of static methods, class methods and properties among them."""
-        self.ours = frozenset(id(part) for value, _ in made for part in (value, *_inside(value)))
+        sought: Iterable[tuple[Any, Site]] = made
+        if not originals:
+            sought = _held_by_others(made, keepers)
+        for value, site in sought:
+            if value is not site.current and can_be_traced(value):
+                self.values[id(value)] = site
+        if originals:
+            for site in filter(_is_old, self.sites):
+                self.values[id(site.original)] = site
+                for part in _inside(site.original):
+                    self.inner[id(part)] = site
+        ours: set[int] = set()
+        for value, _ in made:
+            ours.update(map(id, (value, *_inside(value))))
+        self.ours = frozenset(ours)
         """What patches have made. Whatever it holds, it holds on purpose."""
         self.ids = frozenset((*self.values, *self.inner))
 
     def site_of(self, value: Any) -> Site | None:
-        """Tell a site that held a value, or what the value is the inside of."""
+        """Return a site that held `value`, or something that `value` is the inside of."""
         return self.values.get(id(value)) or self.inner.get(id(value))
 
     def claims(self, value: Any) -> list[Site]:
-        """Every site that has or had a value."""
+        """Return every site that has or had `value`."""
         return self._claims.get(id(value), [])
 
     def origin(self, owner: Any, name: str, value: Any) -> Site | UnrelatedOrigin | None:
-        """Tell whose value a place has; UNRELATED for no site's, None where nobody can tell."""
-        origin: Site | UnrelatedOrigin | None = self.proven(value)
-        if origin is None and is_defined_at(value, owner, name):
+        """Find the changed attribute whose value another attribute holds.
+
+        Args:
+            owner: The module or class that has the other one.
+            name: Its name.
+            value: What it holds.
+
+        Returns:
+            The site; UNRELATED where it is no site's, None where nobody can tell.
+        """
+        site = self.proven(value)
+        if site is not None:
+            return self._onwards(site)
+        if is_defined_at(value, owner, name):
             return UNRELATED  # a proven one is a copy of the module, `__main__` beside its own name
-        origin = origin or self._origins.of(owner, name, value)
-        if origin is None and any(self._is_from(site, owner, name) for site in self.claims(value)):
-            return UNRELATED
-        origin = self._all_sites.leader(owner, name) if origin is None else origin
-        return self._onwards(origin) if isinstance(origin, Site) else origin
+        origin = self._origins.of(owner, name, value)
+        if origin is None:
+            if any(self._is_from(claimant, owner, name) for claimant in self.claims(value)):
+                return UNRELATED
+            origin = self._all_sites.leader(owner, name)
+        if isinstance(origin, Site):
+            return self._onwards(origin)
+        return origin
 
     def _is_from(self, site: Site, owner: Any, name: str) -> bool:
-        is_attribute = not isinstance(site.name, Item)
-        return is_attribute and self._origins.leads((site.owner, str(site.name)), (owner, name))
+        """Whether the site itself got what it holds from an attribute."""
+        if isinstance(site.name, Item):
+            return False
+        return self._origins.leads((site.owner, site.name), (owner, name))
 
     def is_led(self, owner: Any, name: str, site: Site) -> bool:
-        """Whether a place got what it holds from that of a site, as far as the code says."""
+        """Whether an attribute got what it holds from a site, as far as the code says.
+
+        Args:
+            owner: The module or class that has the attribute.
+            name: Its name.
+            site: The site.
+        """
         return self._origins.leads((owner, name), (site.owner, str(site.name)))
 
     def _onwards(self, site: Site) -> Site:
@@ -80,27 +116,35 @@ class StaleValues:
         if site.layers or isinstance(site.name, Item) or len(self.claims(site.current)) == 1:
             return site
         origin = self._origins.of(site.owner, site.name, site.current)
-        return self._onwards(origin) if isinstance(origin, Site) else site
+        if not isinstance(origin, Site):
+            return site
+        return self._onwards(origin)
 
     def is_its_own(self, value: Any, site: Site) -> bool:
-        """Whether what holds a value has it from the site, as far as anybody can tell."""
+        """Whether what holds a `value` has it from the `site`, as far as anybody can tell."""
         if self.inner.get(id(value)) is site or self.proven(value) is site:
             return True
-        maker, home = origin_of(site.original), home_of(site)
         if value is not site.original:
             return False
+        maker = origin_of(site.original)
+        home = home_of(site)
         if isinstance(maker, str) and home and maker.partition(".")[0] != home.partition(".")[0]:
             return False  # another package's object
         return not self._origins.is_copy(site.owner, str(site.name))
 
     def proven(self, value: Any) -> Site | None:
-        """Tell the one site that has made a value, or that is the value's own definition."""
+        """Return the one site that has made `value`, or that is its own definition.
+
+        None where there is no such site, or more than one has or had the value.
+        """
         claims = self.claims(value)
         if len(claims) != 1:
             return None
         (site,) = claims
         is_made = any(value is wrapper for wrapper in site.wrappers)
-        return site if is_made or is_defined_at(value, site.owner, site.name) else None
+        if is_made or is_defined_at(value, site.owner, site.name):
+            return site
+        return None
 
     @cached_property
     def _origins(self) -> Origins:
@@ -111,18 +155,23 @@ class StaleValues:
 
     @cached_property
     def _claims(self) -> dict[int, list[Site]]:
+        """The sites that have or had a value, by its id; those that had it first before others."""
         claims: dict[int, dict[Site, None]] = {}
         sites = list(dict.fromkeys((*self._all_sites, *self.sites)))
-        first = ((site.original, site) for site in sites if site.own)
-        for value, site in (*first, *_made(sites)):
+        for site in sites:
+            if site.own:
+                claims.setdefault(id(site.original), {})[site] = None
+        for value, site in _made(sites):
             claims.setdefault(id(value), {})[site] = None
         return {key: list(claimants) for key, claimants in claims.items()}
 
 
 def _made(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:
+    """Yield each value that patches have put on a site, and the site."""
     for site in sites:
-        made = (*site.wrappers, *site.replacements, site.current)
-        yield from ((value, site) for value in made if value is not site.original)
+        for value in (*site.wrappers, *site.replacements, site.current):
+            if value is not site.original:
+                yield value, site
 
 
 def _held_by_others(made: list[tuple[Any, Site]], keepers: Keepers) -> Iterator[tuple[Any, Site]]:
@@ -144,9 +193,14 @@ def _held_by_others(made: list[tuple[Any, Site]], keepers: Keepers) -> Iterator[
 
 
 def _is_old(site: Site) -> bool:
-    changed = site.own and site.original is not site.current
-    return changed and can_be_traced(site.original) and not isinstance(site.original, ModuleType)
+    """Whether a site had an original that can have been copied, and holds something else now."""
+    original = site.original
+    if not site.own or original is site.current or isinstance(original, ModuleType):
+        return False
+    return can_be_traced(original)
 
 
 def _inside(value: Any) -> tuple[Any, ...]:
-    return inside(value) if isinstance(value, (staticmethod, classmethod, property)) else ()
+    if isinstance(value, (staticmethod, classmethod, property)):
+        return inside(value)
+    return ()
