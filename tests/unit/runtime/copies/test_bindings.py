@@ -82,10 +82,7 @@ def test_what_code_binds_otherwise(world: World, code: str) -> None:
     """It is left as it is, and reported: only plain assignments and imports tell."""
     session, user = _user(world, code)
     assert user.kept is user.up.b.kept
-    assert (
-        "up.user:kept (nobody can tell where it is from)"
-        in (session.journal.entries[-1]["out_of_reach"])
-    )
+    assert "up.user:kept (origin unknown)" in (session.journal.entries[-1]["out_of_reach"])
 
 
 def test_a_name_that_a_class_hides(world: World) -> None:
@@ -93,7 +90,7 @@ def test_a_name_that_a_class_hides(world: World) -> None:
     session, user = _user(world, "class _C:\n    __kept = up.a.kept")
     assert vars(user._C)["_C__kept"] is user.up.b.kept
     (told,) = session.journal.entries[-1]["out_of_reach"]
-    assert told == "up.user:_C._C__kept (nobody can tell where it is from)"
+    assert told == "up.user:_C._C__kept (origin unknown)"
 
 
 @pytest.mark.processes

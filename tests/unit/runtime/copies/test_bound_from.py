@@ -289,5 +289,5 @@ def test_a_star_import(world: World, user: str) -> None:
     assert world.answer(went) is bool(goes)
     told = [one for line in world.entries() for one in line.get("out_of_reach", ())]
     assert [one for one in told if "up.user" in one] == (
-        ["up.user:kept (nobody can tell where it is from)"] if goes is None else []
+        ["up.user:kept (origin unknown)"] if goes is None else []
     )

@@ -192,7 +192,7 @@ def test_a_place_that_the_target_has_its_value_from(loaded: Loaded) -> None:
     site = loaded.sites.at(locate(mod, "stub"))
     site.rebind |= scope_of("up", True)
     push(site, Layer(lambda _: "new"))
-    assert loaded.repoint(site) == ([], ["up.other:stub (nobody can tell where it is from)"])
+    assert loaded.repoint(site) == ([], ["up.other:stub (origin unknown)"])
     assert home.stub is other.stub is stub
 
 
@@ -243,7 +243,7 @@ def test_what_the_target_has_from_elsewhere(loaded: Loaded) -> None:
     other = loaded.add("up.other", "from time import sleep\ntable = {'k': sleep}")
     unknown = loaded.add("up.unknown", sleep=time.sleep)
     site, undo = loaded.changed("sleep", new := New())
-    left = ["up.unknown:sleep (nobody can tell where it is from)"]
+    left = ["up.unknown:sleep (origin unknown)"]
     assert loaded.repoint(site) == (["up.user:sleep"], left)
     assert user.sleep is new
     assert other.sleep is unknown.sleep is time.sleep

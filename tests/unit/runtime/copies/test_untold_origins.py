@@ -34,7 +34,7 @@ def test_what_no_code_names_is_left_and_reported(world: World) -> None:
     world.module("up.other", "from up.types import names\ntable = {'names': names}")
     world.pack(row("one", "patch_a", "Replace('up.mod:NAMES', by='NEW')"), patch_a="NEW = object()")
     code = "import up.user, up.other, patchkit.auto\nassert up.user.kept is not up.mod.NAMES"
-    cannot = "(nobody can tell where it is from)"
+    cannot = "(origin unknown)"
     places = ["up.mod:ROW[0]", "up.user:kept", "up.user:table['names']"]
     assert sorted(out_of_reach(world, code)) == [f"{place} {cannot}" for place in places]
 
@@ -64,7 +64,7 @@ def test_what_may_have_been_bound_again(world: World, means: str) -> None:
     where = "kept" if means in ("an update", "another module") else "C.kept"
     user = "up.user" if AGAIN[means] else "up.binder"
     code = f"import {user}, patchkit.auto\nassert up.user.{where} != [1]"
-    assert f"up.user:{where} (nobody can tell where it is from)" in out_of_reach(world, code)
+    assert f"up.user:{where} (origin unknown)" in out_of_reach(world, code)
 
 
 @pytest.mark.processes
@@ -86,7 +86,7 @@ def test_a_file_that_was_changed_since(world: World, more: str) -> None:
         assert up.user.kept is not up.a.kept
     """
     told = out_of_reach(world, dedent(code))
-    assert told == ["up.user:kept (nobody can tell where it is from)"]
+    assert told == ["up.user:kept (origin unknown)"]
 
 
 @pytest.mark.processes
