@@ -1,4 +1,4 @@
-"""Copies of an original: those that can be repointed are, the others are named.
+"""Finds the copies of an original, repoints those that can be, and names the others.
 
 A copy is found by identity, and known by where it was bound from: the same object elsewhere is
 somebody else's. What `from x import y` left in a module and what a class body stored is repointed,
@@ -24,8 +24,10 @@ from patchkit.runtime.imports.half_imported import (
 class SearchScope(NamedTuple):
     """The modules to look through.
 
-    Late, they have had time to copy by any way: those of the target's package are looked into also
-    where they name nothing of the target's module.
+    Args:
+        modules: Their names.
+        late: Whether they have had time to copy by any means: then those of the target's package
+            are looked into also where they name nothing of the target's module.
     """
 
     modules: Sequence[str]
@@ -37,15 +39,21 @@ NO_MODULES = SearchScope((), late=False)
 
 
 def all_modules() -> SearchScope:
-    """Look through all modules."""
+    """Return the scope of all modules that are loaded."""
     return SearchScope(list(sys.modules))
 
 
 def modules_since(name: str) -> SearchScope:
-    """Look through a module and those that began to load after it did.
+    """Return the scope of a module and of those that began to load after it did.
 
     At its first execution nobody else can have copied from it; what decorates its objects can have
     put them into modules that it names, which the pass adds.
+
+    Args:
+        name: The name of the module.
+
+    Returns:
+        The scope, the module that was loaded last first.
     """
     loaded = list(sys.modules)
     since = loaded.index(name) if name in loaded else 0
@@ -53,19 +61,33 @@ def modules_since(name: str) -> SearchScope:
 
 
 def untraced(site: Site) -> str | None:
-    """Say why copies of an original are not looked for, or None if they are."""
+    """Return why copies of the original of a `site` are not looked for; None if they are.
+
+    None is also the answer if there is nothing that anybody could have copied from there.
+    """
     if not site.own or isinstance(site.original, ModuleType) or can_be_traced(site.original):
-        return None  # or there is nothing that anybody could have copied from here
+        return None
     return f"a {type(site.original).__name__}, which is not told from its equals"
 
 
 def subclasses_left(original: Any, replacement: Any) -> list[str]:
-    """Name the classes that go on deriving from a replaced class; nothing can repoint a base."""
+    """Name the classes that go on deriving from a replaced class; nothing can repoint a base.
+
+    Args:
+        original: What was replaced.
+        replacement: What stands there instead.
+
+    Returns:
+        The subclasses, as messages show them; none if it is no class that was replaced.
+    """
     if not isinstance(original, type) or not isinstance(replacement, type):
         return []
     subclasses: list[type] = type.__subclasses__(original)
-    left = [sub for sub in subclasses if sub not in replacement.__mro__]
-    return [f"{sub.__module__}:{sub.__qualname__} (derives from it)" for sub in left]
+    return [
+        f"{subclass.__module__}:{subclass.__qualname__} (derives from it)"
+        for subclass in subclasses
+        if subclass not in replacement.__mro__
+    ]
 
 
 class Latecomers:
@@ -73,23 +95,28 @@ class Latecomers:
 
     The pass may look into one before it takes its copy, from a module that the pass has yet to come
     to; or while the copy lies in the body of a class that is not there yet.
+
+    Args:
+        modules: The names of the modules that are loaded now.
     """
 
     def __init__(self, modules: Iterable[str]) -> None:
-        self._known = frozenset(modules)
-        self._half = [
-            name for name in self._known & being_imported() if is_initializing(_spec(name))
-        ]
+        self._loaded = frozenset(modules)
+        importing = self._loaded & being_imported()
+        self._half_imported = [name for name in importing if is_initializing(_spec(name))]
 
     def revisit(self, look: Callable[[str], None]) -> None:
         """Call `look(name)` of each as soon as it has been imported."""
-        new = [name for name in list(sys.modules) if name not in self._known]
-        for name in (*self._half, *new):
+        new = [name for name in list(sys.modules) if name not in self._loaded]
+        for name in (*self._half_imported, *new):
             spec = _spec(name)
-            if not (is_initializing(spec) and when_initialized(spec, look, name)):
+            is_postponed = is_initializing(spec) and when_initialized(spec, look, name)
+            if not is_postponed:
                 look(name)
 
 
 def _spec(name: str) -> object:
     module = sys.modules.get(name)
-    return None if module is None else spec_of(module)
+    if module is None:
+        return None
+    return spec_of(module)

@@ -1,4 +1,4 @@
-"""One pass: find the copies, repoint those that may be, and tell the others."""
+"""Runs one pass: finds the copies, repoints those that may be, and reports the others."""
 
 import sys
 from collections.abc import Iterable
@@ -14,21 +14,42 @@ from patchkit.runtime.copies.search import CopySearch
 from patchkit.runtime.copies.stale import StaleValues
 
 
-def repoint(sites: Iterable[Site], where: SearchScope, keepers: Keepers) -> Outcome:
-    """Repoint the copies of what attributes held before; the sites carry them along after that."""
+def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outcome:
+    """Repoint the copies of what attributes held before; the sites carry them along after that.
+
+    Args:
+        sites: The changed attributes.
+        scope: The modules to look through.
+        keepers: Those whose copies are left alone.
+
+    Returns:
+        The copies that were found.
+    """
     run = _Pass(StaleValues(sites, keepers), keepers)
-    near = () if where.late else _named_by(run.stale.sites)
-    search = CopySearch(run.stale, keepers, late=where.late, near=near)
-    run.settle(search, dict.fromkeys((*where.modules, *near)))
+    near: frozenset[str] = frozenset()
+    if not scope.late:
+        near = _named_by(run.stale.sites)
+    search = CopySearch(run.stale, keepers, late=scope.late, near=near)
+    run.settle(search, dict.fromkeys((*scope.modules, *near)))
     for site in run.stale.sites:
         run.take_over(site)
     return run.outcome
 
 
-def restore(sites: Iterable[Site], where: SearchScope, keepers: Keepers) -> Outcome:
-    """Repoint what copies a layer's value that is gone; else tell only what is out of scope."""
+def restore(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outcome:
+    """Repoint the copies of what a layer has made that was taken off.
+
+    Args:
+        sites: The attributes that it was taken off.
+        scope: The modules to look through.
+        keepers: Those whose copies are left alone.
+
+    Returns:
+        The copies that were repointed, and those that are out of scope; not what else holds one.
+    """
     run = _Pass(StaleValues(sites, keepers, originals=False), keepers)
-    run.settle(CopySearch(run.stale, keepers, late=True, deep=False), where.modules)
+    search = CopySearch(run.stale, keepers, late=True, deep=False)
+    run.settle(search, scope.modules)
     for site in run.stale.sites:
         if not site.layers and site.own:
             run.rejoin(site)
@@ -36,13 +57,15 @@ def restore(sites: Iterable[Site], where: SearchScope, keepers: Keepers) -> Outc
 
 
 class _Pass:
+    """One pass, and what it has found so far."""
+
     def __init__(self, stale: StaleValues, keepers: Keepers) -> None:
         self.stale = stale
         self.outcome = Outcome([], [])
         self._keepers = keepers
 
     def settle(self, search: CopySearch, modules: Iterable[str]) -> None:
-        """Repoint the copies in scope, and tell the others."""
+        """Repoint the copies in scope, and report the others."""
         if not self.stale.ids:
             return
         for holder in search.through(modules):
@@ -55,22 +78,25 @@ class _Pass:
                 self._write(holder)
 
     def take_over(self, site: Site) -> None:
-        """Let the copies of a place go with it, which went with the place's own origin so far."""
+        """Let the copies of a site go with it, which went with the site's own origin so far."""
         leader = self._keepers.sites.leader(site.owner, site.name)
         if leader is None or isinstance(site.name, Item):
             return
         for owner, step, value in leader.followers():
             if step is KEY:
                 continue  # code does not tell by which name a key was given
-            is_module = isinstance(owner, dict)
-            place = sys.modules.get(str(owner.get("__name__"))) if is_module else owner
+            named_owner = owner
+            if isinstance(owner, dict):  # a module's
+                named_owner = sys.modules.get(str(owner.get("__name__")))
             name = str(step.key if isinstance(step, Item) else step)
-            if value is not site.current and self.stale.is_led(place, name, site):
-                self._write(Holder(words(place, name), site, owner, step))
+            if value is not site.current and self.stale.is_led(named_owner, name, site):
+                self._write(Holder(words(named_owner, name), site, owner, step))
 
     def rejoin(self, site: Site) -> None:
-        """Let a place without patches, that is a copy itself, go with its own origin again."""
-        value, name, claims = site.current, site.name, self.stale.claims(site.current)
+        """Let a site without patches, that is a copy itself, go with its own origin again."""
+        name = site.name
+        value = site.current
+        claims = self.stale.claims(value)
         if isinstance(name, Item) or all(value is claimant.current for claimant in claims):
             return
         origin = self.stale.origin(site.owner, name, value)
@@ -82,19 +108,22 @@ class _Pass:
                 self._write(Holder(words(owner, step), origin, owner, step))
 
     def _write(self, holder: Holder) -> None:
-        site, owner, step = holder.site, holder.owner, holder.step
-        if owner is None:
+        """Repoint a copy, if it can be."""
+        site = holder.site
+        if holder.owner is None:
             self._leave(holder)
-        elif site.current is MISSING:
+            return
+        if site.current is MISSING:
             self._leave(holder, " (what was added stays where it was copied to)")
+            return
+        # First: what is torn off in the middle is carried back too.
+        self._keepers.sites.follow(site, holder.owner, holder.step)
+        refusal = _write_current(holder.owner, holder.step, site)
+        if refusal is None:
+            self.outcome.rebound.append(holder)
         else:
-            # First: what is torn off in the middle is carried back too.
-            self._keepers.sites.follow(site, owner, step)
-            if (refusal := _refused(owner, step, site)) is None:
-                self.outcome.rebound.append(holder)
-            else:
-                site.forget(owner, step)
-                self._leave(holder, f" ({type(refusal).__name__}: {refusal})")
+            site.forget(holder.owner, holder.step)
+            self._leave(holder, f" ({type(refusal).__name__}: {refusal})")
 
     def _leave(self, holder: Holder, why: str = "") -> None:
         self.outcome.left.append(holder._replace(words=holder.words + why))
@@ -105,15 +134,20 @@ def _named_by(sites: Iterable[Site]) -> frozenset[str]:
 
     They were there before, and cannot have copied; but what decorates a target may put it there.
     """
-    homes = [namespace(sys.modules.get(home)) for home in set(map(home_of, sites))]
-    values = [value for values in homes for value in tuple(values.values())]
-    makers = {maker for value in values if isinstance(maker := maker_of(value), str)}
-    packages = {name for site in sites for name in site.rebind}
+    makers: set[str] = set()
+    packages: set[str] = set()
+    for site in sites:
+        packages.update(site.rebind)
+    for home in set(map(home_of, sites)):
+        for value in tuple(namespace(sys.modules.get(home)).values()):
+            maker = maker_of(value)
+            if isinstance(maker, str):
+                makers.add(maker)
     return frozenset(name for name in makers if is_within(name, packages))
 
 
-def _refused(owner: Any, step: TargetStep, site: Site) -> Exception | None:
-    """Write what the site holds by now; return what a class raises instead."""
+def _write_current(owner: Any, step: TargetStep, site: Site) -> Exception | None:
+    """Write what a site holds by now; return what a class raises instead."""
     try:
         while True:
             value = site.current
