@@ -1,1 +1,1 @@
-"""How patchkit arrives in a process, and in those that it starts."""
+"""Arms processes: this one, and those that it starts."""

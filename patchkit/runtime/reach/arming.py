@@ -1,4 +1,4 @@
-"""The session of this process, made once by the first way in."""
+"""Holds the session of this process, which whatever arms it first makes."""
 
 import os
 import threading
@@ -24,69 +24,99 @@ from patchkit.runtime.reach.hooks import watch_children, watch_compilers, watch_
 from patchkit.settings import Settings
 
 
-class _Here(Record, frozen=False):
-    """The one session of this process, armed, or lent to borrowers."""
+class _ProcessState(Record, frozen=False):
+    """The one session of this process, armed, or lent to borrowers.
+
+    Args:
+        session: The session; None where there is none.
+        is_armed: Whether it was armed, and not only lent.
+        borrowers: How many have it and not given it back.
+        packs: How many borrowers named each pack.
+        guard: Held while these fields are read or set.
+        turn: Held by a borrower that comes or goes.
+    """
 
     session: Session | None = None
     is_armed: bool = False
     borrowers: int = 0
-    packs: Counter[str] = field(default_factory=Counter)  # how many borrowers named each
-    guard: threading.Lock = field(default_factory=threading.Lock)  # around these fields only
-    turn: threading.RLock = field(default_factory=threading.RLock)  # a borrower's that comes, goes
+    packs: Counter[str] = field(default_factory=Counter)
+    guard: threading.Lock = field(default_factory=threading.Lock)
+    turn: threading.RLock = field(default_factory=threading.RLock)
 
 
-_here = _Here()
+_state = _ProcessState()
 
 
 def current() -> Session | None:
     """Return this process's session, or None where patchkit is not armed."""
-    return _here.session if _here.is_armed else None
+    if not _state.is_armed:
+        return None
+    return _state.session
 
 
 def arm(roles: frozenset[Role] | None = None) -> Session | None:
-    """Arm this process once, for these roles or those that patchkit finds out.
+    """Arm this process, once.
 
-    Returns None with `PATCHKIT=0`, or where only Python's own code runs. Raises PatchkitError where
-    a setting or a row is malformed, or a required patch failed.
+    Args:
+        roles: The roles of this process; None for those that patchkit finds out.
+
+    Returns:
+        The session; None with `PATCHKIT=0`, or where only Python's own code runs.
+
+    Raises:
+        PatchkitError: A setting or a row is malformed, or a required patch failed.
     """
-    if (session := current()) is not None:
-        return session
+    armed = current()
+    if armed is not None:
+        return armed
     settings = Settings.read()
     if not settings.enabled or is_resource_tracker():
         return None
-    session, is_first = _take(_here.session or _make(settings), arming=True)
+    session, is_first = _take_to_arm(_state.session or _make(settings))
     if is_first:
         watch_entries(session)
         watch_children(session)
         watch_compilers(session)
         session.lookout.take_charge()
-        here = initial_roles(os.environ, session.processes) if roles is None else roles
-        session.arm(here)
+        if roles is None:
+            roles = initial_roles(os.environ, session.processes)
+        session.arm(roles)
     return session
 
 
 def arm_unasked() -> Session | None:
     """Return the session of this process, armed now unless tests decide which patches apply."""
-    return current() if tests_decide(os.environ) else arm()
+    if tests_decide(os.environ):
+        return current()
+    return arm()
 
 
 def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
-    """Return the session of this process; where it is not armed, one without a role.
+    """Lend the session of this process; where it is not armed, one without a role.
 
-    It is to know the patches of these names, by default all, and the rows of `packs`, for no role.
-    Raises PatchkitError where a setting or a row is malformed, or `PATCHKIT=0` says to do nothing.
+    Args:
+        names: The patches that it is to know; by default all.
+        packs: Further packs whose rows it is to know, for no role.
+
+    Returns:
+        The session, to be given back.
+
+    Raises:
+        SettingsError: `PATCHKIT=0` says to do nothing, or a setting is malformed.
+        PatchkitError: A row is malformed.
     """
     settings = Settings.read()
     if not settings.enabled:
         raise SettingsError("PATCHKIT is '0': patchkit does nothing here; expected it unset, or 1")
-    with _here.turn:
-        present = _here.session
-        session, is_first = _take(present or _make(settings), arming=False)
-        _here.packs.update(packs)
+    with _state.turn:
+        present = _state.session
+        session, is_first = _take_to_lend(present or _make(settings))
+        _state.packs.update(packs)
         try:
             if is_first:
                 session.arm(frozenset(), lent=True)
-            if packs or (present and not (names and session.states.keys() >= set(names))):
+            knows_all_names = bool(names) and session.states.keys() >= set(names)
+            if packs or (present and not knows_all_names):
                 session.blocks.meet(Registry.collect(settings, packs))
         except BaseException:
             give_back(session, packs)
@@ -95,29 +125,42 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
 
 
 def give_back(session: Session, packs: Collection[str] = ()) -> None:
-    """Give a lent session and packs back; the last borrower ends it, unless it was armed since."""
-    with _here.turn:
-        _here.packs.subtract(packs)
-        with _here.guard:
-            _here.borrowers -= 1
-            is_over = not (_here.borrowers or _here.is_armed)
+    """Give a lent session back; the last borrower ends it, unless it was armed since.
+
+    Args:
+        session: The session.
+        packs: The packs that it was lent with.
+    """
+    with _state.turn:
+        _state.packs.subtract(packs)
+        with _state.guard:
+            _state.borrowers -= 1
+            is_over = not (_state.borrowers or _state.is_armed)
             if is_over:
-                _here.session = None
-        unnamed = {pack for pack, times in _here.packs.items() if times == 0}
-        session.blocks.forget(unnamed if _here.borrowers else None)
+                _state.session = None
+        if _state.borrowers:
+            session.blocks.forget({pack for pack, count in _state.packs.items() if count == 0})
+        else:
+            session.blocks.forget(None)
         if is_over:
             session.stand_down()
 
 
-def _take(session: Session, *, arming: bool) -> tuple[Session, bool]:
-    """Return the one session, this one if there is none, and whether to arm it now."""
-    with _here.guard:
-        session = _here.session = _here.session or session
-        if arming:
-            is_first, _here.is_armed = not _here.is_armed, True
-        else:
-            is_first = not (_here.is_armed or _here.borrowers)
-            _here.borrowers += 1
+def _take_to_arm(session: Session) -> tuple[Session, bool]:
+    """Return the one session, which is this one if there is none, and whether to arm it now."""
+    with _state.guard:
+        session = _state.session = _state.session or session
+        is_first = not _state.is_armed
+        _state.is_armed = True
+    return session, is_first
+
+
+def _take_to_lend(session: Session) -> tuple[Session, bool]:
+    """Return the one session, which is this one if there is none, and whether to arm it now."""
+    with _state.guard:
+        session = _state.session = _state.session or session
+        is_first = not (_state.is_armed or _state.borrowers)
+        _state.borrowers += 1
     return session, is_first
 
 
@@ -127,15 +170,21 @@ def _make(settings: Settings) -> Session:
 
 
 def arrive(role: str | None) -> None:
-    """Arm a spawned child; a role that its parent names wins over a guess."""
+    """Arm a spawned child; a `role` that its parent names wins over a guess."""
     roles = frozenset({Role(role or Role.MAIN)})
     session = arm(roles)
-    if session is not None and session.roles != roles and (role or not session.roles):
+    if session is None or session.roles == roles:
+        return
+    if role or not session.roles:
         session.become(roles)
 
 
 def arrive_in_actor(role: str) -> None:
-    """Arm a Ray worker process that loads its actor's class; do nothing in any other process."""
+    """Arm a Ray worker process that loads its actor's class; do nothing in any other process.
+
+    Args:
+        role: The role of the actor.
+    """
     if is_ray_worker():
         session = arm()
         if session is not None and not session.roles:
@@ -143,22 +192,25 @@ def arrive_in_actor(role: str) -> None:
 
 
 def _before_fork() -> None:
-    if _here.session is not None:
-        _here.session.lookout.verifier.before_fork()
+    if _state.session is not None:
+        _state.session.lookout.verifier.before_fork()
 
 
-def _after_fork_here() -> None:
-    if _here.session is not None:
-        _here.session.lookout.verifier.after_fork(in_child=False)
+def _after_fork_in_parent() -> None:
+    if _state.session is not None:
+        _state.session.lookout.verifier.after_fork(in_child=False)
 
 
-def _after_fork() -> None:
-    _here.guard, _here.turn = threading.Lock(), threading.RLock()
-    if _here.session is not None:
-        _here.session.after_fork()
-        _here.session.lookout.verifier.after_fork(in_child=True)
+def _after_fork_in_child() -> None:
+    _state.guard = threading.Lock()
+    _state.turn = threading.RLock()
+    if _state.session is not None:
+        _state.session.after_fork()
+        _state.session.lookout.verifier.after_fork(in_child=True)
 
 
 os.register_at_fork(
-    before=_before_fork, after_in_parent=_after_fork_here, after_in_child=_after_fork
+    before=_before_fork,
+    after_in_parent=_after_fork_in_parent,
+    after_in_child=_after_fork_in_child,
 )

@@ -1,4 +1,4 @@
-"""Objects that arm a process when they are unpickled there, before what follows them."""
+"""Makes objects that arm a process when they are unpickled there, before what follows them."""
 
 from typing import Any
 
@@ -39,9 +39,11 @@ _AS_BASE = """exec(code) or type(
 
 
 class Carrier:
-    """Unpickling it arms the process, for a role where that is known; what comes out is None.
+    """Unpickling it arms the process; what comes out is None.
 
-    `sys_path` is for a process that would set its own only after the unpickling.
+    Args:
+        role: The role of the process, where it is known.
+        sys_path: For a process that would set its own only after the unpickling.
     """
 
     arrive = "arrive"
@@ -57,7 +59,8 @@ class Carrier:
         return _ARRIVE.replace("{arrive}", self.arrive)
 
     def _names(self) -> dict[str, Any]:
-        return {"sys_path": self._sys_path, "role": self._role.value if self._role else None}
+        role = None if self._role is None else self._role.value
+        return {"sys_path": self._sys_path, "role": role}
 
 
 class ActorCarrier(Carrier):
@@ -77,5 +80,5 @@ class ActorCarrier(Carrier):
         return ()
 
     def put_before(self, cls: type) -> None:
-        """Have a class that is pickled by value carry this before its bases."""
+        """Have `cls`, a class that is pickled by value, carry this before its bases."""
         cls.__orig_bases__ = (self, *cls.__bases__)  # type: ignore[attr-defined]

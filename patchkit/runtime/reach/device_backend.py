@@ -1,4 +1,4 @@
-"""The device backend: the module that adds a device name such as 'npu' to torch.
+"""Imports the device backend: the module that adds a device name such as 'npu' to torch.
 
 `PATCHKIT_DEVICE_BACKEND` names it, by default `torch_npu`. Some bodies import it at their top, and
 so it is imported where a class of such a body is unpickled.
@@ -14,17 +14,24 @@ DEFAULT = "torch_npu"
 
 
 def backend_name() -> str:
-    """Name the module of the device backend."""
+    """Return the name of the module of the device backend."""
     return os.environ.get(VARIABLE) or DEFAULT
 
 
 def is_installed() -> bool | str:
-    """Answer a row's `when`: True, or the reason why there is nothing to import."""
+    """Answer a row's `when`.
+
+    Returns:
+        True, or the reason why there is nothing to import.
+    """
     name = backend_name()
-    top = name.partition(".")[0]
-    finders = [getattr(finder, "find_spec", None) for finder in (*sys.meta_path, PathFinder)]
-    if name in sys.modules or any(find is not None and find(top, None) for find in finders):
+    if name in sys.modules:
         return True
+    top = name.partition(".")[0]
+    for finder in (*sys.meta_path, PathFinder):
+        find_spec = getattr(finder, "find_spec", None)
+        if find_spec is not None and find_spec(top, None):
+            return True
     return f"{name} is not installed"
 
 

@@ -1,4 +1,4 @@
-"""vLLM's plugin entry points: where patchkit is installed, they arm every vLLM process."""
+"""Arms every vLLM process where patchkit is installed: vLLM's plugin entry points."""
 
 from patchkit.runtime.reach.arming import arm_unasked
 
@@ -13,5 +13,6 @@ def platform() -> None:
 
 def general() -> None:
     """Arm when vLLM loads its general plugins; what failed before is raised again."""
-    if (session := arm_unasked()) is not None:
+    session = arm_unasked()
+    if session is not None:
         session.stop_if_failed()
