@@ -1,4 +1,4 @@
-"""patchkit's own hooks: the calls with which a process enters a role, or starts another process.
+"""Hooks the calls with which a process enters a role, or starts another process.
 
 Children of `multiprocessing`, and of `multiprocess`, get patchkit and their role. A spawned child
 unpickles its preparation data first; patchkit adds an object that arms the child. A forked child
@@ -31,11 +31,12 @@ _LOAD = Target.parse("torch._dynamo.aot_compile:AOTCompiledFunction.deserialize"
 _ASK_HELPER = Target.parse("vllm.model_executor.models.registry:_run_in_subprocess")
 
 
-def _wrap(session: Session, target: Target, by: Any) -> None:
-    session.hooks.setdefault(target.module, []).append(partial(_wrap_in, target, by))
+def _wrap(session: Session, target: Target, wrapper: Any) -> None:
+    """Wrap a target as soon as its module has been imported."""
+    session.hooks.setdefault(target.module, []).append(partial(_wrap_in, target, wrapper))
 
 
-def _wrap_in(target: Target, by: Any, module: ModuleType, sites: Sites) -> None:
+def _wrap_in(target: Target, wrapper: Any, module: ModuleType, sites: Sites) -> None:
     from patchkit.runtime.changes.objects.wrap import wrapped_at  # noqa: PLC0415 - brings inspect
 
     try:
@@ -43,47 +44,66 @@ def _wrap_in(target: Target, by: Any, module: ModuleType, sites: Sites) -> None:
         if getattr(location.owner, "__module__", target.module) != target.module:
             return  # only a name for another module's class
         context = Context(module, module, sites, rank=(-1, 0))
-        ready = wrapped_at([location], by, context, str(target))
+        layers = wrapped_at([location], wrapper, context, str(target))
     except TargetError:
         return
-    ready.apply()
+    layers.apply()
 
 
 def watch_entries(session: Session) -> None:
-    """Enter a role where a call begins it, or Ray loads an actor or task."""
+    """Enter a role where a call begins it, or Ray loads an actor or task.
+
+    Args:
+        session: The session of this process.
+    """
     for row in session.processes.all("call"):
-        by = _entering(session, row.role) if row.role else _telling(session, row)
-        _wrap(session, Target.parse(row.what), by)
+        if row.role is None:
+            wrapper = _reporting(session, row)
+        elif row.role is Role.MAIN:
+            wrapper = _entering_main(session)
+        else:
+            wrapper = _entering(session, row.role)
+        _wrap(session, Target.parse(row.what), wrapper)
     _watch_ray(session)
 
 
-def _telling(session: Session, row: ProcessRow) -> Any:
+def _reporting(session: Session, row: ProcessRow) -> Any:
     """Note which patches have no process once something else runs in place of their targets."""
 
-    def tell(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+    def report(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         for name in row.leaves_out(session.selected()):
             session.journal.write("left-without", name=name, reason=row.why)
         return wrapped(*args, **kwargs)
 
-    return tell
+    return report
 
 
-def _entering(session: Session, role: Role) -> Any:
+def _entering_main(session: Session) -> Any:
+    """Enter the role of a main process in a call that makes the engine's configuration."""
+
     def configure(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
-        session.enter(role)
+        session.enter(Role.MAIN)
         config = wrapped(*args, **kwargs)
         session.stamp(config)
         return config
 
+    return configure
+
+
+def _entering(session: Session, role: Role) -> Any:
+    """Enter the role of a process that was started, which may be called with a configuration."""
+
     def enter(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         session.enter(role)
-        if (rank := rank_given(wrapped, instance, args, kwargs)) is not None:
+        rank = rank_given(wrapped, instance, args, kwargs)
+        if rank is not None:
             session.journal.write("rank", rank=rank)
-        if (config := _configuration((*args, *kwargs.values()))) is not None:
+        config = _configuration((*args, *kwargs.values()))
+        if config is not None:
             session.agree(role, config)
         return wrapped(*args, **kwargs)
 
-    return configure if role is Role.MAIN else enter
+    return enter
 
 
 def _configuration(values: Iterable[Any]) -> Any:
@@ -91,9 +111,12 @@ def _configuration(values: Iterable[Any]) -> Any:
     for value in values:
         if hasattr(value, "additional_config"):
             return value
-        inner = value.values() if isinstance(value, dict) else value
-        nested = isinstance(value, (dict, list))
-        if nested and (config := _configuration(inner)) is not None:
+        config = None
+        if isinstance(value, dict):
+            config = _configuration(value.values())
+        elif isinstance(value, list):
+            config = _configuration(value)
+        if config is not None:
             return config
     return None
 
@@ -109,10 +132,7 @@ def _watch_ray(session: Session) -> None:
     def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         if session.roles:
             return wrapped(*args, **kwargs)
-        given = (*args, *kwargs.values())  # with the descriptor of the actor's class
-        named = [f"{getattr(v, 'module_name', '')}:{getattr(v, 'class_name', '')}" for v in given]
-        roles = (_role(session.processes.known("actor", name)) for name in named)
-        expected = next(filter(None, roles), Role.MAIN)
+        expected = _expected_role(session, (*args, *kwargs.values()))
         session.enter(expected)
         cls = wrapped(*args, **kwargs)
         role = _role(session.processes.of_actor(cls))
@@ -129,8 +149,23 @@ def _watch_ray(session: Session) -> None:
     _wrap(session, _LOAD_TASK, load_task)
 
 
+def _expected_role(session: Session, arguments: Iterable[Any]) -> Role:
+    """Return the role of an actor's class by its name, which its descriptor has."""
+    for argument in arguments:
+        module = getattr(argument, "module_name", "")
+        name = getattr(argument, "class_name", "")
+        role = _role(session.processes.known("actor", f"{module}:{name}"))
+        if role is not None:
+            return role
+    return Role.MAIN
+
+
 def watch_compilers(session: Session) -> None:
-    """Have torch.compile tell which code it inlines, and which artefacts it loads instead."""
+    """Have torch.compile tell which code it inlines, and which artefacts it loads instead.
+
+    Args:
+        session: The session of this process.
+    """
     effects = session.lookout.effects
 
     def trace(wrapped: Any, context: Any, args: Any, kwargs: Any) -> Any:
@@ -148,66 +183,77 @@ def watch_compilers(session: Session) -> None:
 
 
 def watch_children(session: Session) -> None:
-    """Hook the functions that start a child, and the one with which a child begins."""
-    starting = threading.local()
+    """Hook the functions that start a child, and the one with which a child begins.
+
+    Args:
+        session: The session of this process.
+    """
+    starting = threading.local()  # the role of the child that the thread starts
 
     def start(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
-        starting.role = role = _role(session.processes.of_process(process))
+        role = _role(session.processes.of_process(process))
+        starting.role = role
         try:
             result = wrapped(*args, **kwargs)
         finally:
             starting.role = None
-        session.journal.write(
-            "child", child=process.pid, name=process.name, role=role and str(role)
-        )
+        role_name = None if role is None else str(role)
+        session.journal.write("child", child=process.pid, name=process.name, role=role_name)
         return result
 
     def prepare(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         data = wrapped(*args, **kwargs)
-        named = session.processes.beginning("name", str(data.get("name", "")))
-        role = getattr(starting, "role", None) or _role(named)
+        role = getattr(starting, "role", None)
+        if role is None:
+            role = _role(session.processes.beginning("name", str(data.get("name", ""))))
         data["patchkit"] = Carrier(role, data.get("sys_path"))
         return data
 
     def bootstrap(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
-        return _begin(session, process) or session.lookout.exit_code(wrapped(*args, **kwargs))
+        exit_code = _begin(session, process)
+        if exit_code:
+            return exit_code
+        return session.lookout.exit_code(wrapped(*args, **kwargs))
 
     for library in LIBRARIES:
         _wrap(session, Target.parse(f"{library}.process:BaseProcess.start"), start)
         _wrap(session, Target.parse(f"{library}.process:BaseProcess._bootstrap"), bootstrap)
         _wrap(session, Target.parse(f"{library}.spawn:get_preparation_data"), prepare)
-    _wrap(session, _ASK_HELPER, _ask)
+    _wrap(session, _ASK_HELPER, _ask_helper)
 
-    def loaded(*_: Any) -> None:
+    def report_unknown(*_: Any) -> None:
         for process in running_here():
-            _tell_unknown(session, process)
+            _report_if_unknown(session, process)
 
-    session.hooks.setdefault("vllm", []).append(loaded)
+    session.hooks.setdefault("vllm", []).append(report_unknown)
 
 
 def _role(row: ProcessRow | None) -> Role | None:
-    return row.role if row is not None else None
+    if row is None:
+        return None
+    return row.role
 
 
-def _tell_unknown(session: Session, process: Any) -> None:
+def _report_if_unknown(session: Session, process: Any) -> None:
     """Note that a child, which has vLLM loaded, is in no row of those that are known."""
     is_child = type(process).__name__ != "_MainProcess"
     if is_child and session.processes.of_process(process) is None:
         session.journal.write("unknown", target=target_of(process))
 
 
-def _ask(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
-    function, *rest = args
+def _ask_helper(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+    """Have the function that a helper of vLLM's model registry unpickles carry patchkit along."""
+    function, *arguments = args
     carrying = partial(function)
     carrying.patchkit = Carrier(Role.MAIN, list(sys.path))  # type: ignore[attr-defined]
-    return wrapped(carrying, *rest, **kwargs)
+    return wrapped(carrying, *arguments, **kwargs)
 
 
 def _begin(session: Session, process: Any) -> int:
     """Take on the role of a child process; return exit code 1 where a required patch failed."""
     role = _role(session.processes.of_process(process))
     if "vllm" in sys.modules:
-        _tell_unknown(session, process)
+        _report_if_unknown(session, process)
     try:
         if role is not None and session.roles != {role}:
             session.become((role,))
