@@ -105,14 +105,14 @@ class Latecomers:
         importing = self._loaded & being_imported()
         self._half_imported = [name for name in importing if is_initializing(_spec(name))]
 
-    def revisit(self, look: Callable[[str], None]) -> None:
-        """Call `look(name)` of each as soon as it has been imported."""
+    def revisit(self, search: Callable[[str], None]) -> None:
+        """Call `search` with the name of each as soon as it has been imported."""
         new = [name for name in list(sys.modules) if name not in self._loaded]
         for name in (*self._half_imported, *new):
             spec = _spec(name)
-            is_postponed = is_initializing(spec) and when_initialized(spec, look, name)
+            is_postponed = is_initializing(spec) and when_initialized(spec, search, name)
             if not is_postponed:
-                look(name)
+                search(name)
 
 
 def _spec(name: str) -> object:

@@ -33,7 +33,7 @@ class _AKey:
 
 
 KEY = Item(_AKey())
-"""The step from a `KeyPlace` to its key."""
+"""The step from a `KeyOwner` to its key."""
 
 _Parts = Iterable[Any]
 _NamedParts = Iterator[tuple[str, Any]]

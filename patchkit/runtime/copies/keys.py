@@ -3,7 +3,7 @@
 from typing import Any
 
 
-class KeyPlace:
+class KeyOwner:
     """A key of a dict, as an owner whose only item is that key.
 
     Args:
@@ -26,9 +26,10 @@ class KeyPlace:
         Raises:
             KeyError: The dict has it no more.
         """
-        if not any(key is self._key for key in tuple(self._holder)):
-            raise KeyError(step)
-        return self._key
+        for key in tuple(self._holder):
+            if key is self._key:
+                return key
+        raise KeyError(step)
 
     def __setitem__(self, step: object, key: Any) -> None:
         """Put another key in its place.
@@ -42,7 +43,8 @@ class KeyPlace:
             ValueError: The dict has an equal key.
             TypeError: The new key is not hashable.
         """
-        replace_key(self._holder, self[step], key)
+        current = self[step]
+        replace_key(self._holder, current, key)
         self._key = key
 
 
@@ -63,6 +65,9 @@ def replace_key(holder: dict[Any, Any], old: Any, new: Any) -> None:
     keys = list(holder)
     position = next(number for number, key in enumerate(keys) if key is old)
     following = keys[position + 1 :]
-    # In C from end to end, so that no other thread finds a key missing meanwhile. What follows is
-    # taken out and put back, which keeps the order.
-    holder.update(zip([new, *following], map(holder.pop, [old, *following]), strict=True))
+    # What follows is taken out and put back, which keeps the order.
+    old_keys = [old, *following]
+    new_keys = [new, *following]
+    # In C from end to end, so that no other thread finds a key missing meanwhile.
+    values = map(holder.pop, old_keys)
+    holder.update(zip(new_keys, values, strict=True))

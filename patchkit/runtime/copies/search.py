@@ -18,7 +18,7 @@ UNKNOWN = " (origin unknown)"
 _A_KEY = " (a key)"
 
 
-class _Namespace(NamedTuple):
+class _Container(NamedTuple):
     """A module or a class with its own attributes, and the name of the module."""
 
     owner: Any
@@ -68,10 +68,13 @@ class CopySearch:
         self._reported: set[int] = set()
         self._copied_by: set[tuple[str, Site]] = set()
         """Modules that have copied a site's value by name."""
-        named = {name for site in stale.sites for name in site.rebind}
-        self._packages = frozenset(named if late else near)
-        self._prefixes = tuple(f"{name}." for name in self._packages if late)
         self._late = late
+        self._packages = frozenset(near)
+        """Names of modules, and of packages if late, that are looked into in any case."""
+        self._prefixes: tuple[str, ...] = ()
+        if late:
+            self._packages = frozenset().union(*(site.rebind for site in stale.sites))
+            self._prefixes = tuple(f"{name}." for name in self._packages)
 
     def through(self, modules: Iterable[str]) -> Iterator[Holder]:
         """Yield what holds a copy in the modules of these names: `modules`."""
@@ -90,9 +93,9 @@ class CopySearch:
             is_near = name.startswith(prefixes) or name in packages
             # In C from end to end, so that no other thread changes the dict meanwhile.
             if is_near or not ids.isdisjoint(map(id, values.values())):
-                yield from self._in_module(_Namespace(loaded.get(name), values, name))
+                yield from self._in_module(_Container(loaded.get(name), values, name))
 
-    def _in_module(self, module: _Namespace) -> Iterator[Holder]:
+    def _in_module(self, module: _Container) -> Iterator[Holder]:
         """Yield what holds a copy in a module and in the classes of its package that it has."""
         name = module.module
         ids = self._stale.ids
@@ -101,15 +104,18 @@ class CopySearch:
         values = list(module.values.values())
         parts: list[Any] = []
         classes = self._new_classes(values, name.partition(".")[0], parts)
+        containers = (module, *classes)
         if not ids.isdisjoint(map(id, values)):
-            for namespace_ in (module, *classes):
-                if not ids.isdisjoint(map(id, tuple(namespace_.values.values()))):
-                    yield from self._attributes(namespace_)
-        if not ids.isdisjoint(map(id, parts)) and not is_within(name, self._keepers.packages):
-            for namespace_ in (module, *classes):
-                yield from self._holders(namespace_)
+            for container in containers:
+                attributes = tuple(container.values.values())
+                if not ids.isdisjoint(map(id, attributes)):
+                    yield from self._attributes(container)
+        is_pack = is_within(name, self._keepers.packages)
+        if not is_pack and not ids.isdisjoint(map(id, parts)):
+            for container in containers:
+                yield from self._holders(container)
 
-    def _new_classes(self, values: list[Any], top: str, parts: list[Any]) -> list[_Namespace]:
+    def _new_classes(self, values: list[Any], top: str, parts: list[Any]) -> list[_Container]:
         """List the classes of a package among values, and inside of these, that are new.
 
         Args:
@@ -119,7 +125,7 @@ class CopySearch:
         """
         kinds = self._kinds
         visited = self._visited
-        classes: list[_Namespace] = []
+        classes: list[_Container] = []
         unread = values
         while unread:
             added: list[Any] = []
@@ -128,7 +134,7 @@ class CopySearch:
                 if kind is None or id(value) in visited:
                     continue
                 if kind is CLASS:
-                    cls = _namespace_in(value, top)
+                    cls = _container_of(value, top)
                     if cls is None:
                         continue
                     classes.append(cls)
@@ -144,66 +150,70 @@ class CopySearch:
 
     # -- by name, where there is something ---------------------------------------------------------
 
-    def _attributes(self, namespace_: _Namespace) -> Iterator[Holder]:
+    def _attributes(self, container: _Container) -> Iterator[Holder]:
         """Yield the attributes of a module or class that hold a copy."""
-        for name, value in tuple(namespace_.values.items()):
+        for name, value in tuple(container.values.items()):
             site = self._stale.site_of(value)
-            if site is None or self._keepers.sites.holds(namespace_.owner, name):
+            if site is None or self._keepers.sites.holds(container.owner, name):
                 continue
             if id(value) in self._stale.values:
-                yield from self._copy(namespace_, name, value)
+                yield from self._copy(container, name, value)
             else:
-                yield Holder(f"{namespace_.prefix}{name} (the function inside)", site)
+                yield Holder(f"{container.prefix}{name} (the function inside)", site)
 
-    def _copy(self, namespace_: _Namespace, name: str, value: Any) -> Iterator[Holder]:
+    def _copy(self, container: _Container, name: str, value: Any) -> Iterator[Holder]:
         """Yield an attribute that holds a copy, if that is of a site and not as it should be."""
         stale = self._stale
-        module = namespace_.module
+        module = container.module
         claims = [site for site in stale.claims(value) if is_within(module, site.rebind)]
         if not claims and stale.proven(value) is None:
             return  # another package's business, most probably, and its code is not read
-        words = namespace_.prefix + name
-        origin = stale.origin(namespace_.owner, name, value)
+        label = container.prefix + name
+        origin = stale.origin(container.owner, name, value)
         if origin is None:
             if claims:
-                yield Holder(words + UNKNOWN, claims[0])
+                yield Holder(label + UNKNOWN, claims[0])
         elif isinstance(origin, Site) and origin.rebind:
             self._copied_by.add((module, origin))
-            owner, step = namespace_.location(name)
+            owner, step = container.location(name)
             if value is not origin.current:
-                yield Holder(words, origin, owner, step, module)
+                yield Holder(label, origin, owner, step, module)
             elif is_within(module, origin.rebind):
                 self._keepers.sites.follow(origin, owner, step)  # it is as it should be
 
-    def _holders(self, namespace_: _Namespace) -> Iterator[Holder]:
+    def _holders(self, container: _Container) -> Iterator[Holder]:
         """Yield what holds a copy in the objects of a module or class."""
-        for name, value in tuple(namespace_.values.items()):
+        for name, value in tuple(container.values.items()):
             kind = self._kinds[type(value)]
-            if kind is None or not (self._deep or kind is MAPPING) or id(value) in self._reported:
+            if kind is None or id(value) in self._reported:
+                continue
+            if kind is not MAPPING and not self._deep:
                 continue
             parts = map(id, kind.parts(value))
-            if self._stale.ids.isdisjoint(parts) or self._is_left_out(namespace_, name, value):
+            if self._stale.ids.isdisjoint(parts):
+                continue
+            if self._is_left_out(container, name, value):
                 continue
             self._reported.add(id(value))
-            words = namespace_.prefix + name
+            label = container.prefix + name
             if type(value) is FunctionType and "<" not in value.__qualname__:
-                words = f"{value.__module__}:{value.__qualname__}"
+                label = f"{value.__module__}:{value.__qualname__}"
             if kind is MAPPING:
-                yield from self._keys(namespace_.module, words, value)
+                yield from self._keys(container.module, label, value)
             if self._deep:
-                yield from self._parts(namespace_.module, words, kind.named(value))
+                yield from self._parts(container.module, label, kind.named(value))
 
-    def _keys(self, module: str, words: str, holder: dict[Any, Any]) -> Iterator[Holder]:
+    def _keys(self, module: str, label: str, holder: dict[Any, Any]) -> Iterator[Holder]:
         """Yield keys that are copies; they can be repointed where they prove whose they are."""
         for key in keys_of(holder):
             if self._stale.site_of(key) is None:
                 continue
             origin = self._stale.proven(key) or self._body_site(module, key)
             if type(holder) is not dict or origin is None or not origin.rebind:
-                yield from self._parts(module, words, [(_A_KEY, key)])
+                yield from self._parts(module, label, [(_A_KEY, key)])
             elif key is not origin.current:
-                owner = _key_place(holder, key, words)
-                yield Holder(words + _A_KEY, origin, owner, KEY, module)
+                owner = _key_owner(holder, key, label)
+                yield Holder(label + _A_KEY, origin, owner, KEY, module)
 
     def _body_site(self, module: str, key: Any) -> Site | None:
         """Return the site from which a module has an object of a body, by name and as a key."""
@@ -219,22 +229,24 @@ class CopySearch:
         """Whether a module has copied a site's value by name, or is the site's own."""
         return (module, site) in self._copied_by or module == home_of(site)
 
-    def _parts(self, module: str, words: str, parts: Iterable[tuple[str, Any]]) -> Iterator[Holder]:
+    def _parts(self, module: str, label: str, parts: Iterable[tuple[str, Any]]) -> Iterator[Holder]:
         """Yield those parts of an object that are copies; none can be repointed."""
-        for part_words, part in parts:
+        for part_label, part in parts:
             site = self._stale.site_of(part)
             if site is None:
                 continue
             if self._stale.is_its_own(part, site):
-                yield Holder(words + part_words, site)
+                yield Holder(label + part_label, site)
             elif self._knows(module, site):
-                yield Holder(words + part_words + UNKNOWN, site)  # others share the value
+                yield Holder(label + part_label + UNKNOWN, site)  # others share the value
 
-    def _is_left_out(self, namespace_: _Namespace, name: str, value: Any) -> bool:
+    def _is_left_out(self, container: _Container, name: str, value: Any) -> bool:
         """Whether a patch or a pack made it, or it says what is there (`__orig_bases__`)."""
         if name.startswith("__") and isinstance(value, (dict, list, tuple, set, frozenset)):
             return True
-        if id(value) in self._stale.ours or self._keepers.sites.holds(namespace_.owner, name):
+        if id(value) in self._stale.ours:
+            return True
+        if self._keepers.sites.holds(container.owner, name):
             return True
         if type(value) is not FunctionType:
             return False
@@ -242,13 +254,13 @@ class CopySearch:
         return isinstance(maker, str) and is_within(maker, self._keepers.packages)
 
 
-def _namespace_in(cls: type, top: str) -> _Namespace | None:
+def _container_of(cls: type, top: str) -> _Container | None:
     """Return the namespace of a class; None if it is of another package."""
     values = class_namespace(cls)
     home = values.get("__module__")
     if not isinstance(home, str) or home.partition(".")[0] != top:
         return None
-    return _Namespace(cls, values, home)
+    return _Container(cls, values, home)
 
 
 def _kin(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
@@ -275,10 +287,10 @@ def _kin(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
     return frozenset(ids)
 
 
-def _key_place(holder: dict[Any, Any], key: Any, name: str) -> Any:
-    from patchkit.runtime.copies.keys import KeyPlace  # noqa: PLC0415 - few processes have one
+def _key_owner(holder: dict[Any, Any], key: Any, name: str) -> Any:
+    from patchkit.runtime.copies.keys import KeyOwner  # noqa: PLC0415 - few processes have one
 
-    return KeyPlace(holder, key, name)
+    return KeyOwner(holder, key, name)
 
 
 def _defined_in(home: str) -> Iterator[Any]:
