@@ -70,9 +70,11 @@ class _Pass:
             return
         for holder in search.through(modules):
             rebind = holder.site.rebind
-            if holder.owner is not None and not is_within(holder.module, rebind):
+            if holder.owner is None:
+                self._leave(holder)
+            elif not is_within(holder.module, rebind):
                 self._leave(holder, " (out of scope)")
-            elif holder.owner is not None and self._keepers.keeps(holder.module, rebind):
+            elif self._keepers.keeps(holder.module, rebind):
                 self._leave(holder, " (of a pack)")
             else:
                 self._write(holder)
@@ -85,11 +87,10 @@ class _Pass:
         for owner, step, value in leader.followers():
             if step is KEY:
                 continue  # code does not tell by which name a key was given
-            named_owner = owner
-            if isinstance(owner, dict):  # a module's
-                named_owner = sys.modules.get(str(owner.get("__name__")))
-            name = str(step.key if isinstance(step, Item) else step)
-            if value is not site.current and self.stale.is_led(named_owner, name, site):
+            if value is site.current:
+                continue
+            named_owner, name = _named(owner, step)
+            if self.stale.is_led(named_owner, name, site):
                 self._write(Holder(words(named_owner, name), site, owner, step))
 
     def rejoin(self, site: Site) -> None:
@@ -97,22 +98,23 @@ class _Pass:
         name = site.name
         value = site.current
         claims = self.stale.claims(value)
-        if isinstance(name, Item) or all(value is claimant.current for claimant in claims):
+        if isinstance(name, Item):
+            return
+        if all(value is claimant.current for claimant in claims):
             return
         origin = self.stale.origin(site.owner, name, value)
         if not isinstance(origin, Site) or value is origin.current:
             return
-        if is_within(home_of(site), origin.rebind):
-            copies = ((owner, step) for owner, step, _ in site.followers())
-            for owner, step in ((site.owner, name), *copies):
-                self._write(Holder(words(owner, step), origin, owner, step))
+        if not is_within(home_of(site), origin.rebind):
+            return
+        copies: list[tuple[Any, TargetStep]] = [(site.owner, name)]
+        copies += [(owner, step) for owner, step, _ in site.followers()]
+        for owner, step in copies:
+            self._write(Holder(words(owner, step), origin, owner, step))
 
     def _write(self, holder: Holder) -> None:
         """Repoint a copy, if it can be."""
         site = holder.site
-        if holder.owner is None:
-            self._leave(holder)
-            return
         if site.current is MISSING:
             self._leave(holder, " (what was added stays where it was copied to)")
             return
@@ -127,6 +129,15 @@ class _Pass:
 
     def _leave(self, holder: Holder, why: str = "") -> None:
         self.outcome.left.append(holder._replace(words=holder.words + why))
+
+
+def _named(owner: Any, step: TargetStep) -> tuple[Any, str]:
+    """Return the module or class, and the name, of a copy that is an attribute."""
+    if isinstance(owner, dict):  # a module's
+        owner = sys.modules.get(str(owner.get("__name__")))
+    if isinstance(step, Item):
+        return owner, str(step.key)
+    return owner, step
 
 
 def _named_by(sites: Iterable[Site]) -> frozenset[str]:

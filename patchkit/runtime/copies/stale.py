@@ -39,14 +39,14 @@ class StaleValues:
     def __init__(self, sites: Iterable[Site], keepers: Keepers, *, originals: bool = True) -> None:
         self.sites = [site for site in sites if site.rebind]
         self._all_sites = keepers.sites
-        made = list(_made(self.sites))
+        patched = list(_patched_values(self.sites))
         self.values: dict[int, Site] = {}
         """What the sites held before, by id."""
         self.inner: dict[int, Site] = {}
         """The functions inside of static methods, class methods and properties among them."""
-        sought: Iterable[tuple[Any, Site]] = made
+        sought: Iterable[tuple[Any, Site]] = patched
         if not originals:
-            sought = _held_by_others(made, keepers)
+            sought = _held_by_others(patched, keepers)
         for value, site in sought:
             if value is not site.current and can_be_traced(value):
                 self.values[id(value)] = site
@@ -56,8 +56,9 @@ class StaleValues:
                 for part in _inside(site.original):
                     self.inner[id(part)] = site
         ours: set[int] = set()
-        for value, _ in made:
-            ours.update(map(id, (value, *_inside(value))))
+        for value, _ in patched:
+            ours.add(id(value))
+            ours.update(map(id, _inside(value)))
         self.ours = frozenset(ours)
         """What patches have made. Whatever it holds, it holds on purpose."""
         self.ids = frozenset((*self.values, *self.inner))
@@ -88,8 +89,9 @@ class StaleValues:
             return UNRELATED  # a proven one is a copy of the module, `__main__` beside its own name
         origin = self._origins.of(owner, name, value)
         if origin is None:
-            if any(self._is_from(claimant, owner, name) for claimant in self.claims(value)):
-                return UNRELATED
+            for claimant in self.claims(value):
+                if self._is_from(claimant, owner, name):
+                    return UNRELATED
             origin = self._all_sites.leader(owner, name)
         if isinstance(origin, Site):
             return self._onwards(origin)
@@ -113,7 +115,9 @@ class StaleValues:
 
     def _onwards(self, site: Site) -> Site:
         """Go on from a site without patches that is a copy itself, and was patched as one."""
-        if site.layers or isinstance(site.name, Item) or len(self.claims(site.current)) == 1:
+        if site.layers or isinstance(site.name, Item):
+            return site
+        if len(self.claims(site.current)) == 1:
             return site
         origin = self._origins.of(site.owner, site.name, site.current)
         if not isinstance(origin, Site):
@@ -122,14 +126,12 @@ class StaleValues:
 
     def is_its_own(self, value: Any, site: Site) -> bool:
         """Whether what holds a `value` has it from the `site`, as far as anybody can tell."""
-        if self.inner.get(id(value)) is site or self.proven(value) is site:
+        if self.inner.get(id(value)) is site:
             return True
-        if value is not site.original:
+        if self.proven(value) is site:
+            return True
+        if value is not site.original or _is_foreign(site):
             return False
-        maker = origin_of(site.original)
-        home = home_of(site)
-        if isinstance(maker, str) and home and maker.partition(".")[0] != home.partition(".")[0]:
-            return False  # another package's object
         return not self._origins.is_copy(site.owner, str(site.name))
 
     def proven(self, value: Any) -> Site | None:
@@ -161,12 +163,12 @@ class StaleValues:
         for site in sites:
             if site.own:
                 claims.setdefault(id(site.original), {})[site] = None
-        for value, site in _made(sites):
+        for value, site in _patched_values(sites):
             claims.setdefault(id(value), {})[site] = None
         return {key: list(claimants) for key, claimants in claims.items()}
 
 
-def _made(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:
+def _patched_values(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:
     """Yield each value that patches have put on a site, and the site."""
     for site in sites:
         for value in (*site.wrappers, *site.replacements, site.current):
@@ -174,12 +176,14 @@ def _made(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:
                 yield value, site
 
 
-def _held_by_others(made: list[tuple[Any, Site]], keepers: Keepers) -> Iterator[tuple[Any, Site]]:
+def _held_by_others(
+    patched: list[tuple[Any, Site]], keepers: Keepers
+) -> Iterator[tuple[Any, Site]]:
     """Leave out the values that only sites and bodies refer to, as nobody has copied them.
 
     After most undos none is left, and no module has to be looked through.
     """
-    references = Counter(id(value) for value, _ in made)
+    references = Counter(id(value) for value, _ in patched)
     for site in keepers.sites:
         references.update(map(id, (*site.wrappers, *site.replacements)))
     bodies = [namespace(sys.modules.get(name)) for name in keepers.bodies]
@@ -187,7 +191,7 @@ def _held_by_others(made: list[tuple[Any, Site]], keepers: Keepers) -> Iterator[
         references.update(map(id, tuple(namespace_of_body.values())))
     # What looking adds: the name in the loop and the argument. A list holds the object, too.
     (looking,) = (sys.getrefcount(value) - 1 for value in [object()])
-    for value, site in made:
+    for value, site in patched:
         if sys.getrefcount(value) > looking + references[id(value)]:
             yield value, site
 
@@ -198,6 +202,15 @@ def _is_old(site: Site) -> bool:
     if not site.own or original is site.current or isinstance(original, ModuleType):
         return False
     return can_be_traced(original)
+
+
+def _is_foreign(site: Site) -> bool:
+    """Whether the original of a site says that it was made in another package."""
+    maker = origin_of(site.original)
+    home = home_of(site)
+    if not home or not isinstance(maker, str):
+        return False
+    return maker.partition(".")[0] != home.partition(".")[0]
 
 
 def _inside(value: Any) -> tuple[Any, ...]:
