@@ -9,8 +9,9 @@ _WINDOW = 256
 
 
 def _word_bytes() -> frozenset[bytes]:
-    characters = (chr(code) for code in range(128))
-    return frozenset(char.encode() for char in characters if char.isalnum() or char == "_")
+    characters = map(chr, range(128))
+    in_words = [char for char in characters if char.isalnum() or char == "_"]
+    return frozenset(map(str.encode, in_words))
 
 
 WORD = _word_bytes()
@@ -42,7 +43,9 @@ class SourceLines:
         at = source.find(name)
         while at >= 0:
             end = at + size
-            is_part = source[at - 1 : at] in WORD or source[end : end + 1] in WORD
+            before = source[at - 1 : at]
+            after = source[end : end + 1]
+            is_part = before in WORD or after in WORD
             if is_part:
                 at = source.find(name, at + 1)
             else:
@@ -121,8 +124,8 @@ class SourceLines:
         window = _WINDOW
         while end > 0:
             start = self.line_at(max(0, end - window))
-            # A match begins with the end of the line before.
-            matches = list(statement.finditer(self.source, max(0, start - 1), end))
+            end_of_line_before = max(0, start - 1)  # which a match begins with
+            matches = list(statement.finditer(self.source, end_of_line_before, end))
             if matches:
                 return matches[-1].start() + 1
             end = start
@@ -144,7 +147,9 @@ class SourceLines:
         return first
 
     def _is_decorator(self, at: int, indent: int) -> bool:
-        return self.indent(at) == indent and self.source.startswith(b"@", at + indent)
+        if self.indent(at) != indent:
+            return False
+        return self.source.startswith(b"@", at + indent)
 
     def end(self, at: int) -> int:
         """Return the end of the block that starts at a line.
@@ -152,14 +157,18 @@ class SourceLines:
         Args:
             at: The start of the line.
         """
-        following = _statement(self.indent(at)).search(self.source, self.line_end(at))
+        statement = _statement(self.indent(at))
+        following = statement.search(self.source, self.line_end(at))
         end = len(self.source) if following is None else following.start()
         start = self.line_at(end)
-        # A line that is empty or a comment belongs to no block.
-        while start > at and self.text(start).lstrip()[:1] in (b"", b"#"):
+        while start > at and self._is_empty_or_comment(start):  # which belongs to no block
             end = start - 1
             start = self.line_at(end)
         return end
+
+    def _is_empty_or_comment(self, at: int) -> bool:
+        text = self.text(at).lstrip()
+        return not text or text.startswith(b"#")
 
 
 @functools.cache

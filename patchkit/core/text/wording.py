@@ -57,9 +57,13 @@ class Wording(NamedTuple):
     @property
     def lines(self) -> tuple[tuple[int, int], ...]:
         """The numbers of the first and last line of each of its texts, decorators included."""
-        count = self.page.source.count
-        texts = self.page.texts
-        return tuple((count(b"\n", 0, start), count(b"\n", 0, end)) for start, end in texts)
+        source = self.page.source
+        lines = []
+        for start, end in self.page.texts:
+            first = source.count(b"\n", 0, start)
+            last = source.count(b"\n", 0, end)
+            lines.append((first, last))
+        return tuple(lines)
 
 
 def wording_of(
@@ -114,13 +118,21 @@ class _ModuleSource(SourceLines):
 
     def __init__(self, source: bytes, qualname: str) -> None:
         super().__init__(source)
-        self._names = [name.encode() for name in qualname.split(".")]
-        self._mentions = {name: self.lines_with(name) for name in dict.fromkeys(self._names)}
-        self.texts = [(self.first_decorator(at), self.end(at)) for at in self._bound(_DEFINES)]
-        self._are_assigned = not self.texts
-        if self._are_assigned:
-            self.texts = [(at, self.end(at)) for at in self._bound(_ASSIGNS)]
-        self._outside = {name: self._outside_of(lines) for name, lines in self._mentions.items()}
+        self._names = qualname.encode().split(b".")
+        self._mentions: dict[bytes, list[int]] = {}
+        for name in self._names:
+            if name not in self._mentions:
+                self._mentions[name] = self.lines_with(name)
+        definitions = list(self._bound(_DEFINES))
+        self._are_assigned = not definitions
+        if definitions:
+            self.texts = [(self.first_decorator(at), self.end(at)) for at in definitions]
+        else:
+            assignments = self._bound(_ASSIGNS)
+            self.texts = [(at, self.end(at)) for at in assignments]
+        self._outside: dict[bytes, list[int]] = {}
+        for name, lines in self._mentions.items():
+            self._outside[name] = self._outside_of(lines)
 
     def parts(self) -> Iterator[bytes]:
         """Yield the texts of the definition, with the conditions that they stand under."""
@@ -135,9 +147,11 @@ class _ModuleSource(SourceLines):
                 line = self.text(at)
                 if _binds(line, name):
                     yield line.strip()
-        makers = sorted(_MADE.finditer(self.source), key=lambda match: _MAKERS.index(match[0]))
-        for match in (*makers, *_STARS.finditer(self.source)):
-            yield self.text(self.line_at(match.end()))
+        makers = sorted(_MADE.finditer(self.source), key=_maker_rank)
+        stars = _STARS.finditer(self.source)
+        for match in (*makers, *stars):
+            at = self.line_at(match.end())
+            yield self.text(at)
 
     def may_wrap(self) -> bool:
         """Whether code that stands elsewhere in the file may be part of what the name runs."""
@@ -146,14 +160,16 @@ class _ModuleSource(SourceLines):
             if len(definitions) > 1:
                 return True  # the last one counts, and it may be no class
         if self._are_assigned:
-            return not all(_PLAIN.match(self.source[start:end]) for start, end in self.texts)
+            texts = [self.source[start:end] for start, end in self.texts]
+            return not all(map(_PLAIN.match, texts))
         name = self._names[-1]
-        outside = self._outside[name]
-        if b"custom_op(" in self.source:
-            lines = map(self.text, outside)  # one may do more with a name than call it
-            if any(line.count(name) > line.count(name + b"(") for line in lines):
+        may_register = b"custom_op(" in self.source
+        for at in self._outside[name]:
+            if may_register and _does_more_than_call(self.text(at), name):
                 return True
-        return any(_adds(self.source, at, self.line_end(at), name) for at in outside)
+            if _adds(self.source, at, self.line_end(at), name):
+                return True
+        return False
 
     def _defines(self, at: int, name: bytes) -> bool:
         match = _DEFINES.match(self.source, at)
@@ -178,7 +194,8 @@ class _ModuleSource(SourceLines):
             base = resolve_name(source, package)
         except ImportError:
             return None
-        return base, b".".join([name, *self._names[1:]]).decode()
+        names = [name, *self._names[1:]]
+        return base, b".".join(names).decode()
 
     def _imports_of(self, bound: bytes) -> Iterator[tuple[str, bytes]]:
         """Yield the module, as it is written, and the name in it for each import of a name."""
@@ -234,6 +251,15 @@ class _ModuleSource(SourceLines):
             yield self.text(header).strip()
 
 
+def _maker_rank(match: re.Match[bytes]) -> int:
+    return _MAKERS.index(match[0])
+
+
+def _does_more_than_call(line: bytes, name: bytes) -> bool:
+    calls = line.count(name + b"(")
+    return line.count(name) > calls
+
+
 def _binds(line: bytes, name: bytes) -> bool:
     """Whether a line that holds a name may bind it; rather once too often."""
     if line[:1] in _BLANKS and line.strip(b" \t") in (name, name + b","):
@@ -254,7 +280,8 @@ def _binds_at(line: bytes, name: bytes, at: int) -> bool:
             return True
     elif before not in WORD and _DECLARES.match(line, end):
         return True
-    is_word = before not in WORD and line[end : end + 1] not in WORD
+    after = line[end : end + 1]
+    is_word = before not in WORD and after not in WORD
     return is_word and _BINDERS.search(line, 0, at) is not None
 
 
