@@ -286,7 +286,9 @@ def _is_level(pairs: list[tuple[Token, Token]]) -> bool:
     """Whether any two lines are indented to each other alike in fragment and function."""
     columns = [(column(ours), column(theirs)) for ours, theirs in pairs]
     for (ours, theirs), (our_next, their_next) in combinations(columns, 2):
-        if (ours > our_next) != (theirs > their_next) or (ours < our_next) != (theirs < their_next):
+        if (ours > our_next) != (theirs > their_next):
+            return False
+        if (ours < our_next) != (theirs < their_next):
             return False
     return True
 

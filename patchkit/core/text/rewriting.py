@@ -68,9 +68,9 @@ def _function_tokens(tokens: Iterator[Token]) -> Iterator[Token]:
         if token.kind == NEWLINE:
             break
     yield from header
-    has_block = header[-1].kind == NEWLINE and header[-2].text == ":"
-    if not has_block:
-        return
+    ends_with_line = header[-1].kind == NEWLINE
+    if not ends_with_line or header[-2].text != ":":
+        return  # there is no block
     for token in tokens:
         if token.margin is not None and column(token) <= column(start):
             return
@@ -161,8 +161,9 @@ def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
 
 def _parse(edit: TextEdit) -> _ParsedEdit:
     old = _tokens(edit.old, "old")
-    new = [token for token in _tokens(edit.new, "new") if token.kind != NEWLINE]
-    return _ParsedEdit(old, new, _normal(edit.new))
+    new = _tokens(edit.new, "new")
+    without_line_ends = [token for token in new if token.kind != NEWLINE]
+    return _ParsedEdit(old, without_line_ends, _normal(edit.new))
 
 
 def _normal(text: str) -> str:
@@ -303,7 +304,8 @@ def describe(error: MiscountError, edit: TextEdit, location: SourceLine) -> str:
     else:
         noun = "line" if len(lines) == 1 else "lines"
         numbers = ", ".join(map(str, lines))
-        message = f"old found {_times(len(lines))}, {noun} {numbers}"
+        times = _times(len(lines))
+        message = f"old found {times}, {noun} {numbers}"
     message += f", expected {_times(edit.times)} in {location}:"
     for line in edit.old.strip("\n").split("\n"):
         message += f"\n    {line}"
@@ -336,11 +338,13 @@ def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str
     matcher.set_seq2("\n".join(fragment))
 
     def likeness(index: int) -> int:
-        stripped = map(str.strip, lines[index : index + len(fragment)])
-        matcher.set_seq1("\n".join(stripped))
-        return max((match.size for match in matcher.get_matching_blocks()), default=0)
+        excerpt = lines[index : index + len(fragment)]
+        matcher.set_seq1("\n".join(map(str.strip, excerpt)))
+        blocks = matcher.get_matching_blocks()
+        return max((block.size for block in blocks), default=0)
 
-    free = (index for index, line in enumerate(lines) if line and first + index not in taken)
+    filled = [index for index, line in enumerate(lines) if line]
+    free = [index for index in filled if first + index not in taken]
     best = max(free, key=likeness)
     quoted = lines[best : best + len(fragment)]
     numbered = enumerate(quoted, start=first + best)
