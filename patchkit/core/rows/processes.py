@@ -140,13 +140,14 @@ class ProcessTable:
         Returns:
             The row, or None if there is none.
         """
-        words = [word for word in argv[1:] if word == "-m" or not word.startswith("-")]
-        if not words:
+        arguments = argv[1:]
+        plain = [word for word in arguments if word == "-m" or not word.startswith("-")]
+        if not plain:
             name = ""
-        elif words[0] == "-m" and len(words) > 1:
-            name = words[1]
+        elif plain[0] == "-m" and len(plain) > 1:
+            name = plain[1]
         else:
-            name = words[0].rpartition("/")[2]
+            name = plain[0].rpartition("/")[2]
         return self.known("command", name)
 
     def beginning(self, by: str, text: str) -> ProcessRow | None:
