@@ -131,8 +131,10 @@ def _version(text: str) -> Version:
 
 def _normal(version: Version) -> str:
     epoch = f"{version.epoch}!" if version.epoch else ""
-    post = "" if version.post is None or version.pre else f".post{version.post}"
-    return epoch + ".".join(map(str, version.release)) + post
+    release = ".".join(map(str, version.release))
+    has_post = version.post is not None and not version.pre
+    post = f".post{version.post}" if has_post else ""
+    return epoch + release + post
 
 
 def canonical(name: str) -> str:
@@ -261,7 +263,10 @@ def holds_between(text: str, first: str, last: str) -> bool | None:
     start = release_order(first)
     end = release_order(last)
     corners = [corner for corner in _corners(clauses) if start <= release_order(corner) <= end]
-    answers = {is_within(_release(version), clauses) for version in (first, last, *corners)}
+    answers = set()
+    for version in (first, last, *corners):
+        release = _release(version)
+        answers.add(is_within(release, clauses))
     if len(answers) > 1:
         return None
     return answers.pop()
@@ -278,7 +283,8 @@ def allows_any(texts: Iterable[str]) -> bool:
         clauses += parse_requirement(text).specifier
     if _compares_texts(clauses):
         return True
-    return any(is_within(_release(version), clauses) for version in ("0", *_corners(clauses)))
+    versions = ("0", *_corners(clauses))
+    return any(is_within(_release(version), clauses) for version in versions)
 
 
 def _compares_texts(clauses: Iterable[Specifier]) -> bool:
@@ -304,7 +310,8 @@ def _holds(version: FoundVersion, clause: Specifier) -> bool:
         return is_equal if clause.operator == "==" else not is_equal
     bound = _version(_normal(_version(clause.version)))
     if clause.operator == "~=":
-        return release >= bound and _begins_with(release, bound.epoch, bound.release[:-1])
+        prefix = bound.release[:-1]
+        return release >= bound and _begins_with(release, bound.epoch, prefix)
     compare = _COMPARE[clause.operator]
     return bool(compare(release, bound))
 
