@@ -61,7 +61,8 @@ class ProviderSearch:
         """Return the version; None where neither package nor distribution is installed."""
         if self.package is None:
             return self._distributed(next(self._namesakes(), None))
-        return self._distributed(self._provider(self.package)) or self._unconfirmed(self.package)
+        provider = self._provider(self.package)
+        return self._distributed(provider) or self._unconfirmed(self.package)
 
     def beside(self) -> frozenset[str]:
         """Return the packages and modules that the same distribution has installed."""
@@ -81,8 +82,11 @@ class ProviderSearch:
         if stated and _says_something(stated):
             return stated
         namesakes = (dist for dist in self._namesakes() if not self._denies(dist, package))
-        unknown = FoundVersion(self.name, _UNKNOWN, f"{package.name}/{package.place.name}")
-        return self._distributed(next(namesakes, None)) or stated or unknown
+        version = self._distributed(next(namesakes, None)) or stated
+        if version is not None:
+            return version
+        source = f"{package.name}/{package.place.name}"
+        return FoundVersion(self.name, _UNKNOWN, source)
 
     def _denies(self, dist: Distribution, package: _Package) -> bool:
         return _evidence(dist, package, self.name) is _Evidence.DENIES
@@ -103,7 +107,8 @@ class ProviderSearch:
     def _candidates(self) -> Iterator[Distribution]:
         # The likely ones first: mostly the first is right.
         yield from self._namesakes()
-        yield from sorted(_distributions(self.path), key=lambda dist: self.name not in _name(dist))
+        dists = _distributions(self.path)
+        yield from sorted(dists, key=lambda dist: self.name not in _name(dist))
 
     def _namesakes(self) -> Iterator[Distribution]:
         dists = _distributions(self.path, self.name)
@@ -134,7 +139,8 @@ def _stated(name: str, package: _Package) -> FoundVersion | None:
     folder = ""
     if package.place.name.startswith("__init__."):
         folder = f"{package.name}/"
-        files = [package.place.with_name(file) for file in ("_version.py", "version.py")] + files
+        names = ("_version.py", "version.py", package.place.name)
+        files = [package.place.with_name(file) for file in names]
     versions: list[FoundVersion] = []
     for file in files:
         source = folder + file.name
@@ -194,7 +200,8 @@ def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
             return _Evidence.PROVES
         return _Evidence.SILENT if listed else _Evidence.NAMES
     record = _read(dist, "RECORD")
-    if package.name in listed and not record and root in package.place.parents[:2]:
+    is_listed = package.name in listed and not record
+    if is_listed and root in package.place.parents[:2]:
         return _Evidence.NAMES
     if _source_tree(dist) or _line(record, f"{package.name}/__init__.py"):
         return _Evidence.DENIES
