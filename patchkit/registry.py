@@ -125,7 +125,8 @@ def packs_for(
     """
     if installed is None:
         installed = installed_packs()
-    return tuple(dict.fromkeys((*OWN_PACKS, *installed, *settings.packs, *extra)))
+    packs = (*OWN_PACKS, *installed, *settings.packs, *extra)
+    return tuple(dict.fromkeys(packs))
 
 
 def installed_packs(path: Iterable[str] | None = None) -> tuple[str, ...]:
@@ -249,7 +250,8 @@ def read_pack(name: str) -> tuple[Row, ...]:
 
 
 def _import_pack(name: str) -> ModuleType:
-    if not all(map(str.isidentifier, name.split("."))):
+    parts = name.split(".")
+    if not all(part.isidentifier() for part in parts):
         expected = "the dotted name of a package, such as my_pack, not a path"
         raise DeclarationError(name, None, "name", repr(name), expected)
     try:
@@ -257,11 +259,19 @@ def _import_pack(name: str) -> ModuleType:
     except PatchkitError:
         raise
     except (Exception, SystemExit) as error:
-        found = f"{type(error).__name__}: {error}{_line_in_pack(name, error)}"
+        line = _line_in_pack(name, error)
+        found = f"{type(error).__name__}: {error}{line}"
         expected = _words_instead(error) or "a package that can be imported"
-        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+        if _is_missing(name, error):
             expected += ", installed or in a folder of PYTHONPATH"
         raise DeclarationError(name, None, "import", found, expected) from error
+
+
+def _is_missing(pack: str, error: BaseException) -> bool:
+    """Whether an error says that a pack, or a package that it lies in, is not there."""
+    if not isinstance(error, ModuleNotFoundError):
+        return False
+    return f"{pack}.".startswith(f"{error.name}.")
 
 
 def _words_instead(error: BaseException) -> str:
@@ -278,7 +288,8 @@ def _words_instead(error: BaseException) -> str:
     if not is_dataclass(kind):
         return ""
     parameters = [field.name for field in fields(kind)]
-    return f"one of {', '.join(parameters)}{near(match[2], parameters)}"
+    hint = near(match[2], parameters)
+    return f"one of {', '.join(parameters)}{hint}"
 
 
 def _line_in_pack(pack: str, error: BaseException) -> str:
@@ -329,7 +340,8 @@ def _add_in_order(
         return
     row = rows[name]
     if name in path:
-        circle = " -> ".join((*path[path.index(name) :], name))
+        start = path.index(name)
+        circle = " -> ".join((*path[start:], name))
         raise DeclarationError(row.pack, name, "after", f"a circle: {circle}", "an order")
     for predecessor in row.patch.after:
         if predecessor not in rows:
