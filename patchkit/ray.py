@@ -53,7 +53,8 @@ def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
     settings = {name: os.environ[name] for name in VARIABLES if name in os.environ}
     variables = {"PATCHKIT": "1", **settings, PARENT_VARIABLE: this_process(), **variables}
     if isinstance(hook, str) and hook != _OWN_HOOK:
-        if "." not in hook or not all(part.isidentifier() for part in hook.split(".")):
+        parts = hook.split(".")
+        if len(parts) == 1 or not all(part.isidentifier() for part in parts):
             raise RuntimeEnvError(f"{_SETUP_HOOK}: found {hook!r}, expected 'module.attribute'")
         variables[NEXT_VARIABLE] = hook
     environment["env_vars"] = variables

@@ -113,8 +113,9 @@ def _check_names(variable: str, names: Collection[str], patches: Collection[str]
 
 
 def _names(env: Mapping[str, str], name: str) -> tuple[str, ...]:
-    parts = [part.strip() for part in env.get(name, "").split(",")]
-    return tuple([part for part in parts if part])
+    parts = env.get(name, "").split(",")
+    stripped = [part.strip() for part in parts]
+    return tuple([part for part in stripped if part])
 
 
 def _choice(env: Mapping[str, str], name: str, allowed: Collection[str], default: str) -> str:
@@ -143,7 +144,8 @@ def _pairs(env: Mapping[str, str], name: str) -> tuple[tuple[str, str], ...]:
         version = right.strip()
         if not dist or not version:
             raise SettingsError(f"{name}: found {pair!r}, expected dist=version,…")
-        if versions.setdefault(dist, version) != version:
-            found = f"{dist}={versions[dist]} and {dist}={version}"
+        first = versions.setdefault(dist, version)
+        if first != version:
+            found = f"{dist}={first} and {dist}={version}"
             raise SettingsError(f"{name}: found {found}, expected one version of each")
     return tuple(versions.items())

@@ -115,7 +115,8 @@ class Lock:
             patch: The name of the patch.
             targets: What was reviewed of each target; with none the patch is left out.
         """
-        entries = {name: spans for name, spans in self.entries.items() if name != patch}
+        entries = dict(self.entries)
+        entries.pop(patch, None)
         if targets:
             entries[patch] = targets
         return Lock(entries)
@@ -180,9 +181,12 @@ def parse_lock(text: str, file: str = "patchkit.lock") -> Lock:
 
 def _content_lines(text: str) -> list[tuple[int, str]]:
     """Number the lines that are neither empty nor a comment, blanks at their end removed."""
-    stripped = map(str.rstrip, text.splitlines())
-    lines = enumerate(stripped, start=1)
-    return [(number, line) for number, line in lines if line and not line.startswith("#")]
+    content = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.rstrip()
+        if stripped and not stripped.startswith("#"):
+            content.append((number, stripped))
+    return content
 
 
 def _expected_format(first: str) -> str:

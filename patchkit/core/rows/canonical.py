@@ -43,13 +43,17 @@ def _text(value: Any) -> str:
     if isinstance(value, (set, frozenset)):
         return _set_text(value)
     if kind is dict:
-        items = [f"{_text(key)}: {_text(item)}" for key, item in value.items()]
-        return _call(kind, sorted(items))
+        return _call(kind, sorted(map(_item_text, value.items())))
     if kind in {list, tuple}:
         return _call(kind, map(_text, value))
     if hasattr(kind, "__forward_arg__"):  # `Optional["Name"]`
         return f"{_name(kind)}({value.__forward_arg__!r})"
     return _reduced(value)
+
+
+def _item_text(item: tuple[Any, Any]) -> str:
+    key, value = item
+    return f"{_text(key)}: {_text(value)}"
 
 
 def _set_text(value: Any) -> str:
