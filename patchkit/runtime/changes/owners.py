@@ -1,4 +1,4 @@
-"""Attributes of objects and items of containers: found by a qualname, read, set, put back.
+"""Finds, reads, sets and restores attributes of objects and items of containers.
 
 They are read as they are stored (a staticmethod stays one), without running descriptors.
 """
@@ -11,19 +11,22 @@ from typing import Any, NamedTuple, cast
 from patchkit.core.rows.target import Item, TargetStep, steps_of
 from patchkit.errors import TargetError, near
 
-Place = tuple[int, TargetStep]
+SiteKey = tuple[int, TargetStep]
+"""Tells an attribute or item from all others: the identity of its owner, and its name."""
 
 CACHED: Any = type(functools.lru_cache(int))
-"""What `lru_cache` and `cache` make."""
+"""The type of what `lru_cache` and `cache` make."""
 
 _PARTIALS: Any = (
-    *(functools.cached_property, functools.partial, functools.partialmethod),
+    functools.cached_property,
+    functools.partial,
+    functools.partialmethod,
     functools.singledispatchmethod,
 )
-"""What holds a function in `func`."""
+"""Types of objects that hold a function in `func`."""
 
 WRAPPERS: Any = (staticmethod, classmethod, MethodType, property, *_PARTIALS)
-"""What `inside` looks into."""
+"""Types of objects that `inside` looks into."""
 
 FIELDS = "__dataclass_fields__"
 """In the dict of every dataclass, pydantic's included: its fields by name."""
@@ -41,7 +44,14 @@ MISSING = _Missing()
 
 
 class Location(NamedTuple):
-    """An attribute, or an item of a container; not its `own` where the owner only inherits it."""
+    """An attribute of an object, or an item of a container.
+
+    Args:
+        owner: The object or container.
+        name: The attribute or item.
+        value: What is stored there; MISSING for nothing.
+        own: Whether the owner holds it itself, and does not only inherit it.
+    """
 
     owner: Any
     name: TargetStep
@@ -50,7 +60,18 @@ class Location(NamedTuple):
 
 
 def locate(module: ModuleType, qualname: str) -> Location:
-    """Walk from a module to the last step of a qualname; a TargetError where one is missing."""
+    """Walk from a module to the last step of a qualname.
+
+    Args:
+        module: Where the qualname begins.
+        qualname: Attributes and items, as in `Class.method` or `TABLE['key']`.
+
+    Returns:
+        The location, whose value is there.
+
+    Raises:
+        TargetError: A step is missing.
+    """
     location = locate_free(module, qualname)
     if location.value is MISSING:
         raise TargetError(_missing(module, qualname, location.owner, location.name))
@@ -58,7 +79,18 @@ def locate(module: ModuleType, qualname: str) -> Location:
 
 
 def locate_free(module: ModuleType, qualname: str) -> Location:
-    """Do the same, but the last step itself may be missing."""
+    """Walk from a module to the last step of a qualname, which itself may be missing.
+
+    Args:
+        module: Where the qualname begins.
+        qualname: Attributes and items, as in `Class.method` or `TABLE['key']`.
+
+    Returns:
+        The location; its value is MISSING if only the last step is not there.
+
+    Raises:
+        TargetError: A step before the last one is missing.
+    """
     *path, last = steps_of(qualname)
     owner: Any = module
     for step in path:
@@ -66,31 +98,51 @@ def locate_free(module: ModuleType, qualname: str) -> Location:
         if inner is MISSING:
             raise TargetError(_missing(module, qualname, owner, step))
         owner = inner
-    if not isinstance(last, Item):
-        return Location(owner, last, read(owner, last), last in namespace(owner))
-    if isinstance(owner, list) and isinstance(last.key, int) and -len(owner) <= last.key < 0:
-        last = Item(len(owner) + last.key)  # `[-1]` names the same place as `[2]`
-    value = item_of(owner, last)
-    return Location(owner, last, value, value is not MISSING)
+    if isinstance(last, Item):
+        return _locate_item(owner, last)
+    value = read(owner, last)
+    return Location(owner, last, value, own=last in namespace(owner))
+
+
+def _locate_item(owner: Any, item: Item) -> Location:
+    key = item.key
+    if isinstance(owner, list) and isinstance(key, int) and -len(owner) <= key < 0:
+        item = Item(len(owner) + key)  # `[-1]` names the same item as `[2]`
+    value = item_of(owner, item)
+    return Location(owner, item, value, own=value is not MISSING)
 
 
 def peek(owner: Any, step: TargetStep) -> Any:
-    """Return what is stored, or MISSING; runs neither properties nor `__getattr__`."""
+    """Return what is stored, or MISSING; runs neither properties nor `__getattr__`.
+
+    Args:
+        owner: The object or container.
+        step: The attribute or item.
+    """
     if isinstance(step, Item):
         if isinstance(owner, dict):
             return dict.get(owner, step.key, MISSING)
-        return item_of(owner, step) if type(owner) in {list, tuple} else MISSING
+        if type(owner) in {list, tuple}:
+            return item_of(owner, step)
+        return MISSING
     own = namespace(owner)
     if step in own:
         return own[step]
     if isinstance(owner, ModuleType):
         return MISSING
     bases = owner.__mro__[1:] if isinstance(owner, type) else type(owner).__mro__
-    return next((vars(base)[step] for base in bases if step in vars(base)), MISSING)
+    for base in bases:
+        if step in vars(base):
+            return vars(base)[step]
+    return MISSING
 
 
 def namespace(owner: Any) -> dict[str, Any]:
-    """Return the attributes that an object itself holds; a module's own dict, never a copy."""
+    """Return the attributes that an object itself holds; a module's own dict, never a copy.
+
+    Args:
+        owner: Any object; one without a `__dict__` holds nothing.
+    """
     try:
         # A lazy module would load on `vars()`; the plain attribute look-up does not touch it.
         return cast("dict[str, Any]", object.__getattribute__(owner, "__dict__"))
@@ -99,7 +151,12 @@ def namespace(owner: Any) -> dict[str, Any]:
 
 
 def item_of(owner: Any, item: Item) -> Any:
-    """Return what a container holds there, or MISSING; a defaultdict makes no new item for it."""
+    """Return what a container holds there, or MISSING; a defaultdict makes no new item for it.
+
+    Args:
+        owner: The container; any other object holds no items.
+        item: The key or index.
+    """
     try:
         if hasattr(type(owner), "keys") and item.key not in owner:
             return MISSING
@@ -109,31 +166,51 @@ def item_of(owner: Any, item: Item) -> Any:
 
 
 def _missing(module: ModuleType, qualname: str, owner: Any, step: TargetStep) -> str:
-    where = owner.__name__ if isinstance(owner, (ModuleType, type)) else type(owner).__name__
+    """Word the error for a step that its owner does not have, with names that are near to it."""
+    named = owner if isinstance(owner, (ModuleType, type)) else type(owner)
     if isinstance(step, Item):
-        known = [str(key) for key in owner] if isinstance(owner, dict) else []
-        wanted, name = str(step.key), f"item {step}"
+        shown = f"item {step}"
+        name = str(step.key)
+        names = []
+        if isinstance(owner, dict):
+            names = [str(key) for key in owner]
     else:
-        known, wanted, name = list(namespace(owner)), step, repr(step)
-    hint = near(wanted, known, most=2)
-    return f"target {module.__name__}:{qualname} is not there: {where} has no {name}{hint}"
+        shown = repr(step)
+        name = step
+        names = list(namespace(owner))
+    hint = near(name, names, most=2)
+    return (
+        f"target {module.__name__}:{qualname} is not there: {named.__name__} has no {shown}{hint}"
+    )
 
 
 def read(owner: Any, step: TargetStep) -> Any:
-    """Return what is stored, inherited things included; MISSING if nothing is."""
+    """Return what is stored, inherited attributes included; MISSING if nothing is.
+
+    Args:
+        owner: The object or container.
+        step: The attribute or item.
+    """
     if isinstance(step, Item):
         return item_of(owner, step)
     value = peek(owner, step)
-    if value is MISSING and isinstance(owner, type):
-        metas = peek(type(owner), step)
-        if metas is not MISSING and not hasattr(type(metas), "__set__"):
+    if value is not MISSING:
+        return value
+    if isinstance(owner, type):
+        of_metaclass = peek(type(owner), step)
+        if of_metaclass is not MISSING and not hasattr(type(of_metaclass), "__set__"):
             return MISSING  # what only the metaclass has (`type.__call__`), the class may get
-    # A module's `__getattr__` may build it.
-    return getattr(owner, step, MISSING) if value is MISSING else value
+    return getattr(owner, step, MISSING)  # a module's `__getattr__` may build it
 
 
 def write(owner: Any, step: TargetStep, value: Any) -> None:
-    """Store a value."""
+    """Store a value.
+
+    Args:
+        owner: The object or container.
+        step: The attribute or item.
+        value: What to store there.
+    """
     if isinstance(step, Item):
         owner[step.key] = value
     else:
@@ -143,8 +220,11 @@ def write(owner: Any, step: TargetStep, value: Any) -> None:
 def restore(owner: Any, step: TargetStep, original: Any) -> None:
     """Take out what was put on an owner that had none of its own.
 
-    What is there then is the original: what the owner inherits, or keeps elsewhere than in its
-    dict; MISSING for none.
+    Args:
+        owner: The object or container.
+        step: The attribute or item.
+        original: What can be read there afterwards: what the owner inherits, or keeps elsewhere
+            than in its dict; MISSING for nothing.
     """
     if isinstance(step, Item):
         if read(owner, step) is not original:
@@ -152,56 +232,106 @@ def restore(owner: Any, step: TargetStep, original: Any) -> None:
     elif step in namespace(owner):
         delattr(owner, step)
     elif read(owner, step) is not original:
-        # A flag in C, a parameter of a torch module, a property of a metaclass, `__bases__`.
-        delattr(owner, step) if original is MISSING else write(owner, step, original)
+        if original is MISSING:
+            delattr(owner, step)
+        else:
+            # A flag in C, a parameter of a torch module, a property of a metaclass, `__bases__`.
+            write(owner, step, original)
 
 
 def words(owner: Any, step: TargetStep) -> str:
-    """For messages: `module.name`, `Class.name`, `dict['key']`."""
-    where = getattr(owner, "__name__", None) or f"<{type(owner).__name__}>"
-    return f"{where}{step}" if isinstance(step, Item) else f"{where}.{step}"
+    """Return the name of an attribute or item for messages.
+
+    Args:
+        owner: The object or container.
+        step: The attribute or item.
+
+    Returns:
+        `module.name`, `Class.name`, or `<dict>['key']`.
+    """
+    owner_name = getattr(owner, "__name__", None) or f"<{type(owner).__name__}>"
+    if isinstance(step, Item):
+        return f"{owner_name}{step}"
+    return f"{owner_name}.{step}"
 
 
-def place_of(owner: object, name: TargetStep) -> Place:
-    """Tell a place from all others; a module's attribute is an item of its dict."""
+def site_key(owner: object, name: TargetStep) -> SiteKey:
+    """Return what tells an attribute from all others; a module's is an item of its dict.
+
+    Args:
+        owner: The object or container, which somebody has to keep alive.
+        name: The attribute or item.
+    """
     if isinstance(owner, ModuleType) and not isinstance(name, Item):
         return id(namespace(owner)), Item(name)
     return id(owner), name
 
 
 def function_of(value: Any) -> FunctionType | None:
-    """The function itself, or what a static or class method calls."""
+    """Return the function that a value is, or that a static or class method calls.
+
+    Args:
+        value: What an attribute holds.
+
+    Returns:
+        A plain function; None for anything else.
+    """
     if type(value) in {staticmethod, classmethod}:
         value = value.__func__
-    return value if type(value) is FunctionType else None
+    if type(value) is FunctionType:
+        return value
+    return None
 
 
 def inside(value: Any) -> tuple[Any, ...]:
-    """Return the functions that a method, a property or a partial function is made of."""
+    """Return the functions that a method, a property or a partial function is made of.
+
+    Args:
+        value: What an attribute holds; anything else than these is made of none.
+    """
     if isinstance(value, (staticmethod, classmethod, MethodType)):
         return (value.__func__,)
     if isinstance(value, property):
-        return tuple(part for part in (value.fget, value.fset, value.fdel) if part is not None)
-    return (value.func,) if isinstance(value, _PARTIALS) else ()
+        parts = (value.fget, value.fset, value.fdel)
+        return tuple(part for part in parts if part is not None)
+    if isinstance(value, _PARTIALS):
+        return (value.func,)
+    return ()
 
 
 def held_elsewhere(values: list[Any]) -> list[Any]:
-    """Leave out what only this list holds: nobody can come with it any more."""
-    alone = [object()]
-    (least,) = (sys.getrefcount(value) for value in alone)
-    return [value for value in values if sys.getrefcount(value) > least]
+    """Return the values of a list that are held elsewhere, too; nobody can come with the others.
+
+    Args:
+        values: The list, whose items the caller must hold in no other way.
+    """
+    lone = [object()]
+    (least_count,) = [sys.getrefcount(value) for value in lone]
+    return [value for value in values if sys.getrefcount(value) > least_count]
 
 
 def is_pydantic(cls: type) -> bool:
-    """Whether pydantic built this very class, and not only a base of it."""
+    """Whether pydantic built this very class, and not only a base of it.
+
+    Args:
+        cls: Any class.
+    """
     return DECORATORS in vars(cls)
 
 
 def is_decorated(value: Any) -> bool:
-    """Whether it carries the mark of pydantic's `@field_validator` and the like."""
+    """Whether an object was made by pydantic's `@field_validator` and the like.
+
+    Args:
+        value: What an attribute of a class holds.
+    """
     return "decorator_info" in getattr(value, "__dict__", ())
 
 
 def is_built(owner: Any) -> bool:
-    """Whether it is a class that was built from its members: a dataclass, a pydantic class."""
+    """Whether it is a class that was built from its members: a dataclass, a pydantic class.
+
+    Args:
+        owner: Any object.
+    """
     return isinstance(owner, type) and (FIELDS in vars(owner) or is_pydantic(owner))

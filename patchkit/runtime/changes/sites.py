@@ -1,14 +1,15 @@
-"""Changed attributes and items. Several patches may lie on one; any can be taken off, in any order.
+"""Changed attributes and items, with the layers that patches have put on them.
 
-A site remembers the original and the layers on it, so the value is always the original with the
-layers that are left, and the very original once none is left.
+A site remembers the original and its layers. Several patches may lie on one site, and any of them
+can be taken off in any order: the value is always the original with the layers that remain, and the
+very original once none remains.
 """
 
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from patchkit.core.record import Record, field
 from patchkit.core.rows.target import TargetStep
@@ -17,48 +18,68 @@ from patchkit.runtime.changes.foreign import described
 from patchkit.runtime.changes.owners import (
     MISSING,
     Location,
-    Place,
+    SiteKey,
     function_of,
     held_elsewhere,
-    place_of,
     read,
     restore,
+    site_key,
     words,
     write,
 )
 
-_Noted = TypeVar("_Noted")
+_State = TypeVar("_State")
 
 
 class Layer(Record, frozen=False, eq=False):
-    """One patch's part in a site."""
+    """One patch's part in a site.
 
-    make: Callable[[Any], Any]  # from the value below to the value with this layer
-    base: bool = False  # takes the place of the original (Replace), so it lies below what wraps
-    rank: tuple[int, int] = (-1, 0)  # orders layers of the same sort: the row's place, the change's
-    patch: str = ""  # '' for patchkit's own
-    value: Any = None  # what it has made, as long as it lies there
+    Args:
+        make: Makes the value with this layer of the value below it.
+        base: Whether the layer takes the place of the original (Replace), so that it lies below
+            those that wrap.
+        rank: Orders layers of the same sort: the position of the row, and of the change in it.
+        patch: The name of the patch; "" for patchkit's own layers.
+        value: What `make` has returned, as long as the layer lies on the site.
+    """
+
+    make: Callable[[Any], Any]
+    base: bool = False
+    rank: tuple[int, int] = (-1, 0)
+    patch: str = ""
+    value: Any = None
 
 
 class Site(Record, frozen=False, eq=False):
-    """One attribute of one owner, or one item of one container."""
+    """A changed attribute of an owner, or a changed item of a container.
+
+    Args:
+        owner: The module, class, other object or container.
+        name: The attribute, or the item.
+        original: What was stored before any patch; MISSING if nothing was.
+        own: Whether the owner held it itself; otherwise it is removed with the last layer.
+        layers: The layers on it, the innermost first.
+        current: What was last put there.
+        aliases: The copies that are repointed with it: owner and name, by their keys.
+        wrappers: Earlier values that somebody still holds, and that were made here.
+        replacements: Earlier values that somebody still holds, and that are a body's own objects.
+        rebind: The packages whose copies are repointed.
+        guard: The lock to hold while the site is changed or compared.
+        is_patched: Whether a patch lies on an attribute of an owner; a copy there goes with that
+            attribute's own site.
+    """
 
     owner: Any
     name: TargetStep
-    original: Any  # as stored before any patch; MISSING where there was none
-    own: bool  # False where the owner did not hold it, so that taking all off removes it
-    layers: list[Layer] = field(default_factory=list)  # the innermost first
+    original: Any
+    own: bool
+    layers: list[Layer] = field(default_factory=list)
     current: Any = None
-    aliases: dict[Place, tuple[Any, TargetStep]] = field(
-        default_factory=dict
-    )  # copies that go with it
-    # What it held before, as far as anybody still holds that: made here (who has one, has it from
-    # here), or a body's own.
+    aliases: dict[SiteKey, tuple[Any, TargetStep]] = field(default_factory=dict)
     wrappers: list[Any] = field(default_factory=list)
     replacements: list[Any] = field(default_factory=list)
-    rebind: frozenset[str] = frozenset()  # packages whose copies are repointed
+    rebind: frozenset[str] = frozenset()
     guard: threading.RLock = field(default_factory=threading.RLock)
-    # Whether a patch lies on a place; such a copy goes with that one.
     is_patched: Callable[[Any, TargetStep], bool] = lambda _owner, _name: False
 
     def __post_init__(self) -> None:
@@ -68,7 +89,7 @@ class Site(Record, frozen=False, eq=False):
 
     @property
     def words(self) -> str:
-        """For messages."""
+        """Its name for messages."""
         return words(self.owner, self.name)
 
     @property
@@ -77,35 +98,51 @@ class Site(Record, frozen=False, eq=False):
         return list(dict.fromkeys(layer.patch for layer in self.layers if layer.patch))
 
     def put(self, layer: Layer) -> None:
-        """Put a layer on, where its rank says; a TargetError where it, or a copy, is not kept."""
+        """Put a layer on, where its rank says.
+
+        Args:
+            layer: The layer, which does not lie on the site yet.
+
+        Raises:
+            TargetError: The attribute or one of its copies does not keep what it is given.
+        """
         with self.guard:
-            layers = sorted([*self.layers, layer], key=lambda each: (not each.base, each.rank))
-            if refused := self._set(layers):
+            refused = self._set(sorted([*self.layers, layer], key=_height))
+            if refused:
                 raise TargetError(_refusal(refused))
 
     def take(self, layer: Layer) -> None:
-        """Take a layer off, if it is on; also one that was put on by half.
+        """Take a layer off, if it is on; also one that was only half put on.
 
-        An UndoError where somebody else has overwritten it since, and it is left as it is; or
-        where a copy refuses what it held before, and the others have it back.
+        Args:
+            layer: The layer that `put` was given.
+
+        Raises:
+            UndoError: Somebody else has overwritten the attribute, and it is left as it is; or a
+                copy refuses its earlier value, while the other copies have theirs again.
         """
         with self.guard:
             if layer not in self.layers:
                 return
             try:
-                self._take([kept for kept in self.layers if kept is not layer])
+                self._take(layer)
             finally:
                 if layer not in self.layers:
                     layer.value = None  # else it looked as if somebody had copied it
 
-    def _take(self, left: list[Layer]) -> None:
-        value = read(self.owner, self.name)
+    def _take(self, layer: Layer) -> None:
         errors: list[str] = []
-        if not (known := self.knows(value)):
-            what = f"overwritten by somebody else with {described(value)}"
-            errors.append(f"{self.words} was {what}; it is left as it is")
+        value = read(self.owner, self.name)
+        is_known = self.knows(value)
+        if not is_known:
+            stranger = described(value)
+            errors.append(
+                f"{self.words} was overwritten by somebody else with {stranger}; "
+                "it is left as it is"
+            )
+        remaining = [candidate for candidate in self.layers if candidate is not layer]
         try:
-            refused = self._set(left, copies_only=not known)
+            refused = self._set(remaining, copies_only=not is_known)
         except Exception:
             self._repoint()  # its copies go back even where it itself refuses
             raise
@@ -119,99 +156,163 @@ class Site(Record, frozen=False, eq=False):
         return read(self.owner, self.name) is self.current
 
     def code_since(self) -> tuple[FunctionType, CodeType] | None:
-        """The function that was put there, and its code then, where it has another by now."""
-        function, code = function_of(self.current), self._code
+        """Return the function that was put there, if its code was replaced since.
+
+        Returns:
+            The function, and the code that it had when it was put there; None if it still has that
+            code, or if no function was put there.
+        """
+        function = function_of(self.current)
+        code = self._code
         if function is None or code is None or function.__code__ is code:
             return None
         return function, code
 
     def knows(self, value: Any) -> bool:
-        """Whether a value is the original, or was ever put there."""
-        known = (self.current, self.original, *self.wrappers, *self.replacements)
-        return any(value is held for held in known)
+        """Whether a value is the original, or was ever put there.
+
+        Args:
+            value: What is stored here, or in a copy.
+        """
+        if value is self.current or value is self.original:
+            return True
+        return any(value is former for former in (*self.wrappers, *self.replacements))
 
     def followers(self) -> Iterator[tuple[Any, TargetStep, Any]]:
-        """The copies that still hold what they have from here: their places, and what it is."""
+        """Yield the copies that still hold what they have from here: owner, name and value."""
         for owner, name in list(self.aliases.values()):
             value = read(owner, name)
             if value is not MISSING and self.knows(value) and not self.is_patched(owner, name):
                 yield owner, name, value
 
     def forget(self, owner: Any, name: TargetStep) -> None:
-        """Leave a copy, which does not go with this one after all."""
-        self.aliases.pop(place_of(owner, name), None)
+        """Leave a copy alone from now on.
+
+        Args:
+            owner: What holds the copy.
+            name: Its attribute or item.
+        """
+        self.aliases.pop(site_key(owner, name), None)
 
     def _set(self, layers: list[Layer], *, copies_only: bool = False) -> list[str]:
-        value, is_made = self.original, False
+        """Put the value of some layers on the attribute, unless `copies_only`, and on its copies.
+
+        Returns:
+            The copies that refused the value, with their errors.
+        """
+        value = self.original
+        is_made = False
         for layer in layers:
-            below, value = value, layer.make(value)
+            below = value
+            value = layer.make(below)
             layer.value = value
             is_made = value is not below and not layer.base
-        former = self.layers, self.current, self._is_made
-        self._outdate()
-        # Noted first: what is torn off in the middle can be taken back.
-        self.layers, self.current, self._is_made = layers, value, is_made
-        if copies_only:
-            pass
-        elif not (layers or self.own):
-            restore(self.owner, self.name, self.original)
-        elif not self.is_intact():
-            write(self.owner, self.name, value)
-            if not self.is_intact():
-                self._give_up(*former)
-        function = function_of(self.current)
-        self._code = function.__code__ if function is not None and layers else None
+        former = (self.layers, self.current, self._is_made)
+        self._retire_current()
+        # Noted first, the layers before all: what is torn off in the middle can be taken back.
+        self.layers = layers
+        self.current = value
+        self._is_made = is_made
+        if not copies_only:
+            self._store(*former)
+        self._code = self._current_code()
         return self._repoint()
 
-    def _give_up(self, layers: list[Layer], current: Any, is_made: bool) -> None:
-        """Refuse a place behind code that gives out something else, as C keeps what it is given."""
-        kept = read(self.owner, self.name)
-        self.layers, self.current, self._is_made = layers, current, is_made
+    def _current_code(self) -> CodeType | None:
+        if not self.layers:
+            return None
+        function = function_of(self.current)
+        if function is None:
+            return None
+        return function.__code__
+
+    def _store(self, layers: list[Layer], current: Any, is_made: bool) -> None:
+        """Put the current value on the attribute, or the former state back if it does not stay."""
+        if not self.layers and not self.own:
+            restore(self.owner, self.name, self.original)
+        elif not self.is_intact():
+            write(self.owner, self.name, self.current)
+            if not self.is_intact():
+                self._reject(layers, current, is_made)
+
+    def _reject(self, layers: list[Layer], current: Any, is_made: bool) -> NoReturn:
+        """Return to the former state, since reading the attribute gives another object.
+
+        So it does where a descriptor or an attribute in C keeps what it is given in its own form.
+        """
+        result = read(self.owner, self.name)
+        self.layers = layers
+        self.current = current
+        self._is_made = is_made
         if layers or self.own:
             write(self.owner, self.name, current)
         else:
             restore(self.owner, self.name, self.original)
-        now = read(self.owner, self.name)
-        with contextlib.suppress(Exception):  # a stranger's `__eq__` may raise anything
-            now = current if now == current else now  # each look may make a new one
-        changed = "" if now is current else f"; it is not as it was: it holds {described(now)}"
+        restored = read(self.owner, self.name)
+        changed = ""
+        if not _is_equal(restored, current):  # not identical: each look may make a new one
+            changed = f"; it is not as it was: it holds {described(restored)}"
         raise TargetError(
-            f"{self.words} is kept elsewhere than in an attribute: it holds {described(kept)} "
-            "after it was set, expected the very object; let an AfterImport set it and return "
-            f"what takes that back{changed}"
+            f"{self.words}: assigning it does not store the object itself (reads back "
+            f"{described(result)}); use AfterImport and return an undo{changed}"
         )
 
-    def _outdate(self) -> None:
-        former = self.wrappers if self._is_made else self.replacements
+    def _retire_current(self) -> None:
+        """List the current value among the earlier ones, and drop those that nobody holds."""
+        former = self.replacements
+        if self._is_made:
+            former = self.wrappers
         if self.layers and all(value is not self.current for value in (self.original, *former)):
             former.append(self.current)
-        for former in (self.wrappers, self.replacements):
-            former[:] = held_elsewhere(former)
+        self.wrappers[:] = held_elsewhere(self.wrappers)
+        self.replacements[:] = held_elsewhere(self.replacements)
 
     def _repoint(self) -> list[str]:
+        """Put the current value on the copies; return those that refused it, with their errors."""
         refused: list[str] = []
-        for owner, name, value in self.followers() if self.current is not MISSING else ():
-            if value is not self.current:
-                try:
-                    write(owner, name, self.current)
-                except Exception as error:  # noqa: BLE001 - a stranger's metaclass may raise any
-                    refused.append(f"{words(owner, name)} ({type(error).__name__}: {error})")
+        if self.current is MISSING:
+            return refused
+        for owner, name, value in self.followers():
+            if value is self.current:
+                continue
+            try:
+                write(owner, name, self.current)
+            except Exception as error:  # noqa: BLE001 - a stranger's metaclass may raise any
+                refused.append(f"{words(owner, name)} ({type(error).__name__}: {error})")
         return refused
 
 
+def _height(layer: Layer) -> tuple[bool, tuple[int, int]]:
+    """Order layers: those that replace the original first, each sort by rank."""
+    return not layer.base, layer.rank
+
+
+def _is_equal(value: Any, expected: Any) -> bool:
+    if value is expected:
+        return True
+    with contextlib.suppress(Exception):  # a stranger's `__eq__` may raise anything
+        return bool(value == expected)
+    return False
+
+
 def _refusal(refused: list[str]) -> str:
+    if len(refused) == 1:
+        return (
+            f"cannot repoint the read-only copy {refused[0]}; "
+            "make it writable or exclude it by `rebind`"
+        )
     return (
-        f"cannot set {', '.join(refused)}, which has what it holds from there, and keeps that; "
-        "let it be set, or leave it out of `rebind`"
+        f"cannot repoint the read-only copies {', '.join(refused)}; "
+        "make them writable or exclude them by `rebind`"
     )
 
 
 class Sites(Record, frozen=False, eq=False):
     """Every changed attribute of this process, by owner and name."""
 
-    _sites: dict[Place, Site] = field(default_factory=dict)
-    _led: dict[Place, Site] = field(default_factory=dict)
-    _noted: dict[object, object] = field(default_factory=dict)
+    _sites: dict[SiteKey, Site] = field(default_factory=dict)
+    _leaders: dict[SiteKey, Site] = field(default_factory=dict)
+    _states: dict[object, object] = field(default_factory=dict)
     _guard: threading.RLock = field(default_factory=threading.RLock)
 
     def after_fork(self) -> None:
@@ -224,43 +325,76 @@ class Sites(Record, frozen=False, eq=False):
         return iter(list(self._sites.values()))
 
     def at(self, location: Location) -> Site:
-        """Return the site for a location.
+        """Return the site for a location, made if there is none.
 
         A site that holds a stranger's value (its module was reloaded, somebody overwrote it) is
         forgotten: what stands there now is the original of a new one.
+
+        Args:
+            location: The attribute or item that is to be changed.
         """
         with self._guard:
             site = self.get(location.owner, location.name)
             if site is None or not site.knows(read(site.owner, site.name)):
                 site = Site(location.owner, location.name, location.value, location.own)
-                site.is_patched, site.guard = self.holds, self._guard
-                self._sites[place_of(location.owner, location.name)] = site
+                site.is_patched = self.holds
+                site.guard = self._guard
+                self._sites[site_key(location.owner, location.name)] = site
         return site
 
     def get(self, owner: object, name: TargetStep) -> Site | None:
-        """Return the latest site of an attribute that was changed."""
-        return self._sites.get(place_of(owner, name))  # it keeps its owner alive
+        """Return the latest site of an attribute; None if it was never changed.
+
+        Args:
+            owner: What holds the attribute.
+            name: The attribute or item.
+        """
+        return self._sites.get(site_key(owner, name))  # it keeps its owner alive
 
     def leader(self, owner: object, name: TargetStep) -> Site | None:
-        """Return the site that a place was last repointed with."""
-        site = self._led.get(place_of(owner, name))
-        return site if site is not None and place_of(owner, name) in site.aliases else None
+        """Return the site that a copy was last repointed with; None if it goes with none.
+
+        Args:
+            owner: What holds the copy.
+            name: Its attribute or item.
+        """
+        key = site_key(owner, name)
+        site = self._leaders.get(key)
+        if site is None or key not in site.aliases:
+            return None
+        return site
 
     def follow(self, site: Site, owner: Any, name: TargetStep) -> None:
-        """Note that a place goes with a site from now on, and with no other."""
-        place = place_of(owner, name)
-        if (before := self._led.get(place)) is not None:
-            before.aliases.pop(place, None)
-        self._led[place] = site
-        site.aliases[place] = (owner, name)
+        """Have a copy repointed with a site from now on, and with no other.
+
+        Args:
+            site: The site that the copy goes with.
+            owner: What holds the copy.
+            name: Its attribute or item.
+        """
+        key = site_key(owner, name)
+        former = self._leaders.get(key)
+        if former is not None:
+            former.aliases.pop(key, None)
+        self._leaders[key] = site
+        site.aliases[key] = (owner, name)
 
     def holds(self, owner: object, name: TargetStep) -> bool:
-        """Whether a patch lies on this very attribute."""
+        """Whether a patch lies on this very attribute.
+
+        Args:
+            owner: What holds the attribute.
+            name: The attribute or item.
+        """
         site = self.get(owner, name)
         return site is not None and bool(site.layers)
 
-    def noted(self, kind: Callable[[], _Noted]) -> _Noted:
-        """Return what a kind of change notes for this process, made when it is first asked for."""
-        if kind not in self._noted:
-            self._noted[kind] = kind()
-        return cast("_Noted", self._noted[kind])
+    def noted(self, kind: Callable[[], _State]) -> _State:
+        """Return what a kind of change remembers in this process.
+
+        Args:
+            kind: The class of what is remembered; it is made when it is first asked for.
+        """
+        if kind not in self._states:
+            self._states[kind] = kind()
+        return cast("_State", self._states[kind])
