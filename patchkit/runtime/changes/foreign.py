@@ -1,4 +1,4 @@
-"""What somebody else has put on a patched attribute: what it is, and whether ours lies below it."""
+"""Describes an object that somebody else has put on an attribute, and finds what it wraps."""
 
 import gc
 from collections.abc import Iterable
@@ -8,32 +8,40 @@ from typing import Any
 from patchkit.runtime.changes.owners import MISSING, namespace
 
 _MOST = 300
-"""Objects that are looked at on the way down; a wrapper needs a handful."""
+"""The most objects that are looked at on the way down; a wrapper needs a handful."""
 
 _PLAIN = (type(None), bool, int, float, str, bytes)
+"""Types of values that hold nothing else, and that are described by their `repr`."""
 
 _FUNCTIONS = ("__func__", "fget", "func", "_self_wrapper")
 """Where methods, properties, partials and wrapt's proxies have the function written for them."""
 
 
 def leads_to(value: Any, goal: Any) -> bool:
-    """Whether a wrapper holds an object in closures, defaults, attributes, bases; however deep."""
-    waiting, seen = [value], {id(value)}
-    while waiting and len(seen) < _MOST:
-        holder = waiting.pop(0)
+    """Whether a wrapper holds an object in closures, defaults, attributes or bases, however deep.
+
+    Args:
+        value: The wrapper.
+        goal: The object that it may hold.
+    """
+    pending = [value]
+    visited = {id(value)}
+    while pending and len(visited) < _MOST:
+        holder = pending.pop(0)
         if holder is goal:
             return True
         for part in _below(holder):
-            if id(part) not in seen:
-                seen.add(id(part))
-                waiting.append(part)
+            if id(part) not in visited:
+                visited.add(id(part))
+                pending.append(part)
     return False
 
 
 def _below(holder: Any) -> Iterable[Any]:
+    """Return what an object holds directly."""
     if type(holder) is FunctionType:  # not its globals, which lead everywhere
-        held = (holder.__closure__, holder.__defaults__, holder.__kwdefaults__)
-        return (*held, namespace(holder))
+        parts = (holder.__closure__, holder.__defaults__, holder.__kwdefaults__)
+        return (*parts, namespace(holder))
     if isinstance(holder, type):
         return holder.__mro__[1:]
     if isinstance(holder, (ModuleType, *_PLAIN)):
@@ -42,27 +50,36 @@ def _below(holder: Any) -> Iterable[Any]:
 
 
 def described(value: Any) -> str:
-    """Say what an object is and where it comes from: module, name, file and line."""
+    """Return words for what an object is and where it comes from: module, name, file and line.
+
+    Args:
+        value: Any object; MISSING for none.
+    """
     if value is MISSING:
         return "nothing: it was removed"
     if type(value) in _PLAIN:
         return f"{value!r:.60}"
     function = _function_of(value)
     if function is None:
-        kind = value if isinstance(value, type) else type(value)
-        words = "the class" if isinstance(value, type) else "an object of"
-        return f"{words} {kind.__module__}.{kind.__qualname__}"
+        if isinstance(value, type):
+            return f"the class {value.__module__}.{value.__qualname__}"
+        cls = type(value)
+        return f"an object of {cls.__module__}.{cls.__qualname__}"
     code = function.__code__
     # What was made by functools.wraps calls itself by the name of what it wraps.
     name = getattr(code, "co_qualname", code.co_name)
-    where = f"{code.co_filename}:{code.co_firstlineno}"
-    return f"{function.__globals__.get('__name__')}.{name} ({where})"
+    module = function.__globals__.get("__name__")
+    return f"{module}.{name} ({code.co_filename}:{code.co_firstlineno})"
 
 
 def _function_of(value: Any) -> FunctionType | None:
+    """Return the function that a value is or was made for; None if there is none."""
     if type(value) is FunctionType:
         return value
-    # A mock answers for any name.
-    named = (name for name in _FUNCTIONS if hasattr(type(value), name) or name in namespace(value))
-    inside = (getattr(value, name, None) for name in named)
-    return next((function for part in inside if (function := _function_of(part))), None)
+    for name in _FUNCTIONS:
+        # A mock answers for any name.
+        if hasattr(type(value), name) or name in namespace(value):
+            function = _function_of(getattr(value, name, None))
+            if function is not None:
+                return function
+    return None

@@ -1,4 +1,4 @@
-"""What became of the changed attributes: intact, wrapped by somebody else, or overwritten."""
+"""Finds changed attributes that somebody else has wrapped or overwritten since."""
 
 import sys
 from collections.abc import Collection, Iterator
@@ -11,21 +11,55 @@ from patchkit.runtime.changes.owners import MISSING, namespace, peek, read, word
 from patchkit.runtime.changes.sites import Site, Sites
 from patchkit.runtime.imports.half_imported import is_half_imported
 
+RouteStep = tuple[Any, TargetStep, Any]
+"""A step on the way to a target: its owner, the attribute or item, and what stood there."""
+
 
 class Overwrite(NamedTuple):
-    """Somebody else's value on a changed attribute, in words; it may wrap what was put there."""
+    """Somebody else's value on a changed attribute.
+
+    Args:
+        value: The object that stands there now.
+        by: What it is and where it comes from, in words.
+        wraps: Whether it holds what the patch has put there, and so may call it.
+    """
 
     value: Any
     by: str
     wraps: bool
 
 
+class Route(NamedTuple):
+    """What stood at each step on the way to a target.
+
+    Args:
+        target: The target, as its change names it.
+        steps: The steps, the module first; without those that the change's own sites look after.
+        edited: The function that an Edit changed, and the code that it had then.
+    """
+
+    target: str
+    steps: tuple[RouteStep, ...]
+    edited: tuple[FunctionType, CodeType] | None = None
+
+
 def stranger_at(site: Site, sites: Sites) -> Overwrite | None:
-    """Look at an attribute as a patch has changed it; None where it is intact."""
+    """Compare an attribute with what a patch has put there.
+
+    Args:
+        site: The attribute.
+        sites: All changed attributes of this process.
+
+    Returns:
+        What somebody else has put there; None if the attribute is intact.
+    """
     with site.guard:  # another thread may be changing it
         value = read(site.owner, site.name)
-        if value is site.current and (changed := site.code_since()):
-            return _stranger_in(*changed, sites)
+        if value is site.current:
+            function_and_code = site.code_since()
+            if function_and_code is None:
+                return None
+            return _stranger_in(*function_and_code, sites)
         while value is not site.current:
             newer = sites.get(site.owner, site.name)
             if newer is None or newer is site or value is not newer.current:
@@ -45,27 +79,32 @@ def _judged(value: Any, site: Site) -> Overwrite:
 
 
 def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
-    """Name the copies that were repointed, and that somebody has set again since."""
+    """Find the copies that were repointed, and that somebody has set again since.
+
+    Args:
+        site: The attribute that they are copies of.
+
+    Yields:
+        The name of the copy, and what it holds.
+    """
     for owner, name in list(site.aliases.values()):
         value = read(owner, name)
         if value is site.current or value is MISSING or site.is_patched(owner, name):
             continue
-        module = dict.get(owner, "__name__") if isinstance(owner, dict) else None
-        where = f"{module}.{getattr(name, 'key', name)}" if module else words(owner, name)
+        copy = _copy_name(owner, name)
         if site.knows(value):
-            yield where, Overwrite(value, "what it copied before", wraps=False)
+            yield copy, Overwrite(value, "what it copied before", wraps=False)
         else:
-            yield where, Overwrite(value, described(value), wraps=leads_to(value, site.current))
+            yield copy, Overwrite(value, described(value), wraps=leads_to(value, site.current))
 
 
-class Route(NamedTuple):
-    """What stood at each step on the way to a target."""
-
-    target: str
-    steps: tuple[
-        tuple[Any, TargetStep, Any], ...
-    ]  # owner, attribute or item, and what was found there
-    edited: tuple[FunctionType, CodeType] | None = None  # what an Edit changed, and its code since
+def _copy_name(owner: Any, name: TargetStep) -> str:
+    """Return the name of a copy; an item of a module's dict is its attribute."""
+    if isinstance(owner, dict):
+        module = dict.get(owner, "__name__")
+        if module:
+            return f"{module}.{getattr(name, 'key', name)}"
+    return words(owner, name)
 
 
 def route_of(
@@ -75,61 +114,97 @@ def route_of(
     sites: Collection[Site],
     edited: FunctionType | None = None,
 ) -> Route:
-    """Walk to a target; what a change's own sites look after is left out."""
+    """Walk to a target, and remember what stands at each step.
+
+    Args:
+        target: The target, for messages.
+        module: The module that it lies in.
+        steps: Its qualname, step by step.
+        sites: The change's own sites, which are compared by themselves and left out of the route.
+        edited: The function whose code an Edit has changed.
+
+    Returns:
+        The route, to be given to `stranger_on` later.
+    """
     walked = [*_walk(module, steps)]
     name = module.__name__
     if name != "__main__" and sys.modules.get(name) is module:  # runpy lends that name to others
         walked.insert(0, (sys.modules, Item(name), module))
-    ends = {(id(site.owner), site.name) for site in sites}
-    left = tuple(stop for stop in walked if (id(stop[0]), stop[1]) not in ends)
-    return Route(target, left, None if edited is None else (edited, edited.__code__))
+    own = {(id(site.owner), site.name) for site in sites}
+    compared = tuple(step for step in walked if (id(step[0]), step[1]) not in own)
+    if edited is None:
+        return Route(target, compared)
+    return Route(target, compared, (edited, edited.__code__))
 
 
-def _walk(owner: Any, steps: tuple[TargetStep, ...]) -> Iterator[tuple[Any, TargetStep, Any]]:
+def _walk(owner: Any, steps: tuple[TargetStep, ...]) -> Iterator[RouteStep]:
     for step in steps:
         value = peek(owner, step)
-        inherits = not (isinstance(step, Item) or isinstance(owner, type))
-        is_class_s = inherits and step not in namespace(owner)
-        if value is MISSING or (is_class_s and hasattr(type(value), "__get__")):
+        if value is MISSING:
+            return
+        is_of_instance = not isinstance(step, Item) and not isinstance(owner, type)
+        is_inherited = is_of_instance and step not in namespace(owner)
+        if is_inherited and hasattr(type(value), "__get__"):
             return  # it is made for each who asks: nothing that could be compared
         yield owner, step, value
         owner = value
 
 
 def stranger_on(route: Route, sites: Sites) -> Overwrite | None:
-    """Walk to a target again; None where the way leads to what was changed."""
+    """Walk to a target again.
+
+    Args:
+        route: What stood on the way when the change was made.
+        sites: All changed attributes of this process.
+
+    Returns:
+        What somebody else has put on the way; None if it still leads to what was changed.
+    """
     for owner, step, value in route.steps:
-        if peek(owner, step) is not value and (stranger := _judged_step(owner, step, value, sites)):
-            return stranger
-    return _stranger_in(*route.edited, sites) if route.edited is not None else None
+        if peek(owner, step) is not value:
+            stranger = _stranger_at_step(owner, step, value, sites)
+            if stranger is not None:
+                return stranger
+    if route.edited is None:
+        return None
+    return _stranger_in(*route.edited, sites)
 
 
-def _judged_step(owner: Any, step: TargetStep, value: Any, sites: Sites) -> Overwrite | None:
+def _stranger_at_step(owner: Any, step: TargetStep, value: Any, sites: Sites) -> Overwrite | None:
     now = peek(owner, step)
     if owner is sys.modules:
-        if now is MISSING or is_half_imported(now):
-            return None  # its next import applies everything anew
-        by = f"another module under its name ({getattr(now, '__file__', None) or 'made by hand'})"
-        return Overwrite(now, by, wraps=leads_to(now, value))
+        return _other_module(now, value)
     # A patch of its own may lie there, or one whose copy it is; then it is looked at there.
     for site in (sites.get(owner, step), sites.leader(owner, step)):
-        if site is not None:
-            with site.guard:  # another thread may be changing it
-                now = peek(owner, step)
-                if site.knows(now) or now is value:
-                    return None
-                value = site.current if site.layers else value
+        if site is None:
+            continue
+        with site.guard:  # another thread may be changing it
+            now = peek(owner, step)
+            if site.knows(now) or now is value:
+                return None
+            if site.layers:
+                value = site.current
     return Overwrite(now, described(now), wraps=now is not MISSING and leads_to(now, value))
 
 
+def _other_module(now: Any, module: ModuleType) -> Overwrite | None:
+    """Judge what stands in `sys.modules` now, where a target's module stood."""
+    if now is MISSING or is_half_imported(now):
+        return None  # its next import applies everything anew
+    origin = getattr(now, "__file__", None) or "made by hand"
+    by = f"another module under its name ({origin})"
+    return Overwrite(now, by, wraps=leads_to(now, module))
+
+
 def _stranger_in(function: FunctionType, code: CodeType, sites: Sites) -> Overwrite | None:
+    """Compare the code of a function with what it had; a later Edit is no stranger's."""
     now = function.__code__
     if now is code:
         return None
     from patchkit.runtime.changes.source.code_site import CodeSites  # noqa: PLC0415 - rarely needed
 
-    edited = sites.noted(CodeSites).get(function)
-    if edited is not None and edited.is_intact():
+    code_site = sites.noted(CodeSites).get(function)
+    if code_site is not None and code_site.is_intact():
         return None
     by = f"another code in the same function ({now.co_filename}:{now.co_firstlineno})"
     return Overwrite(now, by, wraps=_is_instrumented(now, code))
@@ -137,6 +212,7 @@ def _stranger_in(function: FunctionType, code: CodeType, sites: Sites) -> Overwr
 
 def _is_instrumented(now: CodeType, code: CodeType) -> bool:
     """Whether it is the same code with something added, as a line profiler or a tracer adds it."""
-    place = ("co_name", "co_filename", "co_firstlineno")
-    is_there = all(getattr(now, name) == getattr(code, name) for name in place)
-    return is_there and {*code.co_names, *code.co_consts} <= {*now.co_names, *now.co_consts}
+    for attribute in ("co_name", "co_filename", "co_firstlineno"):
+        if getattr(now, attribute) != getattr(code, attribute):
+            return False
+    return {*code.co_names, *code.co_consts} <= {*now.co_names, *now.co_consts}
