@@ -1,4 +1,4 @@
-"""The code that a patch has put in a place: functions of its pack, and those made around others."""
+"""Finds the functions that a patch has put on a site: its pack's, and those made around others."""
 
 from collections.abc import Iterator
 from enum import Enum
@@ -12,23 +12,41 @@ WRAPPERS = "patchkit.runtime.changes.objects.wrap"
 """Where functions around others are made, each with code of its own."""
 
 _MAKERS = ("__init__", "__new__")
+"""Methods that run when an object of a class is made."""
+
 _DEEPEST = 20
-"""Decorators that are followed."""
+"""The most decorators that are followed."""
 
 
 def values_at(site: Site, patch: str) -> list[Any]:
-    """Find what the layers of a patch have put there."""
+    """Return what the layers of a patch have put on a site.
+
+    Args:
+        site: The attribute.
+        patch: The name of the patch.
+    """
     return [layer.value for layer in site.layers if layer.patch == patch]
 
 
 def is_unseen(value: Any, pack: str) -> bool:
-    """Whether it may answer, or an object of it be made, without running code of the pack."""
+    """Whether a value may answer without running code of the pack.
+
+    For a class the answer is an object of it.
+
+    Args:
+        value: What a layer has put on a site.
+        pack: The name of the pack's package.
+    """
     if not isinstance(value, type):
         return any(map(_answers, _parts(value)))
     if issubclass(value, Enum):  # its members are made with it
         return True
-    makers = (vars(base).get(name) for base in _of_pack(value, pack) for name in _MAKERS)
-    return not any(any(functions_in(maker, pack)) for maker in makers)
+    for base in _of_pack(value, pack):
+        for name in _MAKERS:
+            maker = vars(base).get(name)
+            if any(functions_in(maker, pack)):
+                return False
+    return True
 
 
 def _answers(value: Any) -> bool:
@@ -45,7 +63,12 @@ def _answers(value: Any) -> bool:
 
 
 def functions_in(value: Any, pack: str) -> Iterator[FunctionType]:
-    """Find the functions of a pack in what a place holds: methods of a class, what is decorated."""
+    """Yield the functions of a pack in a value: methods of a class, and what decorators hold.
+
+    Args:
+        value: What a layer has put on a site.
+        pack: The name of the pack's package.
+    """
     if isinstance(value, type):
         for base in _of_pack(value, pack):
             for member in list(vars(base).values()):
@@ -53,15 +76,18 @@ def functions_in(value: Any, pack: str) -> Iterator[FunctionType]:
                     yield from functions_in(member, pack)
         return
     for part in _parts(value):
-        if (function := _own(part, pack)) is not None:
+        function = _own(part, pack)
+        if function is not None:
             yield function
 
 
 def _of_pack(cls: type, pack: str) -> list[type]:
+    """Return a class and its bases, as far as the pack has defined them."""
     return [base for base in cls.__mro__ if _within(base.__module__, pack)]
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
+    """Return the functions that a value is made of, or the value itself."""
     if is_decorated(value):
         return _parts(value.wrapped)
     return inside(value) or (value,)
@@ -84,4 +110,5 @@ def _own(value: Any, pack: str) -> FunctionType | None:
 
 
 def _within(module: object, pack: str) -> bool:
+    """Whether a module is the pack, or lies below it."""
     return isinstance(module, str) and f"{module}.".startswith(f"{pack}.")
