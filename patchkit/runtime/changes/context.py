@@ -1,4 +1,4 @@
-"""What a kind of change is given, and what it gives back."""
+"""Defines what a kind of change is given to be prepared, and what it returns to be applied."""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -11,20 +11,40 @@ from patchkit.runtime.changes.sites import Layer, Site, Sites
 
 
 class Context(Record):
-    """Where a change works."""
+    """What a change is prepared with.
 
-    module: ModuleType | None  # the target's; None before it has been imported
-    body: ModuleType  # the loaded body; the pack itself for a patch without one
+    Args:
+        module: The target's module; None before it has been imported.
+        body: The loaded body; the pack itself for a patch without one.
+        sites: All changed attributes of this process.
+        patch: The name of the patch; "" for patchkit's own changes.
+        rank: The position of the row among rows, and of the change in its row.
+    """
+
+    module: ModuleType | None
+    body: ModuleType
     sites: Sites
     patch: str = ""
-    rank: tuple[int, int] = (0, 0)  # place of the row among rows, and of the change in its row
+    rank: tuple[int, int] = (0, 0)
 
     def layer(self, make: Callable[[Any], Any], *, base: bool = False) -> Layer:
-        """Make this change's layer."""
+        """Return a layer of this change, which is not put on yet.
+
+        Args:
+            make: Makes the value with the layer of the value below it.
+            base: Whether the layer takes the place of the original.
+        """
         return Layer(make, base, self.rank, self.patch)
 
     def object_named(self, name: str) -> object:
-        """Find the body's object with this (dotted) name; a TargetError where there is none."""
+        """Return the body's object of a name.
+
+        Args:
+            name: The name, which may be dotted.
+
+        Raises:
+            TargetError: The body has no such object.
+        """
         value: object = self.body
         for part in name.split("."):
             try:
@@ -51,7 +71,11 @@ class Prepared(Protocol):
 
 
 class PreparedLayers(Record, frozen=False):
-    """Layers that come and go together in order: each is made from what lies there by then."""
+    """Layers that come and go together, in order: each is made from what lies there by then.
+
+    Args:
+        parts: Each layer, with the site that it is for.
+    """
 
     parts: Sequence[tuple[Site, Layer]]
 
@@ -66,17 +90,27 @@ class PreparedLayers(Record, frozen=False):
             site.put(layer)
 
     def undo(self) -> None:
-        """Take all layers off; an UndoError once that is done, where one was overwritten."""
-        if errors := unwind([partial(site.take, layer) for site, layer in reversed(self.parts)]):
+        """Take all layers off, in the order they were put on; raise the first error after that."""
+        undos = [partial(site.take, layer) for site, layer in reversed(self.parts)]
+        errors = unwind(undos)
+        if errors:
             raise errors[0]
 
 
 def unwind(undos: list[Callable[[], None]]) -> list[Exception]:
-    """Run undos, the last first; one that fails does not stop the others. Empties the list."""
+    """Run undos, the last first; an error does not stop the others.
+
+    Args:
+        undos: The undos; the list is empty afterwards.
+
+    Returns:
+        The errors, in the order in which they were raised.
+    """
     errors: list[Exception] = []
     while undos:
+        undo = undos.pop()
         try:
-            undos.pop()()
+            undo()
         except Exception as error:  # noqa: BLE001 - reported by the caller, once all have run
             errors.append(error)
     return errors
