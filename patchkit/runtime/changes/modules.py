@@ -1,11 +1,11 @@
-"""Changes of modules: Provide serves one that upstream lacks; BeforeImport and AfterImport call.
+"""Prepares Provide, which serves a module that upstream lacks, BeforeImport and AfterImport.
 
-A body function that is called runs beside the module's execution.
+The last two call a function of the body before or after the module is executed.
 """
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType
@@ -20,10 +20,17 @@ from patchkit.runtime.imports.half_imported import spec_of
 from patchkit.runtime.imports.supplied_modules import loader_of
 
 Fill = Callable[[ModuleType], object]
+"""Puts content into a module; may return a function that takes an effect back."""
 
 _IMPORTLIBS = (
-    *("__name__", "__package__", "__loader__", "__spec__", "__file__", "__cached__"),
-    *("__path__", "__builtins__"),
+    "__name__",
+    "__package__",
+    "__loader__",
+    "__spec__",
+    "__file__",
+    "__cached__",
+    "__path__",
+    "__builtins__",
 )
 """Attributes of a module that say how it was imported."""
 
@@ -31,18 +38,36 @@ _IMPORTLIBS = (
 def prepare(
     change: Provide | BeforeImport | AfterImport, context: Context
 ) -> "PreparedProvide | PreparedCall":
-    """Find what the body has for the module; a TargetError where that cannot serve."""
+    """Find what the body has for the module.
+
+    Args:
+        change: The change.
+        context: What it is prepared with.
+
+    Returns:
+        The change, to be applied.
+
+    Raises:
+        TargetError: The body's object is missing or cannot serve, or the module is there already.
+    """
     if isinstance(change, Provide):
         return _prepared_provide(change, context)
     function = context.object_named(change.call)
     if not callable(function):
         raise TargetError(f"{change.kind}({change.module!r}): {change.call!r} is {function!r}")
-    return PreparedCall(function, context.module if change.kind == "AfterImport" else None)
+    module = context.module if change.kind == "AfterImport" else None
+    return PreparedCall(function, module)
 
 
 @dataclass
 class PreparedCall:
-    """A body function that only has to be called; what it returns takes the effect back."""
+    """A body function that only has to be called; what it returns takes the effect back.
+
+    Args:
+        function: The function.
+        module: What it is given if it asks for one argument; None if it is given nothing.
+        sites: Empty: what the function changes is not known.
+    """
 
     function: Any
     module: ModuleType | None
@@ -55,24 +80,37 @@ class PreparedCall:
 
     def undo(self) -> None:
         """Call what the function returned, once."""
-        take_back, self._result = self._result, None
+        take_back = self._result
+        self._result = None
         if callable(take_back):
             take_back()
 
 
 def _arguments(function: Any, module: ModuleType | None) -> tuple[ModuleType, ...]:
+    """Return the module if the function cannot be called without one positional argument."""
     try:
-        given = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # of a builtin nobody knows
         return ()
-    required = [one for one in given if one.default is one.empty]
-    takes_one = len(required) == 1 and required[0].kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return (module,) if module is not None and takes_one else ()
+    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    if module is None or len(required) != 1:
+        return ()
+    if required[0].kind > inspect.Parameter.POSITIONAL_OR_KEYWORD:
+        return ()
+    return (module,)
 
 
 @dataclass
 class PreparedProvide:
-    """A module as importlib made it, to be filled; what `fill` returns takes an effect back."""
+    """A module as importlib made it, to be filled.
+
+    Args:
+        module: The module, which has no content of its own.
+        patch: The name of the patch that provides it.
+        body: The patch's body.
+        fill: Fills the module; what it returns takes an effect back.
+        sites: Empty: no attribute of upstream is changed.
+    """
 
     module: ModuleType
     patch: str
@@ -84,20 +122,23 @@ class PreparedProvide:
     def apply(self) -> None:
         """Fill the module, and say whose it is; its file is the body's."""
         parent, child = _in_parent(self.module)
-        self._undos.append(partial(self._forget, namespace(parent).get(child, MISSING)))
+        former = namespace(parent).get(child, MISSING)
+        self._undos.append(partial(self._forget, former))
         loader = loader_of(self.module)
         assert loader is not None  # `prepare` has seen it
         loader.patch = self.patch
         file = getattr(self.body, "__file__", None)
         if file is not None:
-            self.module.__file__ = spec_of(self.module).origin = file
+            self.module.__file__ = file
+            spec_of(self.module).origin = file
         result = self.fill(self.module)
         if callable(result):
             self._undos.append(result)
 
     def undo(self) -> None:
         """Take the effect back, and have the module forgotten."""
-        if errors := unwind(self._undos):
+        errors = unwind(self._undos)
+        if errors:
             raise errors[0]
 
     def _forget(self, former: Any) -> None:
@@ -122,48 +163,62 @@ class PreparedProvide:
 
 def _prepared_provide(change: Provide, context: Context) -> PreparedProvide:
     assert context.module is not None
-    words, loader = f"Provide({change.module!r})", loader_of(context.module)
+    subject = f"Provide({change.module!r})"
+    loader = loader_of(context.module)
     if loader is None:
-        where = getattr(context.module, "__file__", None) or repr(context.module)
+        file = getattr(context.module, "__file__", None) or repr(context.module)
         raise TargetError(
-            f"{words}: upstream has this module already, found {where}; expected none. Let the "
+            f"{subject}: upstream has this module already, found {file}; expected none. Let the "
             "row's requires end before that release"
         )
     if loader.patch:
-        others = f"patch {loader.patch} provides this module already"
-        raise TargetError(f"{words}: {others}; expected one patch that does")
+        raise TargetError(
+            f"{subject}: patch {loader.patch} provides this module already; "
+            "expected one patch that does"
+        )
     value = context.object_named(change.by)
     fill = _filler(value, context.body)
     if fill is None:
         raise TargetError(
-            f"{words}: {change.by} of body {context.body.__name__} is {value!r},"
+            f"{subject}: {change.by} of body {context.body.__name__} is {value!r},"
             " expected a list of names, a module, a class, or a function that takes the module"
         )
     return PreparedProvide(context.module, context.patch, context.body, fill)
 
 
 def _in_parent(module: ModuleType) -> tuple[Any, str]:
+    """Return the package of a module, None if it is not loaded, and the module's name there."""
     parent, _, child = module.__name__.rpartition(".")
     return sys.modules.get(parent), child
 
 
 def _filler(value: object, body: ModuleType) -> Fill | None:
+    """Return what fills a module from the body's object; None if that object cannot."""
     if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
-        missing = [name for name in value if not hasattr(body, name)]
-        if missing:
-            what = f"body {body.__name__} has no {missing[0]!r}"
-            raise TargetError(f"{what}, which is to be provided")
-        named = {name: getattr(body, name) for name in value}
-        return _with(body, {"__all__": list(value), **named})
+        return _copy(body, _named_content(value, body))
     if isinstance(value, ModuleType):
-        content = {name: held for name, held in vars(value).items() if name not in _IMPORTLIBS}
-        return _with(value, content)
+        content = {name: member for name, member in vars(value).items() if name not in _IMPORTLIBS}
+        return _copy(value, content)
     if isinstance(value, type):
-        return _with(value, {name: getattr(value, name) for name in dir(value) if name[0] != "_"})
-    return value if callable(value) else None
+        return _copy(value, {name: getattr(value, name) for name in dir(value) if name[0] != "_"})
+    if callable(value):
+        return value
+    return None
 
 
-def _with(source: object, content: dict[str, Any]) -> Fill:
+def _named_content(names: Collection[str], body: ModuleType) -> dict[str, Any]:
+    missing = [name for name in names if not hasattr(body, name)]
+    if missing:
+        raise TargetError(f"body {body.__name__} has no {missing[0]!r}, which is to be provided")
+    content: dict[str, Any] = {"__all__": list(names)}
+    for name in names:
+        content[name] = getattr(body, name)
+    return content
+
+
+def _copy(source: object, content: dict[str, Any]) -> Fill:
+    """Return a function that puts content, and the docstring of its source, into a module."""
+
     def fill(module: ModuleType) -> None:
         module.__doc__ = source.__doc__
         for name, value in content.items():
