@@ -1,1 +1,1 @@
-"""AddField, and members of classes that are built from them: dataclasses, pydantic's classes."""
+"""Adds fields to dataclasses and pydantic's, and builds classes anew whose members change."""

@@ -1,4 +1,4 @@
-"""Fields of a dataclass and their defaults, changed in place.
+"""Changes fields of a dataclass and their defaults in place.
 
 The class stays the same object. What the decorator had generated from the fields is generated
 again; what somebody wrote by hand stays.
@@ -16,69 +16,116 @@ from patchkit.runtime.changes.owners import FIELDS, Location
 from patchkit.runtime.changes.sites import Layer, Site, Sites
 
 Fields = Mapping[str, Any]
+"""Fields of a dataclass by name, as in its `__dataclass_fields__`."""
 
 _GENERATED = (
-    *("__init__", "__repr__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__"),
-    *("__hash__", "__setattr__", "__delattr__", "__doc__"),
+    "__init__",
+    "__repr__",
+    "__eq__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__hash__",
+    "__setattr__",
+    "__delattr__",
+    "__doc__",
 )
 """What the decorator makes of the fields. `__match_args__` holds no keyword-only ones."""
 
 _PARAMETERS = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
+"""Parameters of the decorator that decide what it makes of the fields."""
 
 
 def generated(cls: type, fields: Fields, *, calls_post_init: bool = False) -> dict[str, Any]:
-    """Return what the decorator makes of these fields, inherited ones included, on a stand-in."""
-    names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
-    annotations = {name: each.type for name, each in fields.items()}
-    stand_in = type(cls.__name__, (), {**names, "__annotations__": annotations})
-    for name, each in fields.items():
-        setattr(stand_in, name, copy(each))
+    """Return what the decorator makes of some fields, on a stand-in for the class.
+
+    Args:
+        cls: The dataclass, which the decorator has been given with the same parameters.
+        fields: The fields, inherited ones included.
+        calls_post_init: Whether the `__init__` calls `__post_init__`.
+
+    Returns:
+        The members by name.
+    """
+    stand_in = _stand_in(cls, fields)
     if calls_post_init:
         setattr(stand_in, "__post_init__", None)  # noqa: B010 - mypy knows no such attribute
-    given = vars(cls)["__dataclass_params__"]
-    dataclass(**{name: getattr(given, name) for name in _PARAMETERS})(stand_in)
-    made = {name: vars(stand_in)[name] for name in _GENERATED if name in vars(stand_in)}
-    for value in made.values():
-        for cell in getattr(value, "__closure__", None) or ():
+    parameters = vars(cls)["__dataclass_params__"]
+    decorate = dataclass(**{name: getattr(parameters, name) for name in _PARAMETERS})
+    decorate(stand_in)
+    members = {name: vars(stand_in)[name] for name in _GENERATED if name in vars(stand_in)}
+    for member in members.values():
+        for cell in getattr(member, "__closure__", None) or ():
             if cell.cell_contents is stand_in:  # what is made for a frozen class knows its class
                 cell.cell_contents = cls
-    return made
+    return members
+
+
+def _stand_in(cls: type, fields: Fields) -> type:
+    """Return a class of the same name that has these fields only, not decorated yet."""
+    namespace = {
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "__annotations__": {name: definition.type for name, definition in fields.items()},
+    }
+    stand_in = type(cls.__name__, (), namespace)
+    for name, definition in fields.items():
+        setattr(stand_in, name, copy(definition))
+    return stand_in
 
 
 def parts_of(cls: type, layer: Layer, sites: Sites) -> PreparedLayers:
-    """Prepare a change of a dataclass's fields, and of all that was generated from them."""
+    """Prepare a change of a dataclass's fields, and of all that was generated from them.
+
+    Args:
+        cls: The dataclass.
+        layer: The layer on its table of fields.
+        sites: All changed attributes of this process.
+
+    Returns:
+        The layer, and those of the generated members.
+    """
     generator = _Generator(cls, _calls_post_init(cls, sites))
-    # Below any Replace of the same method, wherever its row stands.
-    layers = [
-        (site, Layer(partial(generator.member, str(site.name)), True, (-1, 0), layer.patch))
-        for site in generated_sites(cls, sites)
-    ]
+    layers: list[tuple[Site, Layer]] = []
+    for site in generated_sites(cls, sites):
+        make = partial(generator.member, str(site.name))
+        # Below any Replace of the same method, wherever its row stands.
+        layers.append((site, Layer(make, base=True, rank=(-1, 0), patch=layer.patch)))
     return PreparedLayers([(_site(cls, FIELDS, sites), layer), *layers])
 
 
 @dataclass(eq=False)
 class _Generator:
-    """Generates once for all members, whenever the fields are others."""
+    """Generates all members of a dataclass once, whenever its fields are others."""
 
     cls: type
     calls_post_init: bool
     _fields: Any = None
-    _made: dict[str, Any] = field(default_factory=dict)
+    _members: dict[str, Any] = field(default_factory=dict)
 
     def member(self, name: str, _below: Any) -> Any:
         fields = vars(self.cls)[FIELDS]
         if fields is not self._fields:
-            self._made = generated(self.cls, fields, calls_post_init=self.calls_post_init)
+            self._members = generated(self.cls, fields, calls_post_init=self.calls_post_init)
             self._fields = fields
-        return self._made[name]
+        return self._members[name]
 
 
 def generated_sites(cls: type, sites: Sites) -> list[Site]:
-    """Find the members of a dataclass that the decorator generated: those made again the same."""
+    """Find the members of a dataclass that the decorator generated: those made again the same.
+
+    Args:
+        cls: The dataclass.
+        sites: All changed attributes of this process.
+
+    Returns:
+        The sites of these members.
+    """
     fields = _site(cls, FIELDS, sites).original
-    made = generated(cls, fields, calls_post_init=_calls_post_init(cls, sites))
-    own = [_site(cls, name, sites) for name in made if name in vars(cls)]
-    return [site for site in own if _is_same(site.original, made[str(site.name)])]
+    members = generated(cls, fields, calls_post_init=_calls_post_init(cls, sites))
+    own = [_site(cls, name, sites) for name in members if name in vars(cls)]
+    return [site for site in own if _is_same(site.original, members[str(site.name)])]
 
 
 def _site(cls: type, name: str, sites: Sites) -> Site:
@@ -86,29 +133,44 @@ def _site(cls: type, name: str, sites: Sites) -> Site:
 
 
 def _calls_post_init(cls: type, sites: Sites) -> bool:
+    """Whether the `__init__` that upstream's class has, or would have, calls `__post_init__`."""
     if "__init__" not in vars(cls):
         return hasattr(cls, "__post_init__")
     code = getattr(_site(cls, "__init__", sites).original, "__code__", None)
     return code is not None and "__post_init__" in code.co_names
 
 
-def _is_same(original: Any, made: Any) -> bool:
-    if not isinstance(made, FunctionType):
-        return made is not None and type(original) is type(made) and bool(original == made)
-    if not isinstance(original, FunctionType) or original.__code__ != made.__code__:
+def _is_same(original: Any, member: Any) -> bool:
+    """Whether a member of a class is the same as what was generated again."""
+    if not isinstance(member, FunctionType):
+        return member is not None and type(original) is type(member) and bool(original == member)
+    if not isinstance(original, FunctionType) or original.__code__ != member.__code__:
         return False
     # A generated __repr__ lies in a wrapper that is everybody's.
-    inner = getattr(made, "__wrapped__", None)
+    inner = getattr(member, "__wrapped__", None)
     return inner is None or _is_same(getattr(original, "__wrapped__", None), inner)
 
 
 def heirs(cls: type, key: str) -> list[type]:
-    """Return the subclasses that have a table of their own under this key, bases first."""
-    found = [cls]
-    for each in found:  # which grow with each class
-        direct: list[type] = type.__subclasses__(each)
-        found += [heir for heir in direct if heir not in found]
-    return sorted((heir for heir in found[1:] if key in vars(heir)), key=lambda h: len(h.__mro__))
+    """Return the subclasses of a class that have a table of their own.
+
+    Args:
+        cls: The class.
+        key: The name of the table in a class's dict.
+
+    Returns:
+        The subclasses, also indirect ones, bases first.
+    """
+    subclasses: list[type] = []
+    pending = [cls]
+    while pending:
+        parent = pending.pop(0)
+        for subclass in type.__subclasses__(parent):
+            if subclass not in subclasses:
+                subclasses.append(subclass)
+                pending.append(subclass)
+    holders = [subclass for subclass in subclasses if key in vars(subclass)]
+    return sorted(holders, key=lambda holder: len(holder.__mro__))
 
 
 def inserted(cls: type, name: str, value: Any) -> Callable[[Fields], Fields]:
@@ -116,25 +178,41 @@ def inserted(cls: type, name: str, value: Any) -> Callable[[Fields], Fields]:
 
     It stands where it would, had the class or its base been written with it: after the other
     fields of the class that has it first, and so before those of its subclasses.
+
+    Args:
+        cls: The class.
+        name: The name of the field.
+        value: The field.
     """
 
     def insert(below: Fields) -> Fields:
-        every = {**below, name: value}
-        order = [field for base in cls.__mro__[:0:-1] for field in vars(base).get(FIELDS, ())]
-        return {field: every[field] for field in (*order, *every) if field in every}
+        fields = {**below, name: value}
+        order: list[str] = []
+        for base in reversed(cls.__mro__[1:]):
+            order += vars(base).get(FIELDS, ())
+        order += fields
+        return {key: fields[key] for key in order if key in fields}
 
     return insert
 
 
 def options(default: Any) -> dict[str, Any]:
-    """Return what to give to `dataclasses.field` or pydantic's `Field` for this default."""
+    """Return the arguments of `dataclasses.field` or pydantic's `Field` for a default.
+
+    Args:
+        default: The default; instances get copies of it unless they may share it.
+    """
     if is_shared(default):
         return {"default": default}
     return {"default_factory": partial(deepcopy, default)}
 
 
 def is_shared(default: Any) -> bool:
-    """Whether all instances may hold the very same object: what has a hash does not change."""
+    """Whether all instances may hold the very same object: what has a hash does not change.
+
+    Args:
+        default: The default of a field.
+    """
     try:
         hash(default)
     except TypeError:
@@ -147,6 +225,10 @@ class LateDefault:
 
     Each gets its own copy when it is first read. The class itself has no such attribute, like with
     any `default_factory`.
+
+    Args:
+        name: The name of the field.
+        default: What is copied.
     """
 
     def __init__(self, name: str, default: Any) -> None:
