@@ -1,4 +1,4 @@
-"""AddField: a dataclass, also one of pydantic, gets one more field and stays the same class."""
+"""Prepares AddField: a dataclass, also one of pydantic, gets a field and stays the same class."""
 
 import dataclasses
 import keyword
@@ -24,7 +24,12 @@ from patchkit.runtime.changes.sites import Layer, Site, Sites
 
 
 class PreparedField(PreparedLayers, frozen=False):
-    """A field to add: layers on the class, and on subclasses that have fields of their own."""
+    """A field to add: layers on the class, and on subclasses that have fields of their own.
+
+    Args:
+        cls: The class.
+        name: The name of the field.
+    """
 
     cls: type
     name: str
@@ -32,17 +37,28 @@ class PreparedField(PreparedLayers, frozen=False):
 
     @property
     def classes(self) -> tuple[type, ...]:
-        """What has to be rebuilt, with all that embeds it."""
+        """The class that has to be rebuilt, with all that embeds it."""
         return (self.cls,)
 
     def apply(self) -> None:
-        """Add the field; a TargetError where another change of the group has added it."""
+        """Add the field; raise a TargetError if another change of the group has added it."""
         _refuse_taken(self.cls, self.name)
         super().apply()
 
 
 def prepare(change: AddField, context: Context) -> PreparedField:
-    """Find the class, and refuse what cannot get the field."""
+    """Find the class that is to get a field.
+
+    Args:
+        change: The change.
+        context: What it is prepared with.
+
+    Returns:
+        The change, to be applied.
+
+    Raises:
+        TargetError: The class is missing or cannot get the field, or the field's type is unknown.
+    """
     assert context.module is not None
     cls: Any = locate(context.module, change.place.qualname).value
     try:
@@ -50,7 +66,8 @@ def prepare(change: AddField, context: Context) -> PreparedField:
         annotation = _type(change.type, cls, context)
     except TargetError as error:
         raise TargetError(f"AddField({change.target!r}, {change.name!r}): {error}") from error
-    return PreparedField([*_layers(cls, change, annotation, context)], cls, change.name)
+    layers = list(_layers(cls, change, annotation, context))
+    return PreparedField(layers, cls, change.name)
 
 
 def _refuse(cls: Any, name: str, sites: Sites) -> None:
@@ -63,7 +80,8 @@ def _refuse(cls: Any, name: str, sites: Sites) -> None:
         raise TargetError(f"{cls.__name__} keeps its fields in __slots__ and cannot get another")
     if is_pydantic(cls):
         return  # its __init__ is pydantic's, which takes what the schema has
-    if "__init__" not in [site.name for site in generated_sites(cls, sites)]:
+    generated = [site.name for site in generated_sites(cls, sites)]
+    if "__init__" not in generated:
         raise TargetError(
             f"{cls.__name__} has no __init__ that the decorator generated: nobody could pass the "
             "field"
@@ -79,24 +97,28 @@ def _refuse_taken(cls: type, name: str) -> None:
 
 
 def _kind(value: Any) -> str:
+    """Return words for what was found in place of a dataclass."""
     if not isinstance(value, type):
         return f"{value!r}"
     if is_pydantic(value):
         return f"the pydantic model {value.__name__}; Replace it by a class that derives from it"
-    base = next((cls.__name__ for cls in value.__mro__ if FIELDS in vars(cls)), None)
-    return f"the class {value.__name__}" + (f", an undecorated subclass of {base}" if base else "")
+    for base in value.__mro__:
+        if FIELDS in vars(base):
+            return f"the class {value.__name__}, an undecorated subclass of {base.__name__}"
+    return f"the class {value.__name__}"
 
 
-def _type(given: Any, cls: type, context: Context) -> Any:
-    annotation = given
-    if isinstance(given, str):
+def _type(declared: Any, cls: type, context: Context) -> Any:
+    """Return the type of a field, which the change gives as an object or as text."""
+    annotation = declared
+    if isinstance(declared, str):
         module = sys.modules.get(cls.__module__, context.module)
         names = {**vars(context.body), **vars(module)}
         try:
-            annotation = eval(given, names, dict(vars(cls)))  # noqa: S307 - the author's own text
+            annotation = eval(declared, names, dict(vars(cls)))  # noqa: S307 - the author's own text
         except Exception as error:
             raise TargetError(
-                f"found the type {given!r} ({type(error).__name__}: {error}), expected one of "
+                f"found the type {declared!r} ({type(error).__name__}: {error}), expected one of "
                 f"names of {cls.__module__} or of the body"
             ) from error
     is_class_var = annotation is ClassVar or get_origin(annotation) is ClassVar
@@ -108,23 +130,29 @@ def _type(given: Any, cls: type, context: Context) -> Any:
 def _layers(
     cls: type, change: AddField, annotation: Any, context: Context
 ) -> Iterator[tuple[Site, Layer]]:
-    sites, name, default = context.sites, change.name, change.default
+    sites = context.sites
+    name = change.name
     yield _annotation(cls, name, annotation, context)
     # What instances read that were made without the field.
-    late = default if is_shared(default) else LateDefault(name, default)
-    on_class = Location(cls, name, MISSING, own=False)
-    yield sites.at(on_class), context.layer(lambda _: late, base=True)
-    given = dataclasses.field(**options(default), kw_only=True)
-    # The decorator fills in what it needs to know of a field; this one has been through it.
-    stand_in = dataclasses.make_dataclass("StandIn", [(name, annotation, given)])
-    field = vars(stand_in)[FIELDS][name]
+    late = change.default if is_shared(change.default) else LateDefault(name, change.default)
+    on_class = sites.at(Location(cls, name, MISSING, own=False))
+    yield on_class, context.layer(lambda _: late, base=True)
+    definition = _definition(name, annotation, change.default)
     for owner in (cls, *heirs(cls, FIELDS)):
         if name not in vars(owner)[FIELDS]:
-            layer = context.layer(inserted(owner, name, field), base=True)
+            layer = context.layer(inserted(owner, name, definition), base=True)
             yield from parts_of(owner, layer, sites).parts
 
 
+def _definition(name: str, annotation: Any, default: Any) -> Any:
+    """Return a field as the decorator leaves it, which fills in what it needs to know of one."""
+    declared = dataclasses.field(**options(default), kw_only=True)
+    stand_in = dataclasses.make_dataclass("StandIn", [(name, annotation, declared)])
+    return vars(stand_in)[FIELDS][name]
+
+
 def _annotation(cls: type, name: str, annotation: Any, context: Context) -> tuple[Site, Layer]:
+    """Return the site of the class's annotations, and the layer that adds one."""
     table = cls.__annotations__  # the class's own; Python makes one where there is none
     if sys.version_info >= (3, 14):  # where to replace it is to lose what it is made from
         location = Location(table, Item(name), MISSING, own=False)
