@@ -1,4 +1,4 @@
-"""What patchkit knows of pydantic's insides; no other module does.
+"""Rebuilds pydantic's classes; no other module knows anything of pydantic's insides.
 
 Classes are rebuilt with pydantic's public `rebuild_dataclass` and `model_rebuild`. They build
 schemas, but look neither for decorated methods nor for a custom `__init__` again: that is done
@@ -27,20 +27,32 @@ from patchkit.runtime.changes.owners import (
 )
 
 Tables = dict[str, dict[str, Any]]
+"""Decorated methods: by the category of their decorator, and by name."""
 
 _BUILT = ("__get_pydantic_core_schema__", "model_config", "__pydantic_config__")
 """Members of which the schema is built."""
 
-_SCHEMA, _COMPLETE = "__pydantic_core_schema__", "__pydantic_complete__"
+_SCHEMA = "__pydantic_core_schema__"
+_COMPLETE = "__pydantic_complete__"
 
 
 def is_model(cls: Any) -> bool:
-    """Whether it is a pydantic model (a BaseModel), not a pydantic dataclass."""
+    """Whether it is a pydantic model (a BaseModel), not a pydantic dataclass.
+
+    Args:
+        cls: Any class.
+    """
     return is_pydantic(cls) and FIELDS not in vars(cls)
 
 
 def matters(cls: Any, name: str, values: Collection[Any]) -> bool:
-    """Whether a pydantic class must be rebuilt once a member has another of these values."""
+    """Whether a pydantic class must be rebuilt once a member is changed.
+
+    Args:
+        cls: The class.
+        name: The name of the member.
+        values: What the member has held and holds.
+    """
     if name in _BUILT or any(is_decorated(value) for value in values):
         return True
     if any(name in table for table in _tables(vars(cls)[DECORATORS]).values()):
@@ -51,20 +63,32 @@ def matters(cls: Any, name: str, values: Collection[Any]) -> bool:
     return name == "__post_init__" and any(value is MISSING for value in values)
 
 
-def is_whole(cls: Any) -> bool:
-    """Whether it has been built; otherwise it will be at its first use."""
+def is_complete(cls: Any) -> bool:
+    """Whether a pydantic class has been built; otherwise it will be at its first use.
+
+    Args:
+        cls: The class.
+    """
     return bool(vars(cls).get(_COMPLETE))
 
 
 def forget_schema(cls: Any) -> None:
-    """Keep other classes from copying this one's schema and validator, which are outdated."""
+    """Keep other classes from copying a class's schema and validator, which are outdated.
+
+    Args:
+        cls: A pydantic class, which has to be rebuilt then.
+    """
     if _SCHEMA in vars(cls):
         delattr(cls, _SCHEMA)
     setattr(cls, _COMPLETE, False)
 
 
 def rebuild(cls: Any) -> None:
-    """Build a class's schema, validator, serializer and signature from its fields and methods."""
+    """Build a class's schema, validator, serializer and signature from its fields and methods.
+
+    Args:
+        cls: A pydantic class.
+    """
     if is_model(cls):
         cls.__pydantic_complete__ = True  # it is no news to its hooks
         cls.model_rebuild(force=True, _types_namespace={})
@@ -82,66 +106,89 @@ def rebuild(cls: Any) -> None:
 
 
 def with_default(info: Any, options: dict[str, Any]) -> Any:
-    """Copy what `Field(…)` of pydantic returned, with another default."""
+    """Return a copy of a field's description with another default.
+
+    Args:
+        info: What `Field(…)` of pydantic returned.
+        options: The new `default` or `default_factory`.
+    """
     from pydantic.fields import FieldInfo  # noqa: PLC0415
 
     new = copy(info)
-    kept = {"default", "default_factory"} ^ set(options)
-    given = {name: value for name, value in info._attributes_set.items() if name not in kept}  # noqa: SLF001
-    new._attributes_set = {**given, **options}  # noqa: SLF001 - what survives later merging
+    outdated = {"default", "default_factory"} - set(options)
+    attributes = dict(info._attributes_set)  # noqa: SLF001
+    for name in outdated:
+        attributes.pop(name, None)
+    new._attributes_set = {**attributes, **options}  # noqa: SLF001 - what survives later merging
     empty = FieldInfo(annotation=info.annotation)
     new.default = options.get("default", empty.default)
     new.default_factory = options.get("default_factory")
     return new
 
 
-def collect_decorators(cls: Any, known: Any) -> None:
+def collect_decorators(cls: Any, original: Any) -> None:
     """Find the validators and serializers of a class again, as pydantic did when it made the class.
 
     The bases are done. pydantic took its marks off the methods, so that only what it had found then
-    (`known`) tells what a method of the class is for.
+    tells what a method of the class is for.
+
+    Args:
+        cls: A pydantic class.
+        original: What pydantic had found: the class's `__pydantic_decorators__` before any patch.
     """
     from pydantic._internal._decorators import DecoratorInfos  # noqa: PLC0415
 
-    tables: Tables = {category: {} for category in _tables(known)}
+    tables: Tables = {category: {} for category in _tables(original)}
     for base in reversed(cls.__mro__[1:]):
         if is_pydantic(base):
-            _place(tables, cls, _tables(vars(base)[DECORATORS]))
-    inherited = {name for table in tables.values() for name in table}
-    own = {  # or those of a base that is not pydantic's
-        category: {
-            name: decorator
-            for name, decorator in table.items()
-            if hasattr(cls, name) and (name in vars(cls) or name not in inherited)
-        }
-        for category, table in _tables(known).items()
-    }
-    _place(tables, cls, own)
+            _enter(tables, cls, _tables(vars(base)[DECORATORS]))
+    _enter(tables, cls, _own_decorators(cls, original, tables))
     for name, value in tuple(vars(cls).items()):
         if is_decorated(value):
-            _place(tables, cls, _tables(DecoratorInfos.build(type("StandIn", (), {name: value}))))
-    setattr(cls, DECORATORS, type(known)(**tables))
-    if is_model(cls):  # which notes when it is made whether these two are somebody's own
-        from pydantic import BaseModel  # noqa: PLC0415
+            stand_in = type("StandIn", (), {name: value})
+            _enter(tables, cls, _tables(DecoratorInfos.build(stand_in)))
+    setattr(cls, DECORATORS, type(original)(**tables))
+    if is_model(cls):
+        _find_hooks(cls)
 
-        cls.__pydantic_custom_init__ = cls.__init__ is not BaseModel.__init__
-        has_hook = cls.model_post_init is not BaseModel.model_post_init
-        cls.__pydantic_post_init__ = "model_post_init" if has_hook else None
+
+def _own_decorators(cls: Any, original: Any, inherited: Tables) -> Tables:
+    """Select what the class decorates itself, or a base that is not pydantic's."""
+    inherited_names: set[str] = set()
+    for table in inherited.values():
+        inherited_names.update(table)
+    own: Tables = {}
+    for category, table in _tables(original).items():
+        own[category] = {}
+        for name, decorator in table.items():
+            if hasattr(cls, name) and (name in vars(cls) or name not in inherited_names):
+                own[category][name] = decorator
+    return own
+
+
+def _find_hooks(cls: Any) -> None:
+    """Note whether these two are somebody's own, as a model does when it is made."""
+    from pydantic import BaseModel  # noqa: PLC0415
+
+    cls.__pydantic_custom_init__ = cls.__init__ is not BaseModel.__init__
+    has_hook = cls.model_post_init is not BaseModel.model_post_init
+    cls.__pydantic_post_init__ = "model_post_init" if has_hook else None
 
 
 def _tables(infos: Any) -> Tables:
     return {category.name: getattr(infos, category.name) for category in dataclasses.fields(infos)}
 
 
-def _place(tables: Tables, cls: Any, more: Tables) -> None:
-    """Bind each to the class. A name stays where it was, but in one table only."""
-    for category, table in more.items():
-        for name, decorator in table.items():
-            for other, taken in tables.items():
-                if other != category:
-                    taken.pop(name, None)
-            takes = len(inspect.signature(decorator.bind_to_cls).parameters)
-            tables[category][name] = decorator.bind_to_cls(*(cls, decorator.cls_ref)[:takes])
+def _enter(tables: Tables, cls: Any, additions: Tables) -> None:
+    """Bind decorators to the class. A name stays where it was, but in one table only."""
+    for category, addition in additions.items():
+        for name, decorator in addition.items():
+            for table in tables.values():
+                if table is not tables[category]:
+                    table.pop(name, None)
+            arguments = (cls, decorator.cls_ref)
+            count = len(inspect.signature(decorator.bind_to_cls).parameters)
+            tables[category][name] = decorator.bind_to_cls(*arguments[:count])
 
 
 _STANDS_FOR = ("__value__", "__supertype__", "__bound__")
@@ -149,17 +196,28 @@ _STANDS_FOR = ("__value__", "__supertype__", "__bound__")
 
 
 def dependents(changed: Iterable[type]) -> list[type]:
-    """Find what is built from these, bases and parts first: they, heirs, who embeds them."""
-    changed = list(changed)
-    packages = {"__main__", "__mp_main__", *(_package(cls) for cls in changed)}
-    built = {*changed, *(heir for cls in changed for heir in heirs(cls, DECORATORS))}
+    """Find what is built from some classes: they, their subclasses, and who embeds any of these.
+
+    Args:
+        changed: Classes whose members or fields are changed.
+
+    Returns:
+        The pydantic classes among them, bases and parts first.
+    """
+    packages = {"__main__", "__mp_main__"}
+    built: set[type] = set()
+    for cls in changed:
+        packages.add(_package(cls))
+        built.add(cls)
+        built.update(heirs(cls, DECORATORS))
     parts = _parts([*_loaded(packages), *built], packages)
-    new = list(built)
-    while new:  # who embeds what was found, until nothing is added
-        part = new.pop()
-        fresh = [holder for holder, held in parts.items() if part in held and holder not in built]
+    pending = list(built)
+    while pending:  # who embeds what was found, until nothing is added
+        part = pending.pop()
+        holders = [holder for holder, held in parts.items() if part in held]
+        fresh = [holder for holder in holders if holder not in built]
         built.update(fresh)
-        new += fresh
+        pending += fresh
     return _in_order(built, parts)
 
 
@@ -168,37 +226,42 @@ def _package(cls: type) -> str:
 
 
 def _loaded(packages: set[str]) -> set[type]:
+    """Find the pydantic classes in the loaded modules of some packages, nested ones included."""
     modules = list(sys.modules.items())
-    left = [namespace(held) for name, held in modules if name.partition(".")[0] in packages]
-    found: set[type] = set()
-    while left:
-        for value in tuple(left.pop().values()):
-            if isinstance(value, type) and is_pydantic(value) and value not in found:
-                found.add(value)
-                left.append(dict(vars(value)))
-    return found
+    pending = [namespace(module) for name, module in modules if name.partition(".")[0] in packages]
+    classes: set[type] = set()
+    while pending:
+        members = pending.pop()
+        for value in tuple(members.values()):
+            if isinstance(value, type) and is_pydantic(value) and value not in classes:
+                classes.add(value)
+                pending.append(dict(vars(value)))
+    return classes
 
 
 def _parts(classes: list[type], packages: set[str]) -> dict[type, set[type]]:
     """Map classes to what their annotations name; other packages know none of these classes."""
     parts: dict[type, set[type]] = {}
-    while classes:
-        cls = classes.pop()
+    pending = list(classes)
+    while pending:
+        cls = pending.pop()
         if cls not in parts:
             parts[cls] = _named(_annotations(cls))
-            classes += [part for part in parts[cls] if _package(part) in packages]
+            pending += [part for part in parts[cls] if _package(part) in packages]
     return parts
 
 
 def _in_order(built: set[type], parts: dict[type, set[type]]) -> list[type]:
+    """Sort classes, those first that others derive from or embed; leave out all but pydantic's."""
     order: list[type] = []
-    seen: set[type] = set()
+    visited: set[type] = set()
 
     def visit(classes: Iterable[type]) -> None:
         for cls in classes:
-            if cls in built and cls not in seen:
-                seen.add(cls)
-                visit((*cls.__mro__[1:], *sorted(parts.get(cls, ()), key=_name)))
+            if cls in built and cls not in visited:
+                visited.add(cls)
+                embedded = sorted(parts.get(cls, ()), key=_name)
+                visit((*cls.__mro__[1:], *embedded))
                 order.append(cls)
 
     visit(sorted(built, key=_name))
@@ -210,7 +273,10 @@ def _name(cls: type) -> str:
 
 
 def _annotations(cls: type) -> list[Any]:
-    """Pydantic looks into standard dataclasses, typed dicts and named tuples by itself."""
+    """Return the annotations of a class's fields.
+
+    Pydantic looks into standard dataclasses, typed dicts and named tuples by itself.
+    """
     if is_pydantic(cls):
         fields = vars(cls).get("__pydantic_fields__") or {}
         return [field.annotation for field in fields.values()]
@@ -223,16 +289,20 @@ def _annotations(cls: type) -> list[Any]:
 
 
 def _named(annotations: list[Any]) -> set[type]:
+    """Find the classes that annotations name, also as arguments and behind aliases."""
     classes: set[type] = set()
-    left = annotations
-    while left:
-        annotation = left.pop()
-        if inner := get_args(annotation):
-            left += inner
+    pending = list(annotations)
+    while pending:
+        annotation = pending.pop()
+        arguments = get_args(annotation)
+        if arguments:
+            pending += arguments
         elif isinstance(annotation, type):
             classes.add(annotation)
         else:
-            values = (getattr(annotation, name, None) for name in _STANDS_FOR)
-            left += [value for value in values if value is not None]
-            left += getattr(annotation, "__constraints__", ())
+            for name in _STANDS_FOR:
+                value = getattr(annotation, name, None)
+                if value is not None:
+                    pending.append(value)
+            pending += getattr(annotation, "__constraints__", ())
     return classes

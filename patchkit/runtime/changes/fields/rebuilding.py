@@ -1,7 +1,7 @@
-"""What follows a change of a dataclass's or pydantic class's members: the class is built anew.
+"""Builds dataclasses and pydantic's classes anew whose members are changed.
 
-Once for all changes of a group, and once more when they are taken back. A member that nothing is
-built from (a plain method) costs two look-ups.
+That is done once for all changes of a group, and once more when they are taken back. A member that
+nothing is built from (a plain method) costs two look-ups.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from patchkit.runtime.changes.fields.pydantic_classes import (
     collect_decorators,
     dependents,
     forget_schema,
-    is_whole,
+    is_complete,
     matters,
     rebuild,
     with_default,
@@ -27,9 +27,18 @@ from patchkit.runtime.changes.fields.pydantic_classes import (
 from patchkit.runtime.changes.owners import DECORATORS, FIELDS, MISSING, is_pydantic
 from patchkit.runtime.changes.sites import Layer, Site, Sites
 
+_BuildStep = tuple[type, Callable[[Any], None]]
+"""A class to be built, and what is done to it."""
+
 
 class Rebuild:
-    """What one group of changes has rebuilt: `changed` classes, and those of changed `members`."""
+    """What one group of changes has to rebuild, and what it has rebuilt.
+
+    Args:
+        changed: The classes whose fields are changed.
+        members: The changed members of classes that are built from their members.
+        sites: All changed attributes of this process.
+    """
 
     def __init__(self, changed: Iterable[type], members: Iterable[Site], sites: Sites) -> None:
         self._changed = list(changed)
@@ -39,41 +48,70 @@ class Rebuild:
         self._undos: list[Callable[[], None]] = []
 
     def apply(self) -> None:
-        """Carry the changes, which are made, into what was built; a TargetError if that fails."""
-        built = dict.fromkeys(self._changed)
+        """Carry the changes, which are made, into what was built.
+
+        Raises:
+            TargetError: A class cannot be rebuilt.
+        """
+        classes = dict.fromkeys(self._changed)
         for site in self._members:
-            cls, name = site.owner, str(site.name)
-            if name in vars(cls).get(FIELDS, ()):
-                for parts in _default_parts(site, self._sites):
-                    self._undos.append(parts.undo)
-                    parts.apply()
-            elif not (is_pydantic(cls) and matters(cls, name, (site.original, site.current))):
-                continue
-            built[cls] = None
-        if built and "pydantic" in sys.modules:
-            self._built = list(built)
-            if errors := self._sites.noted(Rebuilt).build(self, self._built):
-                raise TargetError("; ".join(str(error) for error in errors)) from errors[0]
+            if self._carry(site):
+                classes[site.owner] = None
+        if not classes or "pydantic" not in sys.modules:
+            return
+        self._built = list(classes)
+        errors = self._sites.noted(Rebuilt).build(self, self._built)
+        if errors:
+            raise TargetError(_joined(errors)) from errors[0]
+
+    def _carry(self, site: Site) -> bool:
+        """Make a field's default of a member; return whether its class has to be rebuilt."""
+        cls = site.owner
+        name = str(site.name)
+        if name in vars(cls).get(FIELDS, ()):
+            for parts in _default_parts(site, self._sites):
+                self._undos.append(parts.undo)
+                parts.apply()
+            return True
+        return is_pydantic(cls) and matters(cls, name, (site.original, site.current))
 
     def undo(self) -> None:
-        """Build again without the changes, which are taken back; an UndoError once all is done."""
+        """Build again without the changes, which are taken back.
+
+        Raises:
+            UndoError: A class cannot be rebuilt, or a member put back; all others are.
+        """
         errors = unwind(self._undos)
-        built, self._built = self._built, []
+        built = self._built
+        self._built = []
         if built:
             errors += self._sites.noted(Rebuilt).without(self, built)
         if errors:
-            raise UndoError("; ".join(str(error) for error in errors))
+            raise UndoError(_joined(errors))
+
+
+def _joined(errors: Iterable[Exception]) -> str:
+    return "; ".join(str(error) for error in errors)
 
 
 @dataclass(eq=False)
-class _Record:
-    """One rebuilt class."""
+class _RebuiltClass:
+    """One rebuilt class.
+
+    Args:
+        cls: The class.
+        decorators: The decorated methods that pydantic had found before any patch.
+        is_upstreams: Whether `before` is how upstream made the class: it had been built, and with
+            no patched part.
+        before: What rebuilding has changed, as it was.
+        reasons: Who has asked for it to be rebuilt.
+    """
 
     cls: type
-    known: Any  # the decorated methods that pydantic had found
-    is_upstreams: bool  # `before` is how upstream made it, with no part patched or not built yet
-    before: dict[str, Any] = field(default_factory=dict)  # what rebuilding has changed, as it was
-    reasons: set[object] = field(default_factory=set)  # who asked for it
+    decorators: Any
+    is_upstreams: bool
+    before: dict[str, Any] = field(default_factory=dict)
+    reasons: set[object] = field(default_factory=set)
 
     @contextlib.contextmanager
     def noting(self) -> Iterator[None]:
@@ -82,13 +120,18 @@ class _Record:
         try:
             yield
         finally:
-            new = vars(self.cls)
-            for name in (*former, *(name for name in new if name not in former)):
-                if former.get(name, MISSING) is not new.get(name, MISSING):
-                    self.before.setdefault(name, former.get(name, MISSING))
+            current = vars(self.cls)
+            for name in dict.fromkeys((*former, *current)):
+                value = former.get(name, MISSING)
+                if value is not current.get(name, MISSING):
+                    self.before.setdefault(name, value)
 
     def restore(self) -> bool:
-        """Put the former objects back where nobody asks any more; tell whether that is all."""
+        """Put the former objects back if nobody asks for the class any more.
+
+        Returns:
+            Whether the class is as upstream made it then, and need not be built.
+        """
         if self.reasons or not self.before:
             return False
         for name, value in self.before.items():
@@ -103,63 +146,90 @@ class Rebuilt:
     """The pydantic classes that are rebuilt in this process, and how they were before."""
 
     def __init__(self) -> None:
-        self._records: dict[type, _Record] = {}
+        self._records: dict[type, _RebuiltClass] = {}
 
     def build(self, reason: object, changed: list[type]) -> list[Exception]:
-        """Build changed classes, heirs and who embeds them, as `reason` asks; return errors."""
+        """Build changed classes, those derived from them and those that embed any of these.
+
+        Args:
+            reason: Who asks for it.
+            changed: The classes that are changed.
+
+        Returns:
+            An error for each class that cannot be built.
+        """
         classes = dependents(changed)
         for cls in classes:
             self._record(cls).reasons.add(reason)
         return self._build(classes, changed)
 
     def without(self, reason: object, changed: list[type]) -> list[Exception]:
-        """Take that back: what nobody else has changed is as it was; the rest is built anew."""
-        classes = dependents(changed)
+        """Take that back: what nobody else has changed is as it was; the rest is built anew.
+
+        Args:
+            reason: Who asked for it.
+            changed: The classes that are changed no more.
+
+        Returns:
+            An error for each class that cannot be built.
+        """
         records = self._records
+        classes = dependents(changed)
         classes += [cls for cls in records if reason in records[cls].reasons and cls not in classes]
         for cls in classes:
             if cls in records and reason not in records[cls].reasons:
                 records[cls].is_upstreams = False
             self._record(cls).reasons.discard(reason)
-        errors = self._build([cls for cls in classes if not records[cls].restore()], changed)
+        altered = [cls for cls in classes if not records[cls].restore()]
+        errors = self._build(altered, changed)
         for cls in classes:
             if not records[cls].reasons:
                 del records[cls]
         return errors
 
-    def _record(self, cls: type) -> _Record:
+    def _record(self, cls: type) -> _RebuiltClass:
         if cls not in self._records:
-            whole = is_whole(cls)
-            self._records[cls] = _Record(cls, vars(cls)[DECORATORS], whole)
+            self._records[cls] = _RebuiltClass(cls, vars(cls)[DECORATORS], is_complete(cls))
         return self._records[cls]
 
     def _build(self, classes: list[type], changed: list[type]) -> list[Exception]:
-        derived = [cls for cls in classes if not set(cls.__mro__).isdisjoint(changed)]
-        whole = [cls for cls in classes if is_whole(cls)]
-        # These may inherit a changed method.
-        steps: list[tuple[type, Callable[[Any], None]]] = [
-            (cls, lambda cls: collect_decorators(cls, self._records[cls].known)) for cls in derived
-        ]
-        # Classes that embed one another have no right order. Of one that is built later the fields
-        # are read, and these are the new ones once the changed classes have been built.
-        ring = [cls for cls in whole if cls in derived] if len(whole) > 1 else []
-        for built in (ring, whole):
-            steps += [(cls, forget_schema) for cls in whole]
-            steps += [(cls, rebuild) for cls in built]
         errors: list[Exception] = []
-        for cls, step in steps:
+        for cls, step in self._steps(classes, changed):
             try:
                 with self._records[cls].noting():
                     step(cls)
             except Exception as error:  # noqa: BLE001 - pydantic raises what it likes
                 name = f"{cls.__module__}:{cls.__qualname__}"
-                errors.append(TargetError(f"{name} cannot be rebuilt: {error}"))
-                errors[-1].__cause__ = error
+                failure = TargetError(f"{name} cannot be rebuilt: {error}")
+                failure.__cause__ = error
+                errors.append(failure)
         return errors
+
+    def _steps(self, classes: list[type], changed: list[type]) -> list[_BuildStep]:
+        """List what has to be done to build some classes, in order."""
+        derived = [cls for cls in classes if not set(cls.__mro__).isdisjoint(changed)]
+        complete = [cls for cls in classes if is_complete(cls)]
+        # These may inherit a changed method.
+        steps: list[_BuildStep] = [(cls, self._collect_decorators) for cls in derived]
+        # Classes that embed one another have no right order. Of one that is built later the fields
+        # are read, and these are the new ones once the changed classes have been built.
+        ring: list[type] = []
+        if len(complete) > 1:
+            ring = [cls for cls in complete if cls in derived]
+        for built in (ring, complete):
+            steps += [(cls, forget_schema) for cls in complete]
+            steps += [(cls, rebuild) for cls in built]
+        return steps
+
+    def _collect_decorators(self, cls: type) -> None:
+        collect_decorators(cls, self._records[cls].decorators)
 
 
 def _default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
-    name, owner, top = str(site.name), site.owner, site.layers[-1]
+    """Prepare the default of a field, which is a member of the class that has the field."""
+    owner = site.owner
+    name = str(site.name)
+    outermost = site.layers[-1]
     replaced = vars(owner)[FIELDS][name]
 
     def change(below: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -167,14 +237,17 @@ def _default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
 
     for cls in (owner, *heirs(owner, FIELDS)):
         if vars(cls)[FIELDS].get(name) is replaced:  # a subclass may have one of its own
-            yield parts_of(cls, Layer(change, True, top.rank, top.patch), sites)
+            layer = Layer(change, base=True, rank=outermost.rank, patch=outermost.patch)
+            yield parts_of(cls, layer, sites)
 
 
-def _with_default(field: Any, value: Any) -> Any:
-    new, given = copy(field), options(value)
-    if type(field.default).__module__ == "pydantic.fields":
-        new.default = with_default(field.default, given)
+def _with_default(definition: Any, value: Any) -> Any:
+    """Return a copy of a dataclass's field with another default."""
+    new = copy(definition)
+    arguments = options(value)
+    if type(definition.default).__module__ == "pydantic.fields":
+        new.default = with_default(definition.default, arguments)
     else:
-        new.default = given.get("default", dataclasses.MISSING)
-        new.default_factory = given.get("default_factory", dataclasses.MISSING)
+        new.default = arguments.get("default", dataclasses.MISSING)
+        new.default_factory = arguments.get("default_factory", dataclasses.MISSING)
     return new

@@ -16,7 +16,7 @@ from support.undoing import undo
 
 from patchkit import Add, AddField, Replace, Role, Wrap
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.fields.pydantic_classes import forget_schema, is_whole, rebuild
+from patchkit.runtime.changes.fields.pydantic_classes import forget_schema, is_complete, rebuild
 from runtime.changes.fields import configs
 from runtime.changes.fields.configs import CONFIG, classes_of, execute, refused
 from runtime.changes.fields.groups import Upstream, assert_same, held
@@ -290,7 +290,7 @@ def test_an_outdated_schema_is_nowhere_to_be_copied_from() -> None:
     for _ in range(2):
         forget_schema(Model)
         assert "__pydantic_core_schema__" not in vars(Model)
-        assert not is_whole(Model)
+        assert not is_complete(Model)
     rebuild(Model)
-    assert is_whole(Model)
+    assert is_complete(Model)
     assert Model(x="2").x == 2  # type: ignore[arg-type]
