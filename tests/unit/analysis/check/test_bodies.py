@@ -85,9 +85,9 @@ def test_what_rows_make_is_asked_once_a_release(
     asked: list[str] = []
     due = Coverage.due
 
-    def counted(coverage: Coverage, row: Row, subject: CheckedRelease) -> list[Change]:
+    def counted(coverage: Coverage, row: Row, release: CheckedRelease) -> list[Change]:
         asked.append(row.name)
-        return due(coverage, row, subject)
+        return due(coverage, row, release)
 
     monkeypatch.setattr(Coverage, "due", counted)
     monkeypatch.setattr("patchkit.registry.OWN_PACKS", ())
