@@ -1,4 +1,4 @@
-"""Whether an object of a body can stand for upstream's: how it is called, what it derives from.
+"""Tells whether an object of a body can stand for upstream's, by its calls and its bases.
 
 Callers may pass what has a name by position or by that name, and may leave out what has a default.
 """
@@ -12,32 +12,60 @@ from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.classes import metaclass, mro
 from patchkit.analysis.upstream.resolving.resolve import Resolver
 from patchkit.analysis.upstream.resolving.syntax import Signature
-from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.analysis.upstream.resolving.values import Kind, Value
 from patchkit.core.rows.target import Item, Target
 
-_PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _MORE = "more"  # passed where there is room for anything; nothing upstream is called that
 
 
+class _Call(NamedTuple):
+    """A call, in which the name of each parameter stands for what is passed for it."""
+
+    args: list[str]
+    kwargs: list[str]
+
+    def __str__(self) -> str:
+        keywords = [f"{name}=…" for name in self.kwargs]
+        return f"f({', '.join([*self.args, *keywords])})"
+
+
 def refused_call(theirs: Signature, ours: Signature) -> str | None:
-    """Say which call of theirs ours does not take, None for none; both have `self`, or neither."""
-    parameters = theirs.parameters.values()
-    named = {one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY}
-    names, elsewhere = theirs.parameters.keys(), named & ours.parameters.keys()
-    for args, kwargs in _calls(parameters):
+    """Say which call of theirs ours does not take; both have `self`, or neither.
+
+    Args:
+        theirs: how upstream's object is called.
+        ours: how the body's object is called.
+
+    Returns:
+        What is wrong, and with which call; None where ours takes every call.
+    """
+    names = theirs.parameters.keys()
+    by_name = {
+        parameter.name
+        for parameter in theirs.parameters.values()
+        if parameter.kind is not parameter.POSITIONAL_ONLY
+    }
+    for call in _telling_calls(theirs.parameters.values()):
         try:
-            bound = ours.bind(*args, **{name: name for name in kwargs})
+            bound = ours.bind(*call.args, **{name: name for name in call.kwargs})
         except TypeError as error:
-            fault = str(error)
-        else:
-            fault = _swapped(bound.arguments, names, elsewhere)
-        if fault:
-            return f"{fault}, when called as f({', '.join([*args, *map('{}=…'.format, kwargs)])})"
+            return f"{error}, when called as {call}"
+        swapped = _swapped(bound.arguments, names, by_name & ours.parameters.keys())
+        if swapped:
+            return f"{swapped}, when called as {call}"
     return None
 
 
 def takes_wrapped(ours: Signature) -> str | None:
-    """Say why a function cannot be called as `by(wrapped, instance, args, kwargs)`, or None."""
+    """Say why a function cannot be called as `by(wrapped, instance, args, kwargs)`.
+
+    Args:
+        ours: how the function is called.
+
+    Returns:
+        The reason; None where it can be called so.
+    """
     try:
         ours.bind("wrapped", "instance", "args", "kwargs")
     except TypeError as error:
@@ -45,69 +73,116 @@ def takes_wrapped(ours: Signature) -> str | None:
     return None
 
 
-def _calls(parameters: Collection[Parameter]) -> Iterator[tuple[list[str], list[str]]]:
-    """The calls that show every difference: all and only what is required, each way of passing."""
-    for chosen in (parameters, [one for one in parameters if one.default is one.empty]):
-        places, names = _named(chosen, *_PLACES), _named(chosen, Parameter.KEYWORD_ONLY)
-        for count in range(len(places), len(_named(chosen, Parameter.POSITIONAL_ONLY)) - 1, -1):
-            yield places[:count], [*places[count:], *names]
-    places, names = _named(parameters, *_PLACES), _named(parameters, Parameter.KEYWORD_ONLY)
-    if _named(parameters, Parameter.VAR_POSITIONAL):
-        yield [*places, *[f"{_MORE} arguments"] * 9], names
-    if _named(parameters, Parameter.VAR_KEYWORD):
-        yield places, [*names, f"{_MORE}_keywords"]
+def _telling_calls(parameters: Collection[Parameter]) -> Iterator[_Call]:
+    """List the calls that show every difference: all and only what is required, however passed."""
+    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    yield from _ways_to_pass(parameters)
+    yield from _ways_to_pass(required)
+    positional = _names(parameters, *_POSITIONAL)
+    keywords = _names(parameters, Parameter.KEYWORD_ONLY)
+    if _names(parameters, Parameter.VAR_POSITIONAL):
+        further = [f"{_MORE} arguments"] * 9
+        yield _Call([*positional, *further], keywords)
+    if _names(parameters, Parameter.VAR_KEYWORD):
+        yield _Call(positional, [*keywords, f"{_MORE}_keywords"])
 
 
-def _named(parameters: Iterable[Parameter], *kinds: int) -> list[str]:
-    return [one.name for one in parameters if one.kind in kinds]
+def _ways_to_pass(parameters: Collection[Parameter]) -> Iterator[_Call]:
+    """Pass parameters by position as far as that goes, then one after another by name instead."""
+    positional = _names(parameters, *_POSITIONAL)
+    keywords = _names(parameters, Parameter.KEYWORD_ONLY)
+    nameless = len(_names(parameters, Parameter.POSITIONAL_ONLY))
+    for count in range(len(positional), nameless - 1, -1):
+        yield _Call(positional[:count], [*positional[count:], *keywords])
 
 
-def _swapped(arguments: dict[str, object], names: Set[str], elsewhere: Set[str]) -> str:
+def _names(parameters: Iterable[Parameter], *kinds: int) -> list[str]:
+    return [parameter.name for parameter in parameters if parameter.kind in kinds]
+
+
+def _swapped(arguments: dict[str, object], names: Set[str], by_name: Set[str]) -> str:
     """Find what arrives under a name that upstream has for something else, or we have for it."""
     for parameter, passed in arguments.items():
         is_other = isinstance(passed, str) and passed != parameter
-        if is_other and (parameter in names or passed in elsewhere):
+        if is_other and (parameter in names or passed in by_name):
             return f"{passed!r} arrives as {parameter!r}"
     return ""
 
 
 class Bases(NamedTuple):
-    """The classes that a class is or derives from."""
+    """The classes that a class is or derives from.
 
-    inside: frozenset[tuple[str, str]]  # (module, qualname) of those in the same sources
-    outside: tuple[str, ...]  # the dotted names of others, `vllm.a.B`
-    is_whole: bool  # whether they are all known
+    Args:
+        inside: module and qualname of those in the same sources.
+        outside: the dotted names of others, `vllm.a.B`.
+        is_whole: whether they are all known.
+    """
+
+    inside: frozenset[tuple[str, str]]
+    outside: tuple[str, ...]
+    is_whole: bool
 
 
 def bases_of(resolver: Resolver, target: Target) -> Bases:
-    """Tell what a class is and derives from; what is no class derives from itself alone."""
-    inside, outside, is_whole = set(), [], True
+    """Find what a class is and derives from.
+
+    Args:
+        resolver: the sources.
+        target: the class.
+
+    Returns:
+        The classes; what is no class derives from itself alone.
+    """
+    inside = set()
+    outside = []
+    is_whole = True
     for variant in resolver.resolve(target).variants:
-        for one in mro(resolver.lookup, variant) if variant.classes else (variant,):
-            if one.kind is Kind.OUTSIDE and one.dotted:
-                outside.append(one.dotted)
-            elif one.classes:
-                inside.add((one.module, one.qualname))
+        classes: tuple[Value, ...] = (variant,)
+        if variant.classes:
+            classes = mro(resolver.lookup, variant)
+        for base in classes:
+            if base.kind is Kind.OUTSIDE and base.dotted:
+                outside.append(base.dotted)
+            elif base.classes:
+                inside.add((base.module, base.qualname))
             else:
                 is_whole = False
     return Bases(frozenset(inside), tuple(outside), is_whole)
 
 
-def is_beside(resolver: Resolver, place: Target, facts: Facts) -> bool:
-    """Whether a class has a name only as every class has it, or from its metaclass."""
-    if len(place.steps) < 2 or isinstance(place.steps[-1], Item) or not facts.is_sure:
+def is_beside(resolver: Resolver, target: Target, facts: Facts) -> bool:
+    """Whether a class has a name only as every class has it, or from its metaclass.
+
+    Args:
+        resolver: the sources.
+        target: the name in the class.
+        facts: what the sources say of it.
+    """
+    if len(target.steps) < 2 or isinstance(target.steps[-1], Item) or not facts.is_sure:
         return False
-    outer, _, name = place.qualname.rpartition(".")
+    outer, _, name = target.qualname.rpartition(".")
     owner = facts.qualname.rpartition(".")[0]
     if facts.kind == Kind.OUTSIDE:
-        if name == "__new__" or name in vars(ABC):
-            return False
-        is_objects = facts.module == "builtins" and owner in ("object", "type")
-        return is_objects or (facts.module == "abc" and hasattr(ABCMeta, name))
+        return _is_of_every_class(facts.module, owner, name)
     if facts.kind == Kind.PROPERTY:  # it takes what is put on the class
         return False
-    lookup = resolver.lookup
-    classes = [one for one in resolver.resolve(Target(place.module, outer)).variants if one.classes]
-    metas = [meta for one in classes if (meta := metaclass(lookup, one)) and meta.classes]
-    makers = {(one.module, one.qualname) for meta in metas for one in mro(lookup, meta)}
-    return (facts.module, owner) in makers
+    return (facts.module, owner) in _metaclasses(resolver, Target(target.module, outer))
+
+
+def _is_of_every_class(module: str, owner: str, name: str) -> bool:
+    """Whether a name of the standard library comes from `object`, `type` or `ABCMeta` alone."""
+    if name == "__new__" or name in vars(ABC):
+        return False
+    if module == "builtins":
+        return owner in ("object", "type")
+    return module == "abc" and hasattr(ABCMeta, name)
+
+
+def _metaclasses(resolver: Resolver, target: Target) -> set[tuple[str, str]]:
+    """Name the metaclass of a class and what it derives from, by module and qualname."""
+    names: set[tuple[str, str]] = set()
+    for variant in resolver.resolve(target).variants:
+        maker = metaclass(resolver.lookup, variant) if variant.classes else None
+        if maker and maker.classes:
+            names.update((base.module, base.qualname) for base in mro(resolver.lookup, maker))
+    return names
