@@ -1,16 +1,29 @@
-"""What the bodies of rows use of upstream, themselves or by the helpers that they import."""
+"""Finds what bodies of rows use of upstream, themselves or by the helpers that they import."""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.uses.reader import Use, uses_of
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.target import Target
 from patchkit.registry import OPTIONAL_PACKS, OWN_PACKS
+
+
+class _Helper(NamedTuple):
+    """A module to read; those that run in the most cases sort first.
+
+    What is imported unconditionally comes first: a module counts as it is imported first.
+    """
+
+    is_guarded: bool  # whether it is imported where the importer reckons with its absence
+    is_deferred: bool  # whether it is imported only when a function runs
+    order: int  # of imports that are alike, the one found last comes first
+    module: str
 
 
 class BodyUses:
@@ -29,7 +42,11 @@ class BodyUses:
         self._by_module: dict[tuple[Path, str], list[Use]] = {}
 
     def of(self, row: Row) -> list[Use]:
-        """List what the body of a row uses, in any release; a row without body uses nothing."""
+        """Return what the body of a row uses, in any release; a row without body uses nothing.
+
+        Args:
+            row: the row.
+        """
         if row.patch.body is None:
             return []
         # Threads that look into releases all ask for the same bodies: one reads, the others wait.
@@ -41,32 +58,33 @@ class BodyUses:
 
     def _reachable(self, pack: PackSource, body: str) -> Iterator[Use]:
         """Read a body, and what it imports of the package that its pack is in."""
-        own = pack.name.partition(".")[0]
-        # What is imported unconditionally comes first: a module counts as it is imported first.
-        pending = [(False, False, 0, body)]
-        order = count(-1, -1)  # of imports that are alike, the one found last comes first
-        seen = {pack.name}
+        own_package = pack.name.partition(".")[0]
+        order = count(-1, -1)
+        pending = [_Helper(is_guarded=False, is_deferred=False, order=0, module=body)]
+        read = {pack.name}
         while pending:
-            guarded, deferred, _, module = heappop(pending)
-            if module in seen:
+            helper = heappop(pending)
+            if helper.module in read:
                 continue
-            seen.add(module)
-            for use in self._of_module(pack, module):
-                is_guarded = guarded or use.guarded
-                is_deferred = deferred or not use.at_import
-                if use.target.module.partition(".")[0] != own:
+            read.add(helper.module)
+            for use in self._of_module(pack, helper.module):
+                is_guarded = helper.is_guarded or use.guarded
+                is_deferred = helper.is_deferred or not use.at_import
+                if use.target.module.partition(".")[0] != own_package:
                     file = pack.file(use.path)
                     yield use._replace(guarded=is_guarded, at_import=not is_deferred, path=file)
                 elif use.how == "import":
-                    for helper in filter(_may_use_upstream, _prefixes(use.target)):
-                        heappush(pending, (is_guarded, is_deferred, next(order), helper))
+                    for module in filter(_may_use_upstream, _prefixes(use.target)):
+                        heappush(pending, _Helper(is_guarded, is_deferred, next(order), module))
 
     def _of_module(self, pack: PackSource, module: str) -> list[Use]:
         key = (pack.root, module)
         if key not in self._by_module:
             tree = pack.subject.resolver.modules.get(module)
             roots = self._packages | {pack.name.partition(".")[0]}
-            self._by_module[key] = uses_of([tree], roots) if tree else []
+            self._by_module[key] = []
+            if tree:
+                self._by_module[key] = uses_of([tree], roots)
         return self._by_module[key]
 
 
