@@ -1,6 +1,6 @@
-"""What packs owe: how old each patch is, which releases still need it, and when it may go."""
+"""Tells what packs owe: how old each patch is, which releases need it, and when it may go."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,13 +14,21 @@ _UPSTREAM_HAS_IT = (codes.MERGED_UPSTREAM, codes.ALREADY_UPSTREAM)
 
 
 class Debt(NamedTuple):
-    """A patch, and what keeps it; releases are those that were checked, such as `vllm 0.32.0`."""
+    """A patch, and what keeps it; releases are those that were checked, such as `vllm 0.32.0`.
+
+    Args:
+        row: the patch's row.
+        since: the day of the commit that brought it; '' where git does not tell.
+        needed: the releases in its range, the oldest first.
+        merged: the first release that has the change itself; '' where none is known to.
+        until: the first release after those needed; '' where it is needed by the newest.
+    """
 
     row: Row
-    since: str  # the day of the commit that brought it; '' where git does not tell
-    needed: Sequence[str]  # releases in its range, the oldest first
-    merged: str  # the first release that has the change itself; '' where none is known to
-    until: str  # the first release after those needed; '' where it is needed by the newest
+    since: str
+    needed: Sequence[str]
+    merged: str
+    until: str
 
     @property
     def is_over(self) -> bool:
@@ -30,21 +38,63 @@ class Debt(NamedTuple):
     @property
     def end(self) -> str:
         """When it may be deleted, in words: after a release that is no longer supported."""
-        if self.merged or not self.needed:
-            return f"{self.merged} has it" if self.merged else "now"
-        return f"after {self.needed[-1]}" if self.until else "open"
+        if self.merged:
+            return f"{self.merged} has it"
+        if not self.needed:
+            return "now"
+        if self.until:
+            return f"after {self.needed[-1]}"
+        return "open"
 
 
 def debt_of(row: Row, report: Report) -> Debt:
-    """Take what a check of releases has found of a patch together."""
-    source, states = PackSource(row.pack), report.grid.get(row.name, {})
-    needed = [name for name, state in states.items() if state is not State.OUT_OF_RANGE]
-    found = [one for one in report.findings if one.patch == row.name]
-    merged = [one.release for one in found if one.code in _UPSTREAM_HAS_IT]
-    body = source.bodies.get(row.patch.body or "")
-    since = first_day(Path(source.row_place(row.name)[0]), row.name)
-    project = needed[-1].partition(" ")[0] if needed else ""
-    same = [name for name in states if name.partition(" ")[0] == project]
-    later = same[same.index(needed[-1]) + 1 :] if needed else []
-    first = min(merged, key=report.releases.index, default="")
-    return Debt(row, since or (first_day(body) if body else ""), needed, first, "".join(later[:1]))
+    """Take together what a check of releases has found of a patch.
+
+    Args:
+        row: the patch's row.
+        report: what the check of its pack has found.
+
+    Returns:
+        The debt.
+    """
+    states = report.grid.get(row.name, {})
+    needed = [release for release, state in states.items() if state is not State.OUT_OF_RANGE]
+    merged = [
+        finding.release
+        for finding in report.findings
+        if finding.patch == row.name and finding.code in _UPSTREAM_HAS_IT
+    ]
+    return Debt(
+        row=row,
+        since=_first_day(row),
+        needed=needed,
+        merged=min(merged, key=report.releases.index, default=""),
+        until=_following(needed, states),
+    )
+
+
+def _first_day(row: Row) -> str:
+    """Find the day on which the row was written, else its body; '' where git does not tell."""
+    pack = PackSource(row.pack)
+    file, _ = pack.row_place(row.name)
+    day = first_day(Path(file), row.name)
+    body = pack.bodies.get(row.patch.body or "")
+    if not day and body:
+        day = first_day(body)
+    return day
+
+
+def _following(needed: Sequence[str], releases: Iterable[str]) -> str:
+    """Find the release of the same distribution after the last that is needed; '' for none."""
+    if not needed:
+        return ""
+    project = _project(needed[-1])
+    of_project = [release for release in releases if _project(release) == project]
+    later = of_project[of_project.index(needed[-1]) + 1 :]
+    if not later:
+        return ""
+    return later[0]
+
+
+def _project(release: str) -> str:
+    return release.partition(" ")[0]
