@@ -1,8 +1,8 @@
-"""Releases to run: a few that show all that differs; lanes, and the ends of ranges they cover."""
+"""Chooses few releases that show all that differs, and tells which ends of ranges lanes cover."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from patchkit.analysis.check.coverage import Coverage, allows
 from patchkit.analysis.check.releases import CheckedRelease
@@ -19,167 +19,276 @@ from patchkit.core.versions.requirements import (
 )
 from patchkit.errors import SettingsError, UpstreamError, VersionError
 
-Released = Callable[[str], Sequence[str]]
-
-
 T = TypeVar("T")
-Cases = dict[str, frozenset[int]]  # what to exercise, in words, and the places of releases that do
+Released = Callable[[str], Sequence[str]]
+"""Lists the releases of a distribution, the oldest first."""
+Cases = dict[str, frozenset[int]]
+"""What to exercise, in words, and the indexes of the releases that do."""
 
 
 def cases(
-    rows: Sequence[Row], subjects: Sequence[CheckedRelease], progress: Progress | None = None
+    rows: Sequence[Row], releases: Sequence[CheckedRelease], progress: Progress | None = None
 ) -> tuple[Cases, Mapping[str, UpstreamError]]:
-    """List what has to be exercised in the releases of one distribution, and who cannot be read.
+    """List what has to be exercised in the releases of one distribution.
 
     These are both ends of each range, a row's or a change's own, and each source of a target there.
+
+    Args:
+        rows: the rows.
+        releases: the releases, the oldest first; the cases hold indexes into them.
+        progress: told how many releases are read.
+
+    Returns:
+        The cases, and the errors of releases that cannot be read, by their names.
     """
     from patchkit.analysis.check.learning import learn_all  # noqa: PLC0415 - lanes ask no releases
 
-    coverage = Coverage(rows, subjects)
-    faults = learn_all(subjects, coverage.targets, progress)
-    found: Cases = {}
-    sound = [at for at, one in enumerate(subjects) if one.name not in faults]
+    coverage = Coverage(rows, releases)
+    faults = learn_all(releases, coverage.targets, progress)
+    readable = [index for index, release in enumerate(releases) if release.name not in faults]
+    listed: Cases = {}
     for row in rows:
-        found.update(_ends(row, coverage, sound))
-        found.update(_sources(row, coverage, sound))
-    return found, faults
+        listed.update(_ends(row, coverage, readable))
+        listed.update(_sources(row, coverage, readable))
+    return listed, faults
 
 
 def _ends(
-    row: Row, coverage: Coverage, places: Sequence[int]
+    row: Row, coverage: Coverage, readable: Sequence[int]
 ) -> Iterator[tuple[str, frozenset[int]]]:
-    met = [at for at in places if coverage.meets(row, coverage.subjects[at])]
-    ranges = {row.name: [at for at in met if not coverage.is_out(row, coverage.subjects[at])]}
+    """Yield both ends of the row's range, and of that of each change that has its own."""
+    ranges = {row.name: _in_range(row, coverage, readable)}
     for number, change in enumerate(row.patch.changes, start=1):
         if change.requires:
-            due = [at for at in places if change in coverage.due(row, coverage.subjects[at])]
-            ranges[f"{row.name}, change {number}"] = due
+            ranges[f"{row.name}, change {number}"] = [
+                index for index in readable if change in coverage.due(row, coverage.subjects[index])
+            ]
     for name, inside in ranges.items():
         if inside:
-            for word, at in (("first", 0), ("last", -1)):
-                what = "release of" if inside[at] != places[at] else "of the given releases for"
-                yield f"{word} {what} {name}", frozenset([inside[at]])
+            yield _end("first", name, inside[0], readable[0])
+            yield _end("last", name, inside[-1], readable[-1])
 
 
-def _sources(row: Row, coverage: Coverage, places: Sequence[int]) -> Cases:
+def _in_range(row: Row, coverage: Coverage, readable: Sequence[int]) -> list[int]:
+    inside = []
+    for index in readable:
+        release = coverage.subjects[index]
+        if coverage.meets(row, release) and not coverage.is_out(row, release):
+            inside.append(index)
+    return inside
+
+
+def _end(which: str, name: str, index: int, limit: int) -> tuple[str, frozenset[int]]:
+    """Name an end of a range; at the limit of what is given, the range itself may go on."""
+    if index == limit:
+        return f"{which} of the given releases for {name}", frozenset([index])
+    return f"{which} release of {name}", frozenset([index])
+
+
+def _sources(row: Row, coverage: Coverage, readable: Sequence[int]) -> Cases:
     by_source: dict[str, set[int]] = {}
-    for at in places:
-        subject = coverage.subjects[at]
-        for change in coverage.due(row, subject):
-            facts = subject.facts(change.place)
-            mark = facts.fingerprint or facts.state
-            by_source.setdefault(f"{change.place} as {mark}", set()).add(at)
-    return {name: frozenset(several) for name, several in by_source.items()}
+    for index in readable:
+        release = coverage.subjects[index]
+        for change in coverage.due(row, release):
+            facts = release.facts(change.place)
+            source = f"{change.place} as {facts.fingerprint or facts.state}"
+            by_source.setdefault(source, set()).add(index)
+    return {source: frozenset(indexes) for source, indexes in by_source.items()}
 
 
-def few(found: Cases) -> list[int]:
-    """Choose few releases that exercise every case, none of them for nothing; rather newer ones."""
-    left = wanted = set(found.values())
-    chosen: set[int] = set()
-    while left:
-        members = {at for one in left for at in one}
-        chosen.add(max(members, key=lambda at: (sum(at in one for one in left), at)))
-        left = {one for one in left if not one & chosen}
-    for at in sorted(chosen):
-        if all(one & (chosen - {at}) for one in wanted):
-            chosen.discard(at)
+def few(listed: Cases) -> list[int]:
+    """Choose few releases that exercise every case, none of them for nothing; rather newer ones.
+
+    Args:
+        listed: the cases.
+
+    Returns:
+        The indexes of the releases, the smallest first.
+    """
+    required = set(listed.values())
+    chosen = _chosen_greedily(required)
+    for index in sorted(chosen):
+        further = chosen - {index}
+        if all(indexes & further for indexes in required):
+            chosen.discard(index)
     return sorted(chosen)
 
 
+def _chosen_greedily(required: set[frozenset[int]]) -> set[int]:
+    """Take the release that exercises most of what is not yet exercised, again and again."""
+    chosen: set[int] = set()
+    missing = required
+    while missing:
+        counts: dict[int, int] = {}
+        for indexes in missing:
+            for index in indexes:
+                counts[index] = counts.get(index, 0) + 1
+        chosen.add(max(counts, key=lambda index: (counts[index], index)))
+        missing = {indexes for indexes in missing if not indexes & chosen}
+    return chosen
+
+
 class Lane(Record):
-    """One combination of releases; `reason` says why it cannot run, and is '' where it can."""
+    """One combination of releases.
+
+    Args:
+        name: its name in the file.
+        releases: the version of each distribution, by its canonical name.
+        reason: why it cannot run; '' where it can.
+        table: all that is written of it, for whoever runs it.
+    """
 
     name: str
     releases: Mapping[str, str]
     reason: str
-    table: Mapping[str, Any]  # as written, for whoever runs it
+    table: Mapping[str, Any]
+
+    @property
+    def only_imports(self) -> bool:
+        """Whether a run of it ends after imports, without an engine."""
+        return self.table.get("runs") == "import"
 
 
 class Lanes(Record):
-    """A file of lanes; `reasons` says of a bound, or `PATCH BOUND`, why no lane covers it."""
+    """A file of lanes.
+
+    Args:
+        lanes: the lanes, in the order of the file.
+        reasons: why no lane covers a bound, by `BOUND` or `PATCH BOUND`.
+    """
 
     lanes: Sequence[Lane]
     reasons: Mapping[str, str]
 
 
 class Boundary(Record):
-    """One end of a range; `edge` is the last release inside, None where none is inside."""
+    """One end of a range.
+
+    Args:
+        patch: the name of the patch.
+        change: the number of the change, from 1 on; None where the bound is the patch's own.
+        requirement: the bound, such as `vllm<0.33`.
+        edge: the last release inside; None where none is inside.
+        covered: how, in one of the words exact, imported only, both sides, reason, no.
+        lanes: the names of the lanes that cover it.
+        reason: why no lane does; '' where one does, or where no reason is known.
+    """
 
     patch: str
-    change: int | None  # from 1 on; None where the bound is the patch's own
+    change: int | None
     requirement: str
     edge: str | None
-    covered: str  # exact, imported only, both sides, reason, no
+    covered: str
     lanes: Sequence[str]
     reason: str
 
 
 def read_lanes(file: Path) -> Lanes:
-    """Read a file of lanes; SettingsError names file and field, what was found and expected."""
+    """Read a file of lanes.
+
+    Args:
+        file: the file, in TOML.
+
+    Raises:
+        SettingsError: The file cannot be read, or is malformed; it names file and field, what was
+            found and what was expected.
+    """
     try:
         table = parse_toml(file, file.read_bytes())
     except OSError as error:
         raise SettingsError(f"{file}: found no file of lanes ({error.strerror})") from error
-    if unknown := [*table.keys() - {"lanes", "boundaries"}]:
+    unknown = [*table.keys() - {"lanes", "boundaries"}]
+    if unknown:
         expected = "expected [lanes.NAME] and [boundaries]"
         raise SettingsError(f"{file}: found the unknown key {unknown[0]!r}, {expected}")
     lanes = typed(file, "lanes", table.get("lanes"), dict, "a table of lanes")
     reasons = typed(file, "boundaries", table.get("boundaries", {}), dict, "a table of reasons")
     for bound, reason in reasons.items():
         typed(file, f"boundaries.{bound}", reason, str, "why no lane covers it")
-    return Lanes([_lane(file, name, found) for name, found in lanes.items()], reasons)
+    return Lanes([_lane(file, name, written) for name, written in lanes.items()], reasons)
 
 
-def _lane(file: Path, name: str, found: object) -> Lane:
+def _lane(file: Path, name: str, written: object) -> Lane:
     field = f"lanes.{name}"
-    table = typed(file, field, found, dict, "a table")
+    table = typed(file, field, written, dict, "a table")
     expected = "a table such as { vllm = '0.32.0' }"
-    releases = typed(file, f"{field}.releases", table.get("releases"), dict, expected)
-    for project, release in releases.items():
-        where = f"{field}.releases.{project}"
+    versions = typed(file, f"{field}.releases", table.get("releases"), dict, expected)
+    for project, version in versions.items():
+        field_of_version = f"{field}.releases.{project}"
+        typed(file, field_of_version, version, str, "a release such as '0.32.0'")
         try:
-            release_order(typed(file, where, release, str, "a release such as '0.32.0'"))
+            release_order(version)
         except VersionError as error:
-            raise SettingsError(f"{file}, {where}: {error}") from error
+            raise SettingsError(f"{file}, {field_of_version}: {error}") from error
     reason = typed(file, f"{field}.reason", table.get("reason", ""), str, "why it cannot run")
-    return Lane(name, {canonical(key): one for key, one in releases.items()}, reason, table)
+    releases = {canonical(project): version for project, version in versions.items()}
+    return Lane(name, releases, reason, table)
 
 
-def typed(file: Path, field: str, found: object, kind: type[T], expected: str) -> T:
-    """Return what a file has for a field; SettingsError where it is of another type."""
-    if not isinstance(found, kind):
-        words = "nothing" if found is None else repr(found)
-        raise SettingsError(f"{file}, {field}: found {words}, expected {expected}")
-    return found
+def typed(file: Path, field: str, written: object, kind: type[T], expected: str) -> T:
+    """Return what a file has for a field.
+
+    Args:
+        file: the file, for the error.
+        field: the dotted name of the field, for the error.
+        written: what the file has for it; None for nothing.
+        kind: the type that it has to have.
+        expected: what was expected, for the error.
+
+    Raises:
+        SettingsError: It is of another type.
+    """
+    if not isinstance(written, kind):
+        actual = "nothing" if written is None else repr(written)
+        raise SettingsError(f"{file}, {field}: found {actual}, expected {expected}")
+    return written
 
 
 def boundaries(rows: Iterable[Row], lanes: Lanes, released: Released) -> list[Boundary]:
     """List both ends of each range of rows and of their changes, with the lanes that cover them.
 
     A lane at the very end covers it, and so do two: one inside, and one that only this bound keeps
-    outside. `released` lists the releases of a distribution, the oldest first.
+    outside.
+
+    Args:
+        rows: the rows.
+        lanes: the lanes.
+        released: lists the releases of a distribution, the oldest first.
     """
-    return [
-        Boundary(row.name, change, bound, edge, *_covering(lanes, row.name, bound, all_of, edge))
-        for row in rows
-        for change, own, all_of in _ranges(row)
-        for bound in own
-        for edge in _edges(bound, released(_project(bound)))
-    ]
+    listed: list[Boundary] = []
+    for row in rows:
+        for span in _ranges(row):
+            for bound in span.own:
+                edges = _edges(bound, released(_project(bound)))
+                listed += [_boundary(row.name, span, bound, edge, lanes) for edge in edges]
+    return listed
 
 
-def _ranges(row: Row) -> Iterator[tuple[int | None, list[str], list[str]]]:
-    whole = _bounds(row.patch.requires)
-    yield None, whole, whole
+class _Range(NamedTuple):
+    """The range of a patch or of one of its changes, as bounds such as `vllm<0.33`."""
+
+    change: int | None  # its number, from 1 on; None where it is the patch's own range
+    own: list[str]  # the bounds that are written there
+    in_force: list[str]  # those, and of a change also its patch's
+
+
+def _ranges(row: Row) -> Iterator[_Range]:
+    of_patch = _bounds(row.patch.requires)
+    yield _Range(None, of_patch, of_patch)
     for number, change in enumerate(row.patch.changes, start=1):
         own = _bounds(change.requires)
-        yield number, own, [*whole, *own]
+        yield _Range(number, own, [*of_patch, *own])
 
 
-def _bounds(texts: Iterable[str]) -> list[str]:
-    parsed = [(parse_requirement(text), written_bounds(text)) for text in texts]
-    here = [(one.name, bounds) for one, bounds in parsed if bounds and applies_here(one)]
-    return [f"{name}{bound}" for name, bounds in here for bound in bounds.split(",")]
+def _bounds(requirements: Iterable[str]) -> list[str]:
+    """Take requirements apart, those for other platforms left out: one bound a text."""
+    single: list[str] = []
+    for text in requirements:
+        requirement = parse_requirement(text)
+        bounds = written_bounds(text)
+        if bounds and applies_here(requirement):
+            single += [f"{requirement.name}{bound}" for bound in bounds.split(",")]
+    return single
 
 
 def _project(bound: str) -> str:
@@ -188,37 +297,81 @@ def _project(bound: str) -> str:
 
 def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:
     """Find the releases inside that have a neighbour outside; the newest or oldest if none has."""
-    held = [allows([bound], _project(bound), release) for release in releases]
-    around = zip(releases, held, [*held[:1], *held], [*held[1:], *held[-1:]])  # noqa: B905
-    edges = [release for release, is_in, *beside in around if is_in and not all(beside)]
-    return [*edges] or ([releases[-1 if "<" in bound else 0]] if any(held) else [None])
+    project = _project(bound)
+    is_inside = [allows([bound], project, release) for release in releases]
+    if not any(is_inside):
+        return [None]
+    if all(is_inside):
+        return [releases[-1] if "<" in bound else releases[0]]
+    edges: list[str | None] = []
+    for index, release in enumerate(releases):
+        previous = is_inside[max(index - 1, 0)]
+        following = is_inside[min(index + 1, len(releases) - 1)]
+        if is_inside[index] and not (previous and following):
+            edges.append(release)
+    return edges
 
 
-def _covering(
-    lanes: Lanes, patch: str, bound: str, all_of: Iterable[str], edge: str | None
-) -> tuple[str, Sequence[str], str]:
+def _boundary(patch: str, span: _Range, bound: str, edge: str | None, lanes: Lanes) -> Boundary:
     """Tell how an end of a range is covered, by which lanes, or for which reason by none."""
-    project, rest = _project(bound), [one for one in all_of if one != bound]
-    run = [one for one in lanes.lanes if not one.reason and project in one.releases]
-    run.sort(key=lambda lane: release_order(lane.releases[project]))
-    able = [lane for lane in run if _holds(rest, lane)]
-    inside = [lane for lane in able if _holds([bound], lane)]
-    outside = [lane for lane in able if lane not in inside]
-    at = edge and release_order(edge)
-    if exact := [one for one in inside if release_order(one.releases[project]) == at]:
-        lane = min(exact, key=_only_imports)
-        return "imported only" if _only_imports(lane) else "exact", [lane.name], ""
-    if inside and outside:
-        upper = "<" in bound
-        return "both sides", (inside[-upper].name, outside[upper - 1].name), ""
-    reason = lanes.reasons.get(f"{patch} {bound}") or lanes.reasons.get(bound, "")
-    return "reason" if reason else "no", (), reason
+    covered = "no"
+    reason = ""
+    names = _on_both_sides(span, bound, lanes)
+    at_edge = _at_edge(span, bound, edge, lanes)
+    if at_edge:
+        covered = "imported only" if at_edge.only_imports else "exact"
+        names = (at_edge.name,)
+    elif names:
+        covered = "both sides"
+    else:
+        reason = lanes.reasons.get(f"{patch} {bound}") or lanes.reasons.get(bound, "")
+        if reason:
+            covered = "reason"
+    return Boundary(patch, span.change, bound, edge, covered, names, reason)
 
 
-def _only_imports(lane: Lane) -> bool:
-    return lane.table.get("runs") == "import"
+def _at_edge(span: _Range, bound: str, edge: str | None, lanes: Lanes) -> Lane | None:
+    """Find a lane at the very end of a range, rather one that does more than import."""
+    if edge is None:
+        return None
+    project = _project(bound)
+    order = release_order(edge)
+    exact = [
+        lane
+        for lane in _kept_by_others(span, bound, lanes)
+        if _is_within([bound], lane) and release_order(lane.releases[project]) == order
+    ]
+    return min(exact, key=lambda lane: lane.only_imports, default=None)
 
 
-def _holds(bounds: Sequence[str], lane: Lane) -> bool:
-    projects, here = {_project(one) for one in bounds}, lane.releases
-    return projects <= here.keys() and all(allows(bounds, one, here[one]) for one in projects)
+def _on_both_sides(span: _Range, bound: str, lanes: Lanes) -> tuple[str, ...]:
+    """Name the nearest lane inside, and the nearest outside; none where one of them is missing."""
+    candidates = _kept_by_others(span, bound, lanes)
+    inside = [lane.name for lane in candidates if _is_within([bound], lane)]
+    outside = [lane.name for lane in candidates if not _is_within([bound], lane)]
+    if not inside or not outside:
+        return ()
+    if "<" in bound:
+        return inside[-1], outside[0]
+    return inside[0], outside[-1]
+
+
+def _kept_by_others(span: _Range, bound: str, lanes: Lanes) -> list[Lane]:
+    """List the lanes that can run and that all other bounds allow, the oldest release first."""
+    project = _project(bound)
+    others = [text for text in span.in_force if text != bound]
+    candidates = [
+        lane
+        for lane in lanes.lanes
+        if not lane.reason and project in lane.releases and _is_within(others, lane)
+    ]
+    return sorted(candidates, key=lambda lane: release_order(lane.releases[project]))
+
+
+def _is_within(bounds: Sequence[str], lane: Lane) -> bool:
+    """Whether a lane has a release of each distribution that bounds are about, within them."""
+    projects = {_project(bound) for bound in bounds}
+    return all(
+        project in lane.releases and allows(bounds, project, lane.releases[project])
+        for project in projects
+    )
