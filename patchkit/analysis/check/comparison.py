@@ -1,8 +1,8 @@
-"""What upstream did to targets: between two releases, and from release to release."""
+"""Compares targets between two releases, and follows them from release to release."""
 
 import contextlib
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from patchkit.analysis.check.coverage import Coverage, allows
@@ -21,7 +21,14 @@ from patchkit.errors import UpstreamError
 
 
 class Side(NamedTuple):
-    """A target in one release: where it is there, and its source with what a call in it wraps."""
+    """A target in one release.
+
+    Args:
+        release: the name of the release.
+        place: the target's name there.
+        facts: what the release says of it.
+        text: its source, with what a call in it wraps; '' where it is not there.
+    """
 
     release: str
     place: Target
@@ -31,13 +38,20 @@ class Side(NamedTuple):
     @property
     def head(self) -> str:
         """How a diff names it."""
-        lines = self.facts.lines
-        where = f"{self.facts.path}:{lines[0]}" if lines else self.facts.state
-        return f"{self.release}  {self.place}  {where}"
+        position = self.facts.state
+        if self.facts.lines:
+            position = f"{self.facts.path}:{self.facts.lines[0]}"
+        return f"{self.release}  {self.place}  {position}"
 
 
 class Comparison(NamedTuple):
-    """A target, as the row names it, in two releases."""
+    """A target in two releases.
+
+    Args:
+        target: the target, as the row names it.
+        old: it in the one release.
+        new: it in the other.
+    """
 
     target: Target
     old: Side
@@ -51,28 +65,57 @@ class Comparison(NamedTuple):
     @property
     def diff(self) -> str:
         """The two sources as a unified diff; '' where they are the same text."""
-        old, new = (one.text.splitlines(keepends=True) for one in (self.old, self.new))
-        lines = difflib.unified_diff(old, new, self.old.head, self.new.head)
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        lines = difflib.unified_diff(
+            self.old.text.splitlines(keepends=True),
+            self.new.text.splitlines(keepends=True),
+            self.old.head,
+            self.new.head,
+        )
+        return "".join(_terminated(line) for line in lines)
+
+
+def _terminated(line: str) -> str:
+    """Add the newline that the heads of a diff lack, and the last line of a source may."""
+    if line.endswith("\n"):
+        return line
+    return f"{line}\n"
 
 
 def compare(target: Target, old: CheckedRelease, new: CheckedRelease) -> Comparison:
-    """Compare a target in two releases; where one lacks it, at the place where it went."""
-    first = _side(target, old, new)
-    return Comparison(target, first, _side(target, new, old))
+    """Compare a target in two releases; where one lacks it, at the place where it went.
+
+    Args:
+        target: the target.
+        old: the one release.
+        new: the other.
+
+    Returns:
+        The target in both.
+    """
+    old_side = _side(target, old, new)
+    new_side = _side(target, new, old)
+    return Comparison(target, old_side, new_side)
 
 
-def _side(target: Target, subject: CheckedRelease, other: CheckedRelease) -> Side:
-    place, facts = target, subject.facts(target)
-    if facts.state == "absent" and other.facts(target).is_present:
+def _side(target: Target, release: CheckedRelease, opposite: CheckedRelease) -> Side:
+    name = target
+    facts = release.facts(target)
+    if facts.state == "absent" and opposite.facts(target).is_present:
         with contextlib.suppress(UpstreamError):
-            place = subject.moves([(target, other)])[0].place or target
-        facts = subject.facts(place)
-    return Side(subject.name, place, facts, subject.whole_text(facts))
+            (move,) = release.moves([(target, opposite)])
+            name = move.place or target
+        facts = release.facts(name)
+    return Side(release.name, name, facts, release.whole_text(facts))
 
 
 class Difference(NamedTuple):
-    """What releases, the oldest first, changed in a target of a patch: a diff to the oldest."""
+    """What releases changed in a target of a patch.
+
+    Args:
+        patch: the patch's name.
+        releases: the names of the releases, the oldest first.
+        text: the diff from what was last reviewed to the oldest of them.
+    """
 
     patch: str
     releases: tuple[str, ...]
@@ -82,55 +125,96 @@ class Difference(NamedTuple):
 def differences(
     rows: Sequence[Row], subjects: Sequence[CheckedRelease], lock: Lock
 ) -> list[Difference]:
-    """Compare each release, of which the oldest come first, with the last reviewed before it."""
+    """Compare each release with the last reviewed before it.
+
+    Args:
+        rows: the rows whose targets are compared.
+        subjects: the releases, of each distribution the oldest first.
+        lock: what was reviewed.
+
+    Returns:
+        The differences; releases that changed a target alike share one.
+    """
     coverage = Coverage(rows, subjects)
-    found: dict[tuple[str, Target, str], Difference] = {}
+    by_diff: dict[tuple[str, Target, str], Difference] = {}
     for row in rows:
-        last: dict[Target, CheckedRelease] = {}
-        for subject in subjects:
+        reviewed: dict[Target, CheckedRelease] = {}
+        for release in subjects:
             with contextlib.suppress(UpstreamError):
-                for place, text in _of_release(row, subject, coverage, last, lock):
-                    key = (row.name, place, text.split("\n", 2)[-1])  # the head names releases
-                    old = found.get(key, Difference(row.name, (), text))
-                    found[key] = old._replace(releases=(*old.releases, subject.name))
-    return list(found.values())
+                for target, text in _diffs(row, release, coverage, reviewed, lock):
+                    hunks = text.split("\n", 2)[-1]  # without the two heads, which name releases
+                    key = (row.name, target, hunks)
+                    same = by_diff.get(key, Difference(row.name, (), text))
+                    by_diff[key] = same._replace(releases=(*same.releases, release.name))
+    return list(by_diff.values())
 
 
-def _of_release(
+def _diffs(
     row: Row,
-    subject: CheckedRelease,
+    release: CheckedRelease,
     coverage: Coverage,
-    last: dict[Target, CheckedRelease],
+    reviewed: dict[Target, CheckedRelease],
     lock: Lock,
 ) -> Iterator[tuple[Target, str]]:
-    for place in coverage.reviewed(row, subject):
-        mark = subject.facts(place).fingerprint
-        old = last.get(place)
-        if old and old.project == subject.project and old.facts(place).fingerprint != mark:
-            if text := compare(place, old, subject).diff:
-                yield place, text
-            old.rest()
-            subject.rest()
-        known = lock.fingerprints(row.name, str(place))
-        if mark and (not known or mark in known):
-            last[place] = subject
+    """Yield each target that a release changed, with its diff.
+
+    Args:
+        row: the row whose targets are compared.
+        release: the release.
+        coverage: which targets are reviewed there.
+        reviewed: the last release before it whose source was reviewed, by target; set to this
+            release where its source was.
+        lock: what was reviewed.
+    """
+    for target in coverage.reviewed(row, release):
+        fingerprint = release.facts(target).fingerprint
+        base = reviewed.get(target)
+        is_comparable = base is not None and base.project == release.project
+        if base and is_comparable and base.facts(target).fingerprint != fingerprint:
+            text = compare(target, base, release).diff
+            if text:
+                yield target, text
+            base.rest()
+            release.rest()
+        accepted = lock.fingerprints(row.name, str(target))
+        if fingerprint and (not accepted or fingerprint in accepted):
+            reviewed[target] = release
 
 
 def ends(
     row: Row, subjects: Sequence[CheckedRelease], lock: Lock, old: str | None, new: str | None
 ) -> tuple[CheckedRelease, CheckedRelease]:
-    """Choose the releases to compare, of all of one distribution, the oldest first.
+    """Choose the releases to compare.
 
     Where no version is asked for, these are the last reviewed, else the oldest in the row's range;
-    and the newest in the range, or of all where the range has nothing newer. Raises UpstreamError.
+    and the newest in the range, or of all where the range has nothing newer.
+
+    Args:
+        row: the row whose targets are compared.
+        subjects: all releases of one distribution, the oldest first.
+        lock: what was reviewed.
+        old: the version to compare from; None where none is asked for.
+        new: the version to compare to; None where none is asked for.
+
+    Returns:
+        Both releases.
+
+    Raises:
+        UpstreamError: There is no such release.
     """
-    inside = [one for one in subjects if allows(row.patch.requires, one.project, one.version)]
+    inside = _in_range(row, subjects)
     if not inside:
-        found = f"found no release of {subjects[0].project} in the range of {row.name}"
-        raise UpstreamError(f"{found}, expected one at least: correct its `requires`")
-    first = _named(subjects, old) if old else _reviewed(row, subjects, lock) or inside[0]
-    last = _named(subjects, new) if new else inside[-1]
-    return first, last if new or last is not first else subjects[-1]
+        actual = f"found no release of {subjects[0].project} in the range of {row.name}"
+        raise UpstreamError(f"{actual}, expected one at least: correct its `requires`")
+    first = _reviewed(row, subjects, lock) or inside[0]
+    if old:
+        first = _named(subjects, old)
+    if new:
+        return first, _named(subjects, new)
+    last = inside[-1]
+    if last is first:
+        last = subjects[-1]
+    return first, last
 
 
 def base_of(
@@ -138,86 +222,174 @@ def base_of(
 ) -> tuple[CheckedRelease, CheckedRelease]:
     """Choose the release that a row was written for, and the later one that is asked for.
 
-    Where none is named, the first is the last reviewed, else the newest in the row's range. Raises
-    UpstreamError.
+    Where none is named, the first is the last reviewed, else the newest in the row's range.
+
+    Args:
+        row: the row.
+        subjects: all releases of one distribution, the oldest first.
+        lock: what was reviewed.
+        old: the version that the row was written for; None where none is named.
+        new: the version that is asked for.
+
+    Returns:
+        Both releases.
+
+    Raises:
+        UpstreamError: There is no such release.
     """
     last = _named(subjects, new)
     before = subjects[: subjects.index(last)]
-    known = [last, *before]  # what is carried already is for that release alone
-    inside = [one for one in known if allows(row.patch.requires, one.project, one.version)]
-    newest = inside[-1] if inside else None
-    first = _named(before, old) if old else _reviewed(row, inside, lock) or newest
+    # What is carried already is for that release alone; so it comes first, the older ones after it.
+    inside = _in_range(row, [last, *before])
+    first = _reviewed(row, inside, lock) if inside else None
+    if old:
+        first = _named(before, old)
+    elif first is None and inside:
+        first = inside[-1]
     if first is None:
-        found = f"{row.name}: found no release before {last.name} in its range"
-        raise UpstreamError(f"{found}, expected one; --from names the one that it was written for")
+        actual = f"{row.name}: found no release before {last.name} in its range"
+        raise UpstreamError(f"{actual}, expected one; --from names the one that it was written for")
     return first, last
 
 
-def _named(subjects: Sequence[CheckedRelease], version: str) -> CheckedRelease:
-    wanted = parse_version(version)
-    for one in subjects:
-        if wanted is not None and parse_version(one.version) == wanted:
-            return one
-    project, last = subjects[0].project, subjects[-1].version
-    raise UpstreamError(f"found no release {project} {version}, expected one such as {last}")
+def _in_range(row: Row, releases: Sequence[CheckedRelease]) -> list[CheckedRelease]:
+    return [
+        release
+        for release in releases
+        if allows(row.patch.requires, release.project, release.version)
+    ]
 
 
-def _reviewed(row: Row, subjects: Sequence[CheckedRelease], lock: Lock) -> CheckedRelease | None:
-    spans = [one for several in lock.entries.get(row.name, {}).values() for one in several]
-    versions = {one.last for one in spans if one.project == subjects[0].project}
-    return next((one for one in reversed(subjects) if one.version in versions), None)
+def _named(releases: Sequence[CheckedRelease], version: str) -> CheckedRelease:
+    """Find the release of a version, however that is written; raise UpstreamError for none."""
+    parsed = parse_version(version)
+    for release in releases:
+        if parsed is not None and parse_version(release.version) == parsed:
+            return release
+    project = releases[0].project
+    newest = releases[-1].version
+    raise UpstreamError(f"found no release {project} {version}, expected one such as {newest}")
+
+
+def _reviewed(row: Row, releases: Sequence[CheckedRelease], lock: Lock) -> CheckedRelease | None:
+    """Find the newest release with which a reviewed span ends."""
+    versions: set[str] = set()
+    for spans in lock.entries.get(row.name, {}).values():
+        versions.update(span.last for span in spans if span.project == releases[0].project)
+    for release in reversed(releases):
+        if release.version in versions:
+            return release
+    return None
 
 
 class HistoryEntry(NamedTuple):
-    """A target in one release."""
+    """A target in one release.
 
-    release: str  # its version
-    state: str  # present, absent, undecidable, or unreadable
-    fingerprint: str | None = None  # of its source, where it is or has moved to
-    changed: bool = False  # since the last release that had it
+    Args:
+        release: the release's version.
+        state: present, absent, undecidable, or unreadable.
+        fingerprint: of its source, where it is or has moved to.
+        changed: whether it changed since the last release that had it.
+        moved_to: where it is, where it moved.
+        likeness: from 0 to 1, to its source where it was before; None where that is unknown.
+        reason: why it is not present, and what became of it.
+    """
+
+    release: str
+    state: str
+    fingerprint: str | None = None
+    changed: bool = False
     moved_to: Target | None = None
-    likeness: float | None = None  # 0 to 1, to its source where it was before; None if unknown
-    reason: str = ""  # why it is not present, and what became of it
+    likeness: float | None = None
+    reason: str = ""
 
 
 def histories(
-    targets: Sequence[Target], subjects: Sequence[CheckedRelease], progress: Progress | None = None
+    targets: Sequence[Target],
+    subjects: Sequence[CheckedRelease],
+    progress: Progress | None = None,
 ) -> dict[Target, list[HistoryEntry]]:
-    """Follow several targets through the releases of one distribution, the oldest first."""
+    """Follow targets through the releases of one distribution.
+
+    Args:
+        targets: the targets.
+        subjects: the releases, the oldest first.
+        progress: told how many releases are read.
+
+    Returns:
+        An entry for each release, by target.
+    """
     faults = learn_all(subjects, lambda _: targets, progress)
-    trails = Trails([one for one in subjects if one.name not in faults], targets, ways=(1, -1))
+    readable = [release for release in subjects if release.name not in faults]
+    trails = Trails(readable, targets, ways=(1, -1))
     trails.follow()
-    found = {target: list[HistoryEntry]() for target in targets}
-    for target, steps in found.items():
-        last: str | None = None
-        for one in subjects:
-            if fault := faults.get(one.name):
-                step = HistoryEntry(one.version, "unreadable", reason=cause_of(fault))
-            else:
-                step = _step(one, target, trails.told(target, one))
-            mark = step.fingerprint
-            steps.append(step._replace(changed=mark is not None and last not in (None, mark)))
-            last = mark or last
-    return found
+    return {target: _history(target, subjects, trails, faults) for target in targets}
 
 
-def _step(subject: CheckedRelease, target: Target, told: MoveResult | None) -> HistoryEntry:
-    facts = subject.facts(target)
-    step = HistoryEntry(subject.version, facts.state, facts.fingerprint, reason=facts.reason)
-    if told is None or told.place is None:
-        more = f"; {told.words}" if told and told.words else ""
-        return step._replace(reason=f"{facts.reason}{more}")
-    mark = subject.facts(told.place).fingerprint
-    return step._replace(moved_to=told.place, likeness=told.likeness, fingerprint=mark)
+def _history(
+    target: Target,
+    releases: Sequence[CheckedRelease],
+    trails: Trails,
+    faults: Mapping[str, UpstreamError],
+) -> list[HistoryEntry]:
+    entries: list[HistoryEntry] = []
+    last_fingerprint: str | None = None
+    for release in releases:
+        fault = faults.get(release.name)
+        if fault:
+            entries.append(HistoryEntry(release.version, "unreadable", reason=cause_of(fault)))
+            continue
+        entry = _entry(release, target, trails.told(target, release))
+        if entry.fingerprint:
+            has_changed = last_fingerprint not in (None, entry.fingerprint)
+            entry = entry._replace(changed=has_changed)
+            last_fingerprint = entry.fingerprint
+        entries.append(entry)
+    return entries
+
+
+def _entry(release: CheckedRelease, target: Target, move: MoveResult | None) -> HistoryEntry:
+    facts = release.facts(target)
+    if move and move.place:
+        return HistoryEntry(
+            release.version,
+            facts.state,
+            release.facts(move.place).fingerprint,
+            moved_to=move.place,
+            likeness=move.likeness,
+            reason=facts.reason,
+        )
+    reason = facts.reason
+    if move and move.words:
+        reason += f"; {move.words}"
+    return HistoryEntry(release.version, facts.state, facts.fingerprint, reason=reason)
 
 
 def never_there(
     target: Target, steps: Sequence[HistoryEntry], subjects: Sequence[CheckedRelease]
 ) -> str:
-    """Say that no release has, or may have, a target, and what is like it; '' where one has."""
-    read = [one for one, step in zip(subjects, steps, strict=True) if step.state == "absent"]
-    is_gone = all(one.state in ("absent", "unreadable") and not one.moved_to for one in steps)
-    if not read or not is_gone:
+    """Say that no release has, or may have, a target, and what is like it.
+
+    Args:
+        target: the target.
+        steps: its history.
+        subjects: the releases, one for each entry.
+
+    Returns:
+        The sentence; '' where a release has it or may have it, or where none could be read.
+    """
+    lacking = [
+        release for release, entry in zip(subjects, steps, strict=True) if entry.state == "absent"
+    ]
+    for entry in steps:
+        if entry.state not in ("absent", "unreadable") or entry.moved_to:
+            return ""
+    if not lacking:
         return ""
-    span = read[0].name if len(read) == 1 else f"{read[0].name} to {read[-1].version}"
-    return f"found no {target} in {span}{meant(target, read[-1]) or meant(target, read[0])}"
+    first = lacking[0]
+    last = lacking[-1]
+    span = first.name
+    if len(lacking) > 1:
+        span = f"{first.name} to {last.version}"
+    hint = meant(target, last) or meant(target, first)
+    return f"found no {target} in {span}{hint}"
