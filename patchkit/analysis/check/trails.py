@@ -1,8 +1,8 @@
-"""Where targets are in releases that lack them: followed from release to release, and told."""
+"""Finds where targets are in releases that lack them, followed from release to release."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from itertools import count
+from math import ceil
 from typing import NamedTuple
 
 from patchkit.analysis.check.coverage import Coverage
@@ -16,27 +16,44 @@ from patchkit.core.rows.declaration import Add, Provide
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
 
-_MOVES = 4  # how many are followed one after another
-_NAMED = 8  # in how many releases what none has is looked for by name: it may have come and gone
+Expected = Callable[[CheckedRelease], Iterable[Target]]
+"""Lists the targets that a release should have."""
+
+_MOVES = 4
+"""How many moves of a target are followed one after another."""
+_NAMED = 8
+"""In how many releases what none has is looked for by name: it may have come and gone."""
 
 
 class _Edge(NamedTuple):
-    """A release that lacks a target, next to one that knows where it is."""
+    """A release that lacks a target, next to one whose name for it is known."""
 
     target: Target  # as it was asked for
-    origin: tuple[
-        Target, CheckedRelease | None
-    ]  # where it is in the release that knows, if one does
-    at: int  # the place of the release that lacks it
-    way: int  # to where it goes on from there, 1 or -1
+    # Its name in the release that has it, and that release; as asked for and None if none has it.
+    origin: tuple[Target, CheckedRelease | None]
+    position: int  # the index of the release that lacks it
+    direction: int  # in which it is followed from there: 1 to later releases, -1 to earlier ones
+
+
+class _Span(NamedTuple):
+    """What a search at an edge found, and for which releases that may hold."""
+
+    edge: _Edge
+    result: MoveResult
+    indexes: list[int]  # of the releases, from the edge on
 
 
 class Trails:
-    """Targets, all learnt, in the releases of one distribution that can be read, the oldest first.
+    """Targets, all learnt, in the releases of one distribution that can be read.
 
-    A search goes on only where a release that lacks a target meets one that has it: to later ones
-    (way 1) or to earlier ones (-1). Beyond, the place that was found is looked up. Where that is
-    asked, what no release has is looked for by its name.
+    A search goes on only where a release that lacks a target meets one that has it. Beyond, the
+    target that was found is looked up.
+
+    Args:
+        subjects: the releases, the oldest first.
+        targets: the targets.
+        ways: the directions in which they are followed: 1 to later releases, -1 to earlier ones.
+        by_name: whether what no release has is looked for by its name.
     """
 
     def __init__(
@@ -47,173 +64,266 @@ class Trails:
         *,
         by_name: bool = False,
     ) -> None:
-        self._subjects = subjects
-        self._ways = ways
+        self._releases = subjects
+        self._directions = ways
         self._by_name = by_name
-        self._known: dict[Target, dict[int, Target]] = {
-            target: {at: target for at, one in enumerate(subjects) if one.has(target)}
-            for target in targets
+        # What a target is called in the releases that have it, by their indexes.
+        self._names = {target: self._unmoved(target) for target in targets}
+        # What became of targets in releases that lack them, by their indexes.
+        self._results: dict[tuple[Target, int], MoveResult] = {}
+
+    def _unmoved(self, target: Target) -> dict[int, Target]:
+        return {
+            index: target for index, release in enumerate(self._releases) if release.has(target)
         }
-        self._told: dict[tuple[Target, int], MoveResult] = {}
 
     def follow(self) -> None:
         """Search, and go on from what was found."""
         if self._by_name:
-            found = [one for one in self._searched(self._unknown()) if one[1].place]
-            ahead = [(edge._replace(at=edge.at + 1, way=1), answer) for edge, answer in found]
-            self._confirm([one for pair in zip(found, ahead, strict=True) for one in pair])
+            self._search_by_name()
         for _ in range(_MOVES):
             edges = list(self._edges())
             if not edges:
                 break
             self._confirm(list(self._searched(edges)))
 
+    def _search_by_name(self) -> None:
+        """Look for what no release has; what is found may hold before and after that release."""
+        searched: list[tuple[_Edge, MoveResult]] = []
+        for edge, result in self._searched(self._unknown()):
+            if result.place:
+                onwards = edge._replace(position=edge.position + 1, direction=1)
+                searched.append((edge, result))
+                searched.append((onwards, result))
+        self._confirm(searched)
+
     def told(self, target: Target, subject: CheckedRelease) -> MoveResult | None:
-        """Return what became of a target in a release; None where that was not asked."""
-        return self._told.get((target, self._subjects.index(subject)))
+        """Return what became of a target in a release; None where that was not asked.
+
+        Args:
+            target: the target.
+            subject: the release.
+        """
+        return self._results.get((target, self._releases.index(subject)))
 
     def _edges(self) -> Iterator[_Edge]:
-        for target, known in self._known.items():
-            for at in sorted(known):
-                for way in self._ways:
-                    if self._is_open(target, at + way):
-                        yield _Edge(target, (known[at], self._subjects[at]), at + way, way)
+        for target, names in self._names.items():
+            for index in sorted(names):
+                origin = (names[index], self._releases[index])
+                for direction in self._directions:
+                    if self._is_open(target, index + direction):
+                        yield _Edge(target, origin, index + direction, direction)
 
     def _unknown(self) -> Iterator[_Edge]:
-        """What no release has: to look for in the newest, and what is in a module before it too."""
-        last = len(self._subjects) - 1
-        unknown = [target for target, known in self._known.items() if not known]
-        for at in range(last, -1, -max(1, -(-len(self._subjects) // _NAMED))):
-            for target in unknown:
-                if (target.qualname or at == last) and self._is_open(target, at):
-                    yield _Edge(target, (target, None), at, -1)
+        """List what no release has: to look for in the newest, and in some before it.
 
-    def _is_open(self, target: Target, at: int) -> bool:
-        if not 0 <= at < len(self._subjects) or (target, at) in self._told:
+        Modules are looked for in the newest alone.
+        """
+        newest = len(self._releases) - 1
+        step = max(1, ceil(len(self._releases) / _NAMED))
+        unknown = [target for target, names in self._names.items() if not names]
+        for index in range(newest, -1, -step):
+            for target in unknown:
+                if (target.qualname or index == newest) and self._is_open(target, index):
+                    yield _Edge(target, (target, None), index, -1)
+
+    def _is_open(self, target: Target, index: int) -> bool:
+        """Whether a release lacks a target, and nothing is known yet of where it went."""
+        if not 0 <= index < len(self._releases) or (target, index) in self._results:
             return False
-        return self._subjects[at].state(target) == "absent"
+        return self._releases[index].state(target) == "absent"
 
     def _searched(self, edges: Iterable[_Edge]) -> Iterator[tuple[_Edge, MoveResult]]:
-        jobs = grouped((self._subjects[edge.at], edge) for edge in edges)
-        results = in_parallel(
-            list(jobs), lambda subject: subject.moves([edge.origin for edge in jobs[subject]])
-        )
-        for subject, some in jobs.items():
-            found = results[subject.name]
-            if isinstance(found, list):
-                yield from zip(some, found, strict=True)
+        """Search at each edge, in several releases at a time; one that cannot be read has none."""
+        by_release = grouped((self._releases[edge.position], edge) for edge in edges)
 
-    def _confirm(self, found: Sequence[tuple[_Edge, MoveResult]]) -> None:
-        spans = [(edge, answer, list(self._beyond(edge))) for edge, answer in found]
-        wanted: dict[CheckedRelease, set[Target]] = {}
-        for _, answer, span in spans:
-            for at in span:
-                if answer.place:
-                    wanted.setdefault(self._subjects[at], set()).add(answer.place)
-        faults = learn_all([one for one in self._subjects if one in wanted], wanted.__getitem__)
-        for edge, answer, span in spans:
-            for at in span:
-                told, subject = self._told.get((edge.target, at)), self._subjects[at]
-                if told and (told.place or not answer.place):
+        def search(release: CheckedRelease) -> list[MoveResult]:
+            return release.moves([edge.origin for edge in by_release[release]])
+
+        results = in_parallel(list(by_release), search)
+        for release, edges_there in by_release.items():
+            moves = results[release.name]
+            if isinstance(moves, list):
+                yield from zip(edges_there, moves, strict=True)
+
+    def _confirm(self, searched: Sequence[tuple[_Edge, MoveResult]]) -> None:
+        """Take over what was found for the releases from each edge on, as far as it holds."""
+        spans = [_Span(edge, result, list(self._beyond(edge))) for edge, result in searched]
+        destinations: dict[CheckedRelease, set[Target]] = {}
+        for span in spans:
+            if span.result.place:
+                for index in span.indexes:
+                    release = self._releases[index]
+                    destinations.setdefault(release, set()).add(span.result.place)
+        asked_for = [release for release in self._releases if release in destinations]
+        faults = learn_all(asked_for, destinations.__getitem__)
+        for span in spans:
+            for index in span.indexes:
+                if not self._holds(span, index, faults):
                     break
-                if answer.place and (subject.name in faults or not subject.has(answer.place)):
-                    break
-                self._told[edge.target, at] = answer
-                if answer.place:
-                    self._known[edge.target][at] = answer.place
+                self._results[span.edge.target, index] = span.result
+                if span.result.place:
+                    self._names[span.edge.target][index] = span.result.place
+
+    def _holds(self, span: _Span, index: int, faults: Collection[str]) -> bool:
+        """Whether a result holds in a release, and says more than what is known there."""
+        earlier = self._results.get((span.edge.target, index))
+        destination = span.result.place
+        if destination is None:
+            return earlier is None
+        if earlier and earlier.place:
+            return False
+        release = self._releases[index]
+        return release.name not in faults and release.has(destination)
 
     def _beyond(self, edge: _Edge) -> Iterator[int]:
-        """The releases from an edge on that lack the target, as far as no place is told."""
-        for at in count(edge.at, edge.way):
-            told = self._told.get((edge.target, at))
-            if not self._is_open(edge.target, at) and (told is None or told.place):
+        """List the releases from an edge on that lack the target, as far as none knows its name."""
+        index = edge.position
+        while True:
+            result = self._results.get((edge.target, index))
+            is_gone = result is not None and result.place is None
+            if not is_gone and not self._is_open(edge.target, index):
                 return
-            yield at
+            yield index
+            index += edge.direction
 
 
 class Moves:
-    """The targets that releases lack of those that they should have, all looked for together."""
+    """The targets that releases lack of those that they should have, all looked for together.
 
-    def __init__(
-        self,
-        several: Iterable[CheckedRelease],
-        wanted: Callable[[CheckedRelease], Iterable[Target]],
-    ) -> None:
-        self._projects = grouped((one.project, one) for one in several)
+    Args:
+        releases: the releases, of each distribution the oldest first.
+        expected: lists the targets that a release should have.
+    """
+
+    def __init__(self, releases: Iterable[CheckedRelease], expected: Expected) -> None:
+        self._projects = grouped((release.project, release) for release in releases)
         self._trails = {
-            project: _followed(subjects, wanted) for project, subjects in self._projects.items()
+            project: _followed(of_project, expected)
+            for project, of_project in self._projects.items()
         }
 
     def told(self, target: Target, subject: CheckedRelease) -> MoveResult | None:
-        """Return where a target went that a release lacks; None where nothing is known."""
+        """Return where a target went that a release lacks; None where nothing is known.
+
+        Args:
+            target: the target.
+            subject: the release.
+        """
         return self._trails[subject.project].told(target, subject)
 
     def words(self, target: Target, subject: CheckedRelease) -> str:
-        """Say where a target went that a release lacks, or since when it is there; or ''."""
-        same = self._projects[subject.project]
-        since = next((one for one in same if one.has(target)), None)
-        if since and same.index(since) > same.index(subject):
-            return f"; it is there from {since.name} on"
-        told = self.told(target, subject)
-        if told and told.words:
-            return f"; {told.words}"
-        return "" if since else meant(target, subject)
+        """Return where a target went that a release lacks, or since when it is there.
+
+        Args:
+            target: the target.
+            subject: the release.
+
+        Returns:
+            The end of a sentence, which begins with a semicolon; '' where nothing is known.
+        """
+        of_project = self._projects[subject.project]
+        first = _first_with(target, of_project)
+        if first and of_project.index(first) > of_project.index(subject):
+            return f"; it is there from {first.name} on"
+        move = self.told(target, subject)
+        if move and move.words:
+            return f"; {move.words}"
+        if first:
+            return ""
+        return meant(target, subject)
 
 
-def places_of(coverage: Coverage, subject: CheckedRelease) -> Iterator[Target]:
-    """List what rows change in a release, and so expect there."""
+def _first_with(target: Target, releases: Iterable[CheckedRelease]) -> CheckedRelease | None:
+    for release in releases:
+        if release.has(target):
+            return release
+    return None
+
+
+def places_of(coverage: Coverage, release: CheckedRelease) -> Iterator[Target]:
+    """Yield what rows change in a release, and so expect there.
+
+    Args:
+        coverage: the rows, and which releases they are for.
+        release: the release.
+    """
     for row in coverage.rows:
-        for change in coverage.due(row, subject):
+        for change in coverage.due(row, release):
             if not isinstance(change, (Add, Provide)):
                 yield change.place
 
 
-def _followed(
-    subjects: Sequence[CheckedRelease], wanted: Callable[[CheckedRelease], Iterable[Target]]
-) -> Trails:
-    missed = {one for each in subjects for one in wanted(each) if each.state(one) == "absent"}
-    learn_all(subjects, lambda _: missed)
-    trails = Trails(subjects, sorted(missed, key=str), ways=(1,), by_name=True)
+def _followed(releases: Sequence[CheckedRelease], expected: Expected) -> Trails:
+    """Follow what any of the releases lacks to later ones, or else by name."""
+    missing: set[Target] = set()
+    for release in releases:
+        missing.update(target for target in expected(release) if release.state(target) == "absent")
+    learn_all(releases, lambda _: missing)
+    trails = Trails(releases, sorted(missing, key=str), ways=(1,), by_name=True)
     trails.follow()
     return trails
 
 
-def meant(target: Target, subject: CheckedRelease) -> str:
-    """Ask whether a target of a release was meant that is like one that it lacks; or ''."""
-    kept, key = subject.kept, f"{subject.key} {target}"
-    near: list[str] | None = kept.get("near", key) if kept else None
-    if near is None:
+def meant(target: Target, release: CheckedRelease) -> str:
+    """Ask whether a target was meant that is like one that a release lacks.
+
+    Args:
+        target: the target that it lacks.
+        release: the release.
+
+    Returns:
+        The end of a sentence, which begins with a semicolon; '' where nothing is like it.
+    """
+    store = release.kept
+    key = f"{release.key} {target}"
+    names: list[str] | None = store.get("near", key) if store else None
+    if names is None:
         try:
-            near = [str(one) for one in _near(target, subject)]
+            names = [str(similar) for similar in _similar(target, release)]
         except UpstreamError:
             return ""
-        if kept:
-            kept.put("near", key, near)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+        if store:
+            store.put("near", key, names)
+    if not names:
+        return ""
+    return f"; did you mean {' or '.join(names)}?"
 
 
-def _near(target: Target, subject: CheckedRelease) -> list[Target]:
-    modules = subject.resolver.modules
+def _similar(target: Target, release: CheckedRelease) -> list[Target]:
+    """Find targets of the same module, or of others, whose names are like that of a target."""
+    modules = release.resolver.modules
     if modules.get(target.module) is None:
-        return _elsewhere(target, subject)
-    page = Catalog(modules).module(target.module) if target.qualname else None
-    names = sorted(page.names | page.tops) if page else []
-    return [Target(target.module, one) for one in get_close_matches(target.qualname, names, n=2)]
+        return _in_other_modules(target, release)
+    if not target.qualname:
+        return []
+    definitions = Catalog(modules).module(target.module)
+    if definitions is None:
+        return []
+    names = sorted(definitions.names | definitions.tops)
+    matches = get_close_matches(target.qualname, names, n=2)
+    return [Target(target.module, name) for name in matches]
 
 
-def _elsewhere(target: Target, subject: CheckedRelease) -> list[Target]:
+def _in_other_modules(target: Target, release: CheckedRelease) -> list[Target]:
     """Read `up.mod.f`, which is no module, as `up.mod:f`; else look for modules named alike."""
-    for place in splits(target.module) if not target.qualname else ():
-        if subject.has(place):
-            return [place]
-    names = [module_name(path) for path in subject.source.paths() if path.endswith(".py")]
-    several = get_close_matches(target.module, names, cutoff=0.8)
-    places = (Target(name, target.qualname) for name in several)
-    return [one for one in places if subject.resolver.resolve(one).state == "present"]
+    if not target.qualname:
+        for candidate in splits(target.module):
+            if release.has(candidate):
+                return [candidate]
+    names = [module_name(path) for path in release.source.paths() if path.endswith(".py")]
+    matches = get_close_matches(target.module, names, cutoff=0.8)
+    candidates = [Target(name, target.qualname) for name in matches]
+    resolve = release.resolver.resolve
+    return [candidate for candidate in candidates if resolve(candidate).state == "present"]
 
 
 def splits(dotted: str) -> Iterator[Target]:
-    """Yield what `up.mod.f` may be the dotted name of, the longest module first."""
+    """Yield what `up.mod.f` may be the dotted name of, the longest module first.
+
+    Args:
+        dotted: the dotted name.
+    """
     parts = dotted.split(".")
-    for at in range(len(parts) - 1, 0, -1):
-        yield Target(".".join(parts[:at]), ".".join(parts[at:]))
+    for end in range(len(parts) - 1, 0, -1):
+        yield Target(".".join(parts[:end]), ".".join(parts[end:]))
