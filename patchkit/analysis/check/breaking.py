@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from patchkit.analysis.check.coverage import Coverage, allows
 from patchkit.analysis.check.findings import Fault
-from patchkit.analysis.check.judge import EditSequence, Judge
+from patchkit.analysis.check.edit_sequence import EditSequence
+from patchkit.analysis.check.judge import Judge
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.using import RowUses

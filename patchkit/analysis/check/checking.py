@@ -7,7 +7,8 @@ from patchkit.analysis.check import codes
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.declarations import of_ranges, of_row, unordered
 from patchkit.analysis.check.findings import Fault, Finding, Report, State, unreadable
-from patchkit.analysis.check.judge import EditSequence, Judge
+from patchkit.analysis.check.edit_sequence import EditSequence
+from patchkit.analysis.check.judge import Judge
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease

@@ -1,24 +1,21 @@
-"""Whether a change holds in one release: what it needs there, and what is there."""
+"""Judges whether a change holds in one release: what it needs there, and what is there."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from textwrap import dedent
+from collections.abc import Iterator
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.compatibility import bases_of, is_beside, refused_call, takes_wrapped
 from patchkit.analysis.check.coverage import packages_of
-from patchkit.analysis.check.declarations import meet
+from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.findings import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.trails import splits
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.fields import HOOKS
+from patchkit.analysis.upstream.resolving.syntax import Signature
 from patchkit.analysis.upstream.resolving.values import METHODS, Kind
 from patchkit.core.rows.declaration import Add, AddField, Change, Edit, Provide, Replace, Row, Wrap
 from patchkit.core.rows.target import Target
-from patchkit.core.text.rewriting import FunctionText, MiscountError, TextEdit, nearest, rewrite
-from patchkit.errors import TargetError
 
 _PLAIN = frozenset([Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.DECORATED])
 _FUNCTIONS = METHODS | _PLAIN | {Kind.PROPERTY, Kind.CACHED_PROPERTY}
@@ -31,24 +28,38 @@ _HELPER = "where this row replaces all callers too, unrelated=True compares noth
 
 
 class Judge:
-    """Judges the changes of one row in one release, after the Edits of rows that come before."""
+    """Judges the changes of one row in one release, after the Edits of rows that come before.
+
+    Args:
+        row: the row.
+        release: the release.
+        pack: the pack that the row is in.
+        edits: the Edits of that release that hold so far; those of this row are added.
+    """
 
     def __init__(
-        self, row: Row, subject: CheckedRelease, pack: PackSource, edits: "EditSequence"
+        self, row: Row, release: CheckedRelease, pack: PackSource, edits: EditSequence
     ) -> None:
         self._row = row
-        self._subject = subject
-        self._facts = subject.facts
+        self._release = release
+        self._facts = release.facts
         self._pack = pack
         self._edits = edits
 
     def faults(self, change: Change) -> Iterator[Fault]:
-        """List what a change runs into."""
+        """Return what a change runs into.
+
+        Args:
+            change: the change, one of the row's.
+        """
         if isinstance(change, Add):
             return self._add(change)
-        return self._provide(change) if isinstance(change, Provide) else self._present(change)
+        if isinstance(change, Provide):
+            return self._provide(change)
+        return self._of_present(change)
 
-    def _present(self, change: Change) -> Iterator[Fault]:
+    def _of_present(self, change: Change) -> Iterator[Fault]:
+        """Judge a change whose target has to be there."""
         facts = self._facts(change.place)
         if facts.state == "absent":
             yield Fault(codes.TARGET_MISSING, facts.reason or "it is not there", _NARROW)
@@ -56,27 +67,33 @@ class Judge:
             yield undecidable(facts.reason)
         elif isinstance(change, Edit):
             yield from self._edit(change, facts)
-        elif isinstance(change, (Wrap, Replace)) and (kept := self._elsewhere(change, facts)):
-            message = f"found {change.place}, {kept}; expected what lies on its class"
-            yield Fault(
-                codes.KIND_CHANGED, message, "Replace the class by one that derives from it"
-            )
-        elif isinstance(change, Wrap):
-            yield from self._wrap(change, facts)
-        elif isinstance(change, Replace):
-            yield from self._replace(change, facts)
+        elif isinstance(change, (Wrap, Replace)):
+            yield from self._replace_or_wrap(change, facts)
         elif isinstance(change, AddField):
             yield from self._add_field(change, facts)
+
+    def _replace_or_wrap(self, change: Wrap | Replace, facts: Facts) -> Iterator[Fault]:
+        storage = self._storage_elsewhere(change, facts)
+        if storage:
+            message = f"found {change.place}, {storage}; expected what lies on its class"
+            fix = "Replace the class by one that derives from it"
+            yield Fault(codes.KIND_CHANGED, message, fix)
+        elif isinstance(change, Wrap):
+            yield from self._wrap(change, facts)
+        else:
+            yield from self._replace(change, facts)
 
     # --- what has to be absent
 
     def _add(self, change: Add) -> Iterator[Fault]:
         holder = change.place.holder
-        outer, facts = self._facts(holder), self._facts(change.place)
-        if outer.state == "absent":
-            yield Fault(codes.TARGET_MISSING, f"{holder} is not there: {outer.reason}", _NARROW)
+        holder_facts = self._facts(holder)
+        facts = self._facts(change.place)
+        if holder_facts.state == "absent":
+            message = f"{holder} is not there: {holder_facts.reason}"
+            yield Fault(codes.TARGET_MISSING, message, _NARROW)
         elif facts.is_present:
-            if not is_beside(self._subject.resolver, change.place, facts):
+            if not is_beside(self._release.resolver, change.place, facts):
                 yield _already(f"{change.place} is upstream already, {where(facts)}")
         elif facts.state == "undecidable":
             yield undecidable(facts.reason)
@@ -84,37 +101,52 @@ class Judge:
     def _provide(self, change: Provide) -> Iterator[Fault]:
         facts = self._facts(change.place)
         parent = change.module.rpartition(".")[0]
-        provided = {one.module for one in self._row.patch.changes if isinstance(one, Provide)}
         if facts.is_present:
             yield _already(f"the module {change.module} is upstream already, {where(facts)}")
-        elif parent and parent not in provided and not self._facts(Target(parent)).is_present:
-            yield Fault(codes.TARGET_MISSING, f"its parent package {parent} is not there", _NARROW)
+        elif parent and not self._is_importable(parent):
+            message = f"its parent package {parent} is not there"
+            yield Fault(codes.TARGET_MISSING, message, _NARROW)
+
+    def _is_importable(self, module: str) -> bool:
+        """Whether the row provides a module, or the release has it."""
+        for change in self._row.patch.changes:
+            if isinstance(change, Provide) and change.module == module:
+                return True
+        return self._facts(Target(module)).is_present
 
     def _add_field(self, change: AddField, facts: Facts) -> Iterator[Fault]:
         field = Target(change.place.module, f"{change.place.qualname}.{change.name}")
-        there = self._facts(field)
+        field_facts = self._facts(field)
         if facts.kind != Kind.CLASS and facts.is_sure:
             yield _kind(facts, "a class")
-        elif there.is_present:
-            yield _already(f"{field} is upstream already, {where(there)}")
+        elif field_facts.is_present:
+            yield _already(f"{field} is upstream already, {where(field_facts)}")
 
     # --- what has to fit
 
-    def _elsewhere(self, change: Wrap | Replace, facts: Facts) -> str:
+    def _storage_elsewhere(self, change: Wrap | Replace, facts: Facts) -> str:
+        """Say where a target is kept which is not on its class, if that is in the way; or ''."""
         is_value = isinstance(change, Replace) and facts.kind in _VALUES
-        may_be = is_value or change.place.steps[-1] in HOOKS
-        is_told = facts.is_sure or facts.kind == Kind.FIELD
-        ours = self._body(change.by) if may_be and is_told else None
-        return "" if ours is None or ours.kind == Kind.PROPERTY else facts.storage
+        if not is_value and change.place.steps[-1] not in HOOKS:
+            return ""
+        if not facts.is_sure and facts.kind != Kind.FIELD:
+            return ""
+        ours = self._body(change.by)
+        if ours is None or ours.kind == Kind.PROPERTY:
+            return ""
+        return facts.storage
 
     def _wrap(self, change: Wrap, facts: Facts) -> Iterator[Fault]:
         if facts.is_sure and facts.kind in _UNWRAPPABLE:
             yield _kind(facts, "something to call, as Wrap needs")
             return
-        signature = ours.signature if (ours := self._body(change.by)) else None
-        if signature and (fault := takes_wrapped(signature)):
-            expected = f"has to take (wrapped, instance, args, kwargs): {fault}"
-            message = f"{change.by}{signature} {expected}"
+        ours = self._body(change.by)
+        if ours is None or ours.signature is None:
+            return
+        refusal = takes_wrapped(ours.signature)
+        if refusal:
+            expected = f"has to take (wrapped, instance, args, kwargs): {refusal}"
+            message = f"{change.by}{ours.signature} {expected}"
             yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, change.by)
 
     def _replace(self, change: Replace, facts: Facts) -> Iterator[Fault]:
@@ -132,32 +164,44 @@ class Judge:
             yield from _calls(change, facts, ours)
 
     def _subclass(self, change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
+        """Judge whether the body's class derives from the one that it replaces."""
         if ours.is_sure and ours.kind in _FUNCTIONS | {Kind.CONSTANT}:
             yield _kind(facts, f"no class, as {change.by} is none ({ours.kind})")
             return
         bases = bases_of(self._pack.subject.resolver, Target(self._row.body, change.by))
-        if bases.is_whole and not any(self._derives(base, facts) for base in bases.outside):
-            found = bases.outside[0] if bases.outside else "object"
-            expected = f"{facts.module}:{facts.qualname}"
-            message = f"{change.by} derives from {found}, expected a class derived from {expected}"
-            yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
+        if not bases.is_whole or any(self._derives(base, facts) for base in bases.outside):
+            return
+        base = "object"
+        if bases.outside:
+            base = bases.outside[0]
+        expected = f"{facts.module}:{facts.qualname}"
+        message = f"{change.by} derives from {base}, expected a class derived from {expected}"
+        yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
 
     def _derives(self, base: str, facts: Facts) -> bool:
+        """Whether a class of upstream, such as `vllm.a.B`, is another or derives from it."""
         if base.partition(".")[0] not in packages_of([self._row]):
             return False
-        here = (one for one in splits(base) if self._facts(Target(one.module)).is_present)
-        place = next(here, None)
-        if place is None:
+        target = self._target_of(base)
+        if target is None:
             return True  # the body cannot be imported here; that its target is missing is said
-        direct = self._facts(place)
-        if (direct.module, direct.qualname) == (facts.module, facts.qualname):
+        name = (facts.module, facts.qualname)
+        base_facts = self._facts(target)
+        if (base_facts.module, base_facts.qualname) == name:
             return True  # as of most bodies; what is above it would have to be parsed
-        above = bases_of(self._subject.resolver, place)
-        return not above.is_whole or (facts.module, facts.qualname) in above.inside
+        above = bases_of(self._release.resolver, target)
+        return not above.is_whole or name in above.inside
+
+    def _target_of(self, dotted: str) -> Target | None:
+        """Read a dotted name by the longest module that is there; None where none is."""
+        for candidate in splits(dotted):
+            if self._facts(Target(candidate.module)).is_present:
+                return candidate
+        return None
 
     def _edit(self, change: Edit, facts: Facts) -> Iterator[Fault]:
         home = f"{facts.module}:{facts.qualname}"
-        text = self._subject.text(facts)
+        text = self._release.text(facts)
         if facts.is_sure and facts.kind in _UNEDITABLE:
             yield _kind(facts, "a function with source of its own, as Edit needs")
         elif facts.owner:
@@ -172,113 +216,46 @@ class Judge:
             yield from self._edits.faults(self._row, change, facts, text)
 
     def _body(self, name: str) -> Facts | None:
-        return self._pack.facts(self._row, name) if self._row.patch.body is not None else None
+        """Say what an object of the body is; None where the row has no body."""
+        if self._row.patch.body is None:
+            return None
+        return self._pack.facts(self._row, name)
 
 
 def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
-    theirs, mine = (one.signature if one.is_sure else None for one in (facts, ours))
-    if theirs is None or mine is None:
+    """Judge whether the body's object takes all calls that upstream's takes."""
+    upstream_call = _sure_signature(facts)
+    body_call = _sure_signature(ours)
+    if upstream_call is None or body_call is None:
         if facts.kind in _FUNCTIONS or ours.kind in _FUNCTIONS:
-            unknown = ours if theirs else facts
+            unknown = facts if upstream_call is None else ours
             reason = unknown.reason or f"the source does not tell how {unknown.qualname} is called"
             message = f"{change.by} may not take what callers pass: {reason}"
             fix = "compare the parameters by hand, or test it"
             yield Fault(codes.NOT_COMPARED, message, fix, change.by)
         return
     if facts.kind in _BOUND:
-        theirs, mine = theirs.bound(), mine.bound()
-    if fault := refused_call(theirs, mine):
-        message = f"upstream's is {theirs}, {change.by} takes {mine}: {fault}"
+        upstream_call = upstream_call.bound()
+        body_call = body_call.bound()
+    refusal = refused_call(upstream_call, body_call)
+    if refusal:
+        message = f"upstream's is {upstream_call}, {change.by} takes {body_call}: {refusal}"
         yield Fault(codes.SIGNATURE_CHANGED, message, f"{REWRITE}; {_HELPER}", change.by)
 
 
+def _sure_signature(facts: Facts) -> Signature | None:
+    if facts.is_sure:
+        return facts.signature
+    return None
+
+
 def _kind(facts: Facts, expected: str) -> Fault:
-    found = f"{facts.module}:{facts.qualname}" if facts.qualname else facts.module
-    message = f"found {found} ({facts.kind}), expected {expected}"
+    name = facts.module
+    if facts.qualname:
+        name = f"{facts.module}:{facts.qualname}"
+    message = f"found {name} ({facts.kind}), expected {expected}"
     return Fault(codes.KIND_CHANGED, message, REWRITE)
 
 
 def _already(message: str) -> Fault:
     return Fault(codes.ALREADY_UPSTREAM, message, RETIRE)
-
-
-class EditSequence:
-    """The Edits that hold so far, by the definition that they change; rows come in their order."""
-
-    def __init__(self) -> None:
-        self._made: dict[tuple[str, str], list[tuple[Row, Edit]]] = {}
-
-    def faults(self, row: Row, change: Edit, facts: Facts, text: str) -> Iterator[Fault]:
-        """List what an Edit of a function runs into, after those that come before it."""
-        made = self._made.setdefault((facts.module, facts.qualname), [])
-        before = [(other, edit) for other, edit in made if other is row or meet(other, row)]
-        sure = [(other, edit) for other, edit in before if other is row or _is_sure(other, edit)]
-        for several in (before, sure) if sure != before else (before,):
-            faults = [*_faults(change, facts, text, several)]
-            yield from faults
-            if any(one.breaks for one in faults):
-                return
-        made.append((row, change))
-
-
-def _is_sure(row: Row, edit: Edit) -> bool:
-    return row.patch.when is None and row.patch.env is None and edit.when is None
-
-
-def _faults(
-    change: Edit, facts: Facts, text: str, before: Sequence[tuple[Row, Edit]]
-) -> Iterator[Fault]:
-    for _, edit in before:
-        with suppress(TargetError):
-            text = edited(edit, text)
-    others = dict.fromkeys(row.name for row, _ in before)
-    place = f"{facts.path}, as {' and '.join(others)} leaves it" if others else facts.path
-    try:
-        if edited(change, text) == text:
-            message = f"found new the same as old, expected other code, {where(facts)}"
-            fix = "write into new what should stand there"
-            yield Fault(codes.EDIT_CHANGES_NOTHING, message, fix)
-    except MiscountError as error:
-        assert facts.lines is not None
-        yield _miscounted(change, text, facts.lines[0], error.starts, place)
-    except TargetError as error:
-        yield undecidable(str(error))
-
-
-def _miscounted(change: Edit, text: str, first: int, starts: Sequence[int], place: str) -> Fault:
-    if not starts and _has(change.new, text):
-        message = f"old is gone and new is there, in {place}; the Edit fails here"
-        return Fault(codes.MERGED_UPSTREAM, message, RETIRE)
-    message = f"{_occurs(len(starts), change)} in {place}"
-    if len(starts) < change.count:
-        near = "" if starts else nearest(text, change.old, first)
-        message += f"; nearest to it:\n{near}" if near else ""
-        return Fault(codes.ANCHOR_ABSENT, message, "follow upstream's text in old and new")
-    lines = ", ".join(str(first + text.count("\n", 0, start)) for start in starts)
-    message += f", lines {lines}"
-    return Fault(codes.ANCHOR_AMBIGUOUS, message, "make old longer, or set count")
-
-
-def _occurs(count: int, change: Edit) -> str:
-    first = change.old.strip().splitlines()[0]
-    if not count:
-        return f"{first!r} not found"
-    found, expected = ("once" if one == 1 else f"{one} times" for one in (count, change.count))
-    return f"{first!r} found {found}, expected {expected}"
-
-
-def edited(change: Edit, text: str) -> str:
-    """Make an Edit in the text of a function, decorators included; TargetError where that fails."""
-    return rewrite(FunctionText(text), TextEdit(change.old, change.new, change.count)).text
-
-
-def _has(new: str, text: str) -> bool:
-    if not dedent(new).strip():
-        return False
-    try:
-        rewrite(FunctionText(text), TextEdit(new, new))
-    except MiscountError as error:
-        return bool(error.starts)
-    except TargetError:
-        return False
-    return True

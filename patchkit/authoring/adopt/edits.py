@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from textwrap import dedent
 from typing import NamedTuple
 
-from patchkit.analysis.check.judge import edited
+from patchkit.analysis.check.edit_sequence import edited
 from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.analysis.upstream.resolving.syntax import DEFS
 from patchkit.core.rows.declaration import Edit

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import dedent, indent
 
-from patchkit.analysis.check.judge import edited
+from patchkit.analysis.check.edit_sequence import edited
 from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.analysis.upstream.reading.files import parse
 from patchkit.analysis.upstream.resolving.module_tree import lines_of

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from patchkit.analysis.check.judge import edited
+from patchkit.analysis.check.edit_sequence import edited
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.trails import Trails, meant
 from patchkit.analysis.upstream.facts import Facts

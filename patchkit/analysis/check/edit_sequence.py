@@ -1,0 +1,148 @@
+"""Judges the Edits of one release, each after those that come before it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from textwrap import dedent
+
+from patchkit.analysis.check import codes
+from patchkit.analysis.check.declarations import meet
+from patchkit.analysis.check.findings import RETIRE, Fault, undecidable, where
+from patchkit.analysis.upstream.facts import Facts
+from patchkit.core.rows.declaration import Edit, Row
+from patchkit.core.text.rewriting import FunctionText, MiscountError, TextEdit, nearest, rewrite
+from patchkit.errors import TargetError
+
+_RowEdits = list[tuple[Row, Edit]]
+
+
+class EditSequence:
+    """The Edits of one release that hold so far, by the function that they change."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str], _RowEdits] = {}
+
+    def faults(self, row: Row, change: Edit, facts: Facts, text: str) -> Iterator[Fault]:
+        """List what an Edit of a function runs into, after those that come before it.
+
+        It is made after all Edits that may be in the same process, and again after those alone that
+        are made there for sure.
+
+        Args:
+            row: the row that the Edit is in; rows come in their order.
+            change: the Edit; it is taken over where it holds.
+            facts: what the release says of the function.
+            text: the function's source, decorators included.
+
+        Yields:
+            The faults of the first of both that breaks, else of both.
+        """
+        made = self._made.setdefault((facts.module, facts.qualname), [])
+        possible: _RowEdits = []
+        sure: _RowEdits = []
+        for earlier_row, edit in made:
+            if earlier_row is row or meet(earlier_row, row):
+                possible.append((earlier_row, edit))
+                if earlier_row is row or _is_sure(earlier_row, edit):
+                    sure.append((earlier_row, edit))
+        sequences = [possible]
+        if sure != possible:
+            sequences.append(sure)
+        for sequence in sequences:
+            faults = list(_faults(change, facts, text, sequence))
+            yield from faults
+            if any(fault.breaks for fault in faults):
+                return
+        made.append((row, change))
+
+
+def _is_sure(row: Row, edit: Edit) -> bool:
+    return row.patch.when is None and row.patch.env is None and edit.when is None
+
+
+def _faults(change: Edit, facts: Facts, text: str, before: _RowEdits) -> Iterator[Fault]:
+    """Judge an Edit of a function's source after others were made."""
+    for _, edit in before:
+        with suppress(TargetError):
+            text = edited(edit, text)
+    position = facts.path
+    names = dict.fromkeys(row.name for row, _ in before)
+    if names:
+        position += f", as {' and '.join(names)} leaves it"
+    try:
+        if edited(change, text) == text:
+            message = f"found new the same as old, expected other code, {where(facts)}"
+            fix = "write into new what should stand there"
+            yield Fault(codes.EDIT_CHANGES_NOTHING, message, fix)
+    except MiscountError as error:
+        assert facts.lines is not None
+        yield _miscounted(change, text, facts.lines[0], error.starts, position)
+    except TargetError as error:
+        yield undecidable(str(error))
+
+
+def _miscounted(
+    change: Edit, text: str, first_line: int, starts: Sequence[int], position: str
+) -> Fault:
+    """Say that an Edit's `old` is in a function less or more often than expected.
+
+    Args:
+        change: the Edit.
+        text: the function's source.
+        first_line: the line of the file that the source begins at.
+        starts: where in the source `old` begins.
+        position: where the source is, for the message.
+    """
+    if not starts and _has(change.new, text):
+        message = f"old is gone and new is there, in {position}; the Edit fails here"
+        return Fault(codes.MERGED_UPSTREAM, message, RETIRE)
+    message = f"{_occurs(len(starts), change)} in {position}"
+    if len(starts) >= change.count:
+        lines = [str(first_line + text.count("\n", 0, start)) for start in starts]
+        message += f", lines {', '.join(lines)}"
+        return Fault(codes.ANCHOR_AMBIGUOUS, message, "make old longer, or set count")
+    near = "" if starts else nearest(text, change.old, first_line)
+    if near:
+        message += f"; nearest to it:\n{near}"
+    return Fault(codes.ANCHOR_ABSENT, message, "follow upstream's text in old and new")
+
+
+def _occurs(count: int, change: Edit) -> str:
+    anchor = change.old.strip().splitlines()[0]
+    if not count:
+        return f"{anchor!r} not found"
+    return f"{anchor!r} found {_times(count)}, expected {_times(change.count)}"
+
+
+def _times(count: int) -> str:
+    if count == 1:
+        return "once"
+    return f"{count} times"
+
+
+def edited(change: Edit, text: str) -> str:
+    """Make an Edit in the text of a function.
+
+    Args:
+        change: the Edit.
+        text: the function's source, decorators included.
+
+    Returns:
+        The new source.
+
+    Raises:
+        TargetError: The text does not have what the Edit replaces, or cannot be parsed.
+    """
+    return rewrite(FunctionText(text), TextEdit(change.old, change.new, change.count)).text
+
+
+def _has(code: str, text: str) -> bool:
+    """Whether code is in the source of a function, once or more often."""
+    if not dedent(code).strip():
+        return False
+    try:
+        rewrite(FunctionText(text), TextEdit(code, code))
+    except MiscountError as error:
+        return bool(error.starts)
+    except TargetError:
+        return False
+    return True
