@@ -1,12 +1,12 @@
-"""The release and the nightly on which a patch broke, whatever range its row has."""
+"""Finds the release and the nightly on which a patch broke, whatever range its row has."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from patchkit.analysis.check.coverage import Coverage, allows
-from patchkit.analysis.check.findings import Fault
 from patchkit.analysis.check.edit_sequence import EditSequence
+from patchkit.analysis.check.findings import Fault
 from patchkit.analysis.check.judge import Judge
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
@@ -18,80 +18,148 @@ _DAY = re.compile(r"\.dev(\d{4})(\d\d)(\d\d)")
 
 
 class Break(NamedTuple):
-    """The last release on which a patch holds, None where none is known, and the next one."""
+    """Where a patch broke.
+
+    Args:
+        last: the last release on which it holds; None where none is known.
+        first: the next one; None where it holds on the newest.
+        faults: what breaks it there.
+    """
 
     last: CheckedRelease | None
-    first: CheckedRelease | None = None  # None where it holds on the newest
+    first: CheckedRelease | None = None
     faults: Sequence[Fault] = ()
 
     @property
     def ends(self) -> list[str | None]:
         """What a person calls both: of nightlies with their days."""
-        ends = (self.last, self.first)
-        return [
-            f"{day_of(one)} {one.name.partition(' ')[2]}".strip() if one else None for one in ends
-        ]
+        return [_dated_version(self.last), _dated_version(self.first)]
 
 
-def day_of(subject: CheckedRelease) -> str:
-    """Read the day of a nightly from its version; '' where it has none."""
-    found = _DAY.search(subject.version)
-    return "-".join(found.groups()) if found else ""
+def _dated_version(release: CheckedRelease | None) -> str | None:
+    if release is None:
+        return None
+    version = release.name.partition(" ")[2]
+    return f"{day_of(release)} {version}".strip()
+
+
+def day_of(release: CheckedRelease) -> str:
+    """Read the day of a nightly from its version.
+
+    Args:
+        release: the nightly.
+
+    Returns:
+        The day, such as `2026-11-25`; '' where the version has none.
+    """
+    day = _DAY.search(release.version)
+    if day is None:
+        return ""
+    return "-".join(day.groups())
 
 
 def by_day(nightlies: Iterable[CheckedRelease]) -> list[CheckedRelease]:
-    """Sort nightlies by their days; leave out what has none."""
-    return sorted(filter(day_of, nightlies), key=lambda one: (day_of(one), one.version))
+    """Return the nightlies sorted by their days, those without a day left out.
+
+    Args:
+        nightlies: the nightlies.
+    """
+    dated = filter(day_of, nightlies)
+    return sorted(dated, key=lambda nightly: (day_of(nightly), nightly.version))
 
 
 def break_of(row: Row, releases: Sequence[CheckedRelease]) -> Break:
-    """Find where a patch broke after its newest release in range on which it holds."""
+    """Find where a patch broke after its newest release in range on which it holds.
+
+    Args:
+        row: the patch's row.
+        releases: the releases of one distribution, the oldest first.
+
+    Returns:
+        The last release on which it holds, and the next one.
+    """
     inside = [
-        at
-        for at, one in enumerate(releases)
-        if allows(row.patch.requires, one.project, one.version)
+        index
+        for index, release in enumerate(releases)
+        if allows(row.patch.requires, release.project, release.version)
     ]
-    return _bisected(row, releases, [*inside[-1:], *inside[:1], *reversed(inside)] or [0])
+    if not inside:
+        return _bisected(row, releases, [0])
+    # Mostly the newest holds, else the oldest; where both break, one between them may.
+    return _bisected(row, releases, [inside[-1], inside[0], *reversed(inside)])
 
 
-def break_between(row: Row, subjects: Sequence[CheckedRelease], broke: Break) -> Break:
-    """Find the nightly or commit on which a patch broke, from about the release that holds."""
-    versions = [parse_version(one.version) for one in subjects]
+def break_between(row: Row, nightlies: Sequence[CheckedRelease], broke: Break) -> Break:
+    """Find the nightly or commit on which a patch broke, from about the release that holds.
+
+    Args:
+        row: the patch's row.
+        nightlies: the nightlies or commits, the oldest first.
+        broke: the releases between which it broke.
+
+    Returns:
+        The last nightly on which it holds, and the next one.
+    """
+    if not nightlies:
+        return Break(None)
+    start = len(nightlies) - 1
     held = parse_version(broke.last.version) if broke.last else None
-    after = [at for at, one in enumerate(versions) if one and held and one > held]
-    first = after[0] if after else len(subjects) - 1
-    # A release is cut some time before it is made, so back from there in growing steps.
-    starts = [first, *(first - (1 << step) for step in range(len(subjects).bit_length() + 1))]
-    return _bisected(row, subjects, [max(0, at) for at in starts]) if subjects else Break(None)
+    if held:
+        for index, nightly in enumerate(nightlies):
+            version = parse_version(nightly.version)
+            if version and version > held:
+                start = index
+                break
+    return _bisected(row, nightlies, _steps_back(start))
 
 
-def _bisected(row: Row, subjects: Sequence[CheckedRelease], starts: Iterable[int]) -> Break:
+def _steps_back(start: int) -> Iterator[int]:
+    """Yield indexes from a start back to the first, in growing steps.
+
+    A release is cut some time before it is made, and what it holds may be gone from nightlies then.
+    """
+    yield start
+    step = 1
+    while step < start:
+        yield start - step
+        step *= 2
+    yield 0
+
+
+def _bisected(row: Row, releases: Sequence[CheckedRelease], starts: Iterable[int]) -> Break:
     """Halve what lies between a start that holds, the first that does, and what breaks after it."""
-    broken = {len(subjects) - 1: _faults(row, subjects[-1])}
-    if not any(broken.values()):
-        return Break(subjects[-1])
+    newest = len(releases) - 1
+    broken = {newest: _faults(row, releases[newest])}
+    if not broken[newest]:
+        return Break(releases[newest])
     low = -1
     for start in dict.fromkeys(starts):
-        if not (found := _faults(row, subjects[start])):
+        faults = _faults(row, releases[start])
+        if not faults:
             low = start
             break
-        broken[start] = found
-    high = min(one for one in broken if one > low)
-    while 0 <= low < high - 1:
+        broken[start] = faults
+    high = min(index for index in broken if index > low)
+    if low < 0:
+        return Break(None, releases[high], broken[high])
+    while high - low > 1:
         middle = (low + high) // 2
-        if found := _faults(row, subjects[middle]):
-            high, broken[middle] = middle, found
+        faults = _faults(row, releases[middle])
+        if faults:
+            high = middle
+            broken[middle] = faults
         else:
             low = middle
-    return Break(subjects[low] if low >= 0 else None, subjects[high], broken[high])
+    return Break(releases[low], releases[high], broken[high])
 
 
-def _faults(row: Row, subject: CheckedRelease) -> list[Fault]:
-    coverage, pack = Coverage([row], [subject], inverse=True), PackSource(row.pack)
-    judge = Judge(row, subject, pack, EditSequence())
-    changes = coverage.tried(row, subject)
-    found = [fault for change in changes for fault in judge.faults(change)]
-    uses = RowUses(coverage, {row.pack: pack}).misfits(row, [subject])
-    found += [one.fault for one in uses[subject.name]]
-    subject.rest()
-    return [one for one in found if one.breaks]
+def _faults(row: Row, release: CheckedRelease) -> list[Fault]:
+    """List what breaks a patch in a release, in its range or not."""
+    coverage = Coverage([row], [release], inverse=True)
+    pack = PackSource(row.pack)
+    judge = Judge(row, release, pack, EditSequence())
+    faults = [fault for change in coverage.tried(row, release) for fault in judge.faults(change)]
+    misfits = RowUses(coverage, {row.pack: pack}).misfits(row, [release])
+    faults += [misfit.fault for misfit in misfits[release.name]]
+    release.rest()
+    return [fault for fault in faults if fault.breaks]
