@@ -1,4 +1,4 @@
-"""Rows against releases: every rule, and what came of it."""
+"""Checks rows against releases, by every rule, and reports what comes of it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -6,8 +6,8 @@ from functools import partial
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.declarations import of_ranges, of_row, unordered
-from patchkit.analysis.check.findings import Fault, Finding, Report, State, unreadable
 from patchkit.analysis.check.edit_sequence import EditSequence
+from patchkit.analysis.check.findings import Fault, Finding, Place, Report, State, unreadable
 from patchkit.analysis.check.judge import Judge
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.packs import PackSource
@@ -21,175 +21,263 @@ from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.analysis.uses.packages import modules_of
 from patchkit.analysis.uses.reader import Use, uses_of
 from patchkit.core.lock.format import Lock
-from patchkit.core.record import grouped
 from patchkit.core.rows.declaration import Add, Change, Provide, Replace, Row, Wrap
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
 
 _WORST = list(State)
 _AGAIN = "check it again, leave it out, or use --offline for what was read before"
+_SHOWN = 3
+"""How many importers a message names."""
 
 
 class Check:
-    """One check: of rows in the order in which they apply, in releases, the oldest first."""
+    """One check of rows in releases.
+
+    Args:
+        rows: the rows, in the order in which they apply.
+        subjects: the releases, the oldest first.
+        lock: what was reviewed.
+        known: all versions that there are of distributions.
+        commands: the commands to run after it; None for those without options.
+        inverse: whether releases out of range are asked about as well.
+    """
 
     def __init__(
         self,
         rows: Sequence[Row],
         subjects: Sequence[CheckedRelease],
         lock: Lock,
-        known: Mapping[str, Sequence[str]],  # all versions that there are of distributions
+        known: Mapping[str, Sequence[str]],
         commands: Commands | None = None,
         *,
-        inverse: bool = False,  # whether releases out of range are asked about as well
+        inverse: bool = False,
     ) -> None:
         self._coverage = Coverage(rows, subjects, inverse=inverse)
         self._lock = lock
-        self._known = known
+        self._versions = known
         self._commands = commands or Commands()
-        self._edits = {one.name: EditSequence() for one in subjects}
-        self._packs = {name: PackSource(name) for name in dict.fromkeys(row.pack for row in rows)}
+        self._edits = {release.name: EditSequence() for release in subjects}
+        packs = dict.fromkeys(row.pack for row in rows)
+        self._packs = {name: PackSource(name) for name in packs}
         self._uses = RowUses(self._coverage, self._packs)
         self._states: dict[str, dict[str, State]] = {row.name: {} for row in rows}
 
     def run(self, progress: Progress | None = None) -> Report:
-        """Look into every release; one that cannot be read is a finding, and the others go on."""
-        whole = self._coverage
-        faults = learn_all(
-            whole.subjects, lambda one: [*whole.targets(one), *self._uses.targets(one)], progress
-        )
+        """Look into every release; one that cannot be read is a finding, and the others go on.
+
+        What the rules ask of a release is learnt first, of many releases at a time. When a rule
+        asks, the release knows it already.
+
+        Args:
+            progress: told how many releases are read.
+
+        Returns:
+            The findings, and the state of each row in each release.
+        """
+        every = self._coverage
+        faults = learn_all(every.subjects, self._looked_up, progress)
         findings = [unreadable(name, error, _AGAIN) for name, error in faults.items()]
-        left = self._coverage = whole.without(faults)
-        moves = Moves(left.subjects, lambda one: [*places_of(left, one), *self._uses.read(one)])
-        for row in whole.rows:
+        self._coverage = every.without(faults)
+        moves = Moves(self._coverage.subjects, self._expected)
+        for row in every.rows:
             findings += of_row(row, self._packs[row.pack])
             findings += self._of_row(row, moves)
         findings += self._order()
         findings += of_importers(self._coverage)
-        names = [one.name for one in whole.subjects]
+        names = [release.name for release in every.subjects]
         return Report(names, findings, self._states, unreadable=faults.keys())
 
+    def _looked_up(self, release: CheckedRelease) -> list[Target]:
+        """List what the rules ask of a release."""
+        return [*self._coverage.targets(release), *self._uses.targets(release)]
+
+    def _expected(self, release: CheckedRelease) -> list[Target]:
+        """List what has to be in a release."""
+        return [*places_of(self._coverage, release), *self._uses.read(release)]
+
+    def _place(self, row: Row) -> Place:
+        return self._packs[row.pack].place(row)
+
     def _of_row(self, row: Row, moves: Moves) -> Iterator[Finding]:
-        place = self._packs[row.pack].place(row)
-        yield from of_ranges(row, self._coverage, self._known, place)
-        met = [one for one in self._coverage.subjects if self._coverage.meets(row, one)]
-        tried = [one for one in met if self._coverage.tried(row, one)]
-        misfits = self._uses.misfits(row, tried)
-        for subject in met:
-            some = misfits.get(subject.name, ())
+        yield from of_ranges(row, self._coverage, self._versions, self._place(row))
+        releases = [
+            release for release in self._coverage.subjects if self._coverage.meets(row, release)
+        ]
+        tried = [release for release in releases if self._coverage.tried(row, release)]
+        misfits_by_release = self._uses.misfits(row, tried)
+        for release in releases:
+            misfits = misfits_by_release.get(release.name, ())
             try:
-                if not self._coverage.is_out(row, subject):
-                    yield from self._in(row, subject, some, moves)
+                if not self._coverage.is_out(row, release):
+                    yield from self._inside(row, release, misfits, moves)
                     continue
-                self._states[row.name][subject.name] = State.OUT_OF_RANGE
-                if subject in tried:
-                    yield from self._outside(row, subject, some)
+                self._states[row.name][release.name] = State.OUT_OF_RANGE
+                if release in tried:
+                    yield from self._outside(row, release, misfits)
             except UpstreamError as error:
-                yield unreadable(subject.name, error, _AGAIN, row.name)
+                yield unreadable(release.name, error, _AGAIN, row.name)
         yield from self._reviews(row)
-        yield from of_bases(row, self._coverage, place)
+        yield from of_bases(row, self._coverage, self._place(row))
 
     def _outside(
-        self, row: Row, subject: CheckedRelease, misfits: Sequence[Misfit]
+        self, row: Row, release: CheckedRelease, misfits: Sequence[Misfit]
     ) -> Iterator[Finding]:
-        judge = Judge(row, subject, self._packs[row.pack], EditSequence())
-        faults = [one.fault for one in misfits]
-        for change in self._coverage.tried(row, subject):
+        """Say that a row would hold in a release that its range leaves out."""
+        judge = Judge(row, release, self._packs[row.pack], EditSequence())
+        faults = [misfit.fault for misfit in misfits]
+        for change in self._coverage.tried(row, release):
             faults += judge.faults(change)
-        subject.rest()
-        if all(one.state is State.OK for one in faults):
-            message = f"it would hold there, outside of its range ({', '.join(row.patch.requires)})"
-            fix = "widen the range, or accept it with the reason"
-            place = self._packs[row.pack].place(row)
-            yield Finding(codes.COULD_BE_WIDER, message, fix, row.name, "", subject.name, *place)
+        release.rest()
+        if all(fault.state is State.OK for fault in faults):
+            file, line = self._place(row)
+            requirements = ", ".join(row.patch.requires)
+            yield Finding(
+                code=codes.COULD_BE_WIDER,
+                message=f"it would hold there, outside of its range ({requirements})",
+                fix="widen the range, or accept it with the reason",
+                patch=row.name,
+                release=release.name,
+                file=file,
+                line=line,
+            )
 
-    def _in(
-        self, row: Row, subject: CheckedRelease, misfits: Sequence[Misfit], moves: Moves
+    def _inside(
+        self, row: Row, release: CheckedRelease, misfits: Sequence[Misfit], moves: Moves
     ) -> Iterator[Finding]:
-        judge = Judge(row, subject, self._packs[row.pack], self._edits[subject.name])
-        states = [State.OK, *(misfit.fault.state for misfit in misfits)]
-        for change in self._coverage.due(row, subject):
+        """Judge a row in a release of its range, and set its state there."""
+        judge = Judge(row, release, self._packs[row.pack], self._edits[release.name])
+        states = [State.OK]
+        states += [misfit.fault.state for misfit in misfits]
+        for change in self._coverage.due(row, release):
             for fault in judge.faults(change):
                 states.append(fault.state)
-                yield self._finding(row, subject, change, fault, moves)
+                yield self._finding(row, release, change, fault, moves)
         for misfit in misfits:
-            yield finding_of(row.name, misfit, subject, moves)
-        subject.rest()
-        self._states[row.name][subject.name] = max(states, key=_WORST.index)
+            yield finding_of(row.name, misfit, release, moves)
+        release.rest()
+        self._states[row.name][release.name] = _worst(states)
 
     def _reviews(self, row: Row) -> Iterator[Finding]:
+        """Compare a row's targets with the lock, where its state is known."""
         states = self._states[row.name]
         readable = self._coverage.without(
-            one.name for one in self._coverage.subjects if one.name not in states
+            release.name for release in self._coverage.subjects if release.name not in states
         )
-        place = self._packs[row.pack].place(row)
-        for one in of_reviews(row, readable, self._lock, self._commands, place):
-            state = State.DRIFT if one.code is codes.DRIFT else State.UNREVIEWED
-            states[one.release] = max(states[one.release], state, key=_WORST.index)
-            yield one
+        for finding in of_reviews(row, readable, self._lock, self._commands, self._place(row)):
+            state = State.UNREVIEWED
+            if finding.code is codes.DRIFT:
+                state = State.DRIFT
+            states[finding.release] = _worst([states[finding.release], state])
+            yield finding
 
     def _finding(
-        self, row: Row, subject: CheckedRelease, change: Change, fault: Fault, moves: Moves
+        self, row: Row, release: CheckedRelease, change: Change, fault: Fault, moves: Moves
     ) -> Finding:
-        file, line = self._packs[row.pack].place(row, fault.by)
         message = fault.message
         if fault.code is codes.TARGET_MISSING and not isinstance(change, (Add, Provide)):
-            message += moves.words(change.place, subject)
+            message += moves.words(change.place, release)
         if change.when:
             message += f"; {change.when} decides where it would apply"
         target = str(change.place)
         fix = fault.fix
         if fault.code is codes.UNDECIDABLE:
             fix += f', then add "{fault.code.code} {target}" to accept in [tool.patchkit]'
-        return Finding(fault.code, message, fix, row.name, target, subject.name, file, line)
+        file, line = self._packs[row.pack].place(row, fault.by)
+        return Finding(fault.code, message, fix, row.name, target, release.name, file, line)
 
     def _order(self) -> Iterator[Finding]:
-        whole = self._coverage
-        rows = {row.name: row for row in whole.rows}
-        pairs = grouped(
-            (found, one.name)
-            for one in whole.subjects
-            for found in unordered(whole.rows, partial(whole.due, release=one))
-        )
-        for (target, inner, outer), names in pairs.items():
-            file, line = self._packs[rows[outer].pack].place(rows[outer])
-            message = f"{inner} and {outer} both change {target}, and neither says which is first"
-            fix = f"after=({inner!r},) in {outer}, or conflicts"
-            yield Finding(codes.NO_ORDER, message, fix, outer, target, "", file, line, names)
+        """Find rows that change one target in a release, and do not say which is first."""
+        rows = {row.name: row for row in self._coverage.rows}
+        for (target, inner, outer), releases in self._unordered().items():
+            file, line = self._place(rows[outer])
+            yield Finding(
+                code=codes.NO_ORDER,
+                message=(
+                    f"{inner} and {outer} both change {target}, and neither says which is first"
+                ),
+                fix=f"after=({inner!r},) in {outer}, or conflicts",
+                patch=outer,
+                target=target,
+                file=file,
+                line=line,
+                details=releases,
+            )
+
+    def _unordered(self) -> dict[tuple[str, str, str], list[str]]:
+        """List the names of releases, by a target and the names of the two rows that change it."""
+        releases: dict[tuple[str, str, str], list[str]] = {}
+        for release in self._coverage.subjects:
+            due = partial(self._coverage.due, release=release)
+            for clash in unordered(self._coverage.rows, due):
+                releases.setdefault(clash, []).append(release.name)
+        return releases
+
+
+def _worst(states: Iterable[State]) -> State:
+    return max(states, key=_WORST.index)
 
 
 def of_importers(coverage: Coverage) -> Iterator[Finding]:
-    """Find who imports by name what rows replace, in the releases that are read whole."""
-    for subject in filter(lambda one: one.is_local, coverage.subjects):
-        # What another object is put in place of, while copies of the original are repointed.
-        copied = dict.fromkeys(
-            (row.name, one.place)
-            for row in coverage.rows
-            for one in coverage.due(row, subject)
-            if isinstance(one, (Replace, Wrap)) and one.rebind
-        )
-        importers = _importers(subject.source, {place for _, place in copied})
-        for patch, target in copied:
-            if several := importers.get(target):
-                yield _imported_by(several, patch, str(target), subject.name)
+    """Find who imports by name what rows replace, in the releases that are read whole.
+
+    Args:
+        coverage: the rows, and which releases they are for.
+
+    Yields:
+        A finding for each target of a row that is imported so.
+    """
+    for release in coverage.subjects:
+        if not release.is_local:
+            continue
+        replaced = dict.fromkeys(_replaced(coverage, release))
+        importers = _importers(release.source, {target for _, target in replaced})
+        for patch, target in replaced:
+            imports = importers.get(target)
+            if imports:
+                yield _imported_by(imports, patch, str(target), release.name)
 
 
-def _imported_by(several: Sequence[Use], patch: str, target: str, release: str) -> Finding:
-    names = [module_name(one.path) for one in several]
-    shown = ", ".join(names[:3])
-    who = shown if len(names) <= 3 else f"{len(names)} modules ({shown}, …)"
-    message = f"{target} is imported by name in {who}, which a patch that comes late has to rebind"
-    fix = "nothing, if patchkit is loaded before them; else leave rebind on"
-    place = (several[0].path, several[0].line)
-    return Finding(codes.BY_NAME_IMPORTERS, message, fix, patch, target, release, *place, names)
+def _replaced(coverage: Coverage, release: CheckedRelease) -> Iterator[tuple[str, Target]]:
+    """List what another object is put in place of, while copies of the original are repointed."""
+    for row in coverage.rows:
+        for change in coverage.due(row, release):
+            if isinstance(change, (Replace, Wrap)) and change.rebind:
+                yield row.name, change.place
+
+
+def _imported_by(imports: Sequence[Use], patch: str, target: str, release: str) -> Finding:
+    modules = [module_name(use.path) for use in imports]
+    importers = ", ".join(modules[:_SHOWN])
+    if len(modules) > _SHOWN:
+        importers = f"{len(modules)} modules ({importers}, …)"
+    return Finding(
+        code=codes.BY_NAME_IMPORTERS,
+        message=(
+            f"{target} is imported by name in {importers}, "
+            "which a patch that comes late has to rebind"
+        ),
+        fix="nothing, if patchkit is loaded before them; else leave rebind on",
+        patch=patch,
+        target=target,
+        release=release,
+        file=imports[0].path,
+        line=imports[0].line,
+        details=modules,
+    )
 
 
 def _importers(source: ReleaseSource, targets: Iterable[Target]) -> dict[Target, list[Use]]:
     """Find the imports by name, as a module runs; the members of a class go with it."""
-    found: dict[Target, list[Use]] = {one: [] for one in targets if one.qualname.isidentifier()}
-    trees = modules_of(source, {one.qualname for one in found}) if found else ()
-    for use in uses_of(trees, {one.module.partition(".")[0] for one in found}):
-        is_by_name = use.how == "import" and use.at_import and use.target in found
+    importers: dict[Target, list[Use]] = {
+        target: [] for target in targets if target.qualname.isidentifier()
+    }
+    if not importers:
+        return {}
+    trees = modules_of(source, {target.qualname for target in importers})
+    packages = {target.module.partition(".")[0] for target in importers}
+    for use in uses_of(trees, packages):
+        is_by_name = use.how == "import" and use.at_import and use.target in importers
         if is_by_name and use.target.module != module_name(use.path):
-            found[use.target].append(use)
-    return found
+            importers[use.target].append(use)
+    return importers
