@@ -12,9 +12,9 @@ from pathlib import Path
 from benchmarks.measure import cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, write_modules
+from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.fit import fit
 from patchkit.analysis.check.opening import on_index
-from patchkit.analysis.check.releases import FactStore
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.analysis.upstream.reading.settings import PipSettings

@@ -5,9 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.findings import Finding, Report, State, unreadable
 from patchkit.analysis.check.learning import learn_all, no_collection
-from patchkit.analysis.check.releases import CheckedRelease, FactStore
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.trails import Moves
 from patchkit.analysis.check.using import finding_of, misfits
 from patchkit.analysis.upstream.moves.whereabouts import MoveResult

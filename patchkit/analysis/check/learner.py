@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.opening import of_release
-from patchkit.analysis.check.releases import FactStore
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.analysis.upstream.reading.index import Link
 from patchkit.analysis.upstream.reading.releases import Library, Release

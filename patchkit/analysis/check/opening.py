@@ -9,7 +9,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from patchkit.analysis.check.releases import CheckedRelease, FactStore
+from patchkit.analysis.check.fact_store import FactStore
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.commits import CommitSource, commits
 from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.releases import (

@@ -2,8 +2,8 @@
 
 import click
 
+from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.fit import fit
-from patchkit.analysis.check.releases import FactStore
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.analysis.uses.packages import open_package
 from patchkit.cli import inputs, options, pages

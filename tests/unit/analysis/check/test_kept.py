@@ -8,9 +8,10 @@ from support.packages import row
 
 from analysis.check.released import Memory, files_of
 from patchkit.analysis.check.checking import Check
+from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.packs import read_packs
-from patchkit.analysis.check.releases import CheckedRelease, FactStore
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.trails import meant
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.core.lock.format import Lock

@@ -14,9 +14,10 @@ import pytest
 from analysis.check.test_learning import COUNT, TARGETS, buyer, learnt
 from analysis.upstream.shops import WHEEL
 from patchkit.analysis.check import learner, second_process
+from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.opening import on_index
-from patchkit.analysis.check.releases import CheckedRelease, FactStore
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.second_process import SecondProcess
 from patchkit.analysis.upstream.reading.cache import Cache
 

@@ -11,8 +11,8 @@ from support.packages import row
 
 from analysis.check.released import checked, codes, subject, the, write_wheels
 from patchkit.analysis.check.checking import Check
+from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.packs import read_packs
-from patchkit.analysis.check.releases import FactStore
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.reading.archive import Archived
 from patchkit.analysis.upstream.reading.cache import Cache, default_directory

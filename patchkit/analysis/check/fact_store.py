@@ -1,0 +1,147 @@
+"""Stores what releases say of targets, for the next time and for releases with the same files."""
+
+import functools
+import hashlib
+import json
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from patchkit.analysis import upstream, uses
+from patchkit.analysis.upstream.facts import Facts
+from patchkit.analysis.upstream.reading.cache import Cache
+from patchkit.analysis.upstream.reading.files import Files, ParsedFiles, Question
+from patchkit.core.rows.target import Target
+
+_PARSED = 6 << 20
+"""How many bytes of source stay parsed, of all releases together."""
+_AHEAD = 3
+"""Of how many releases files are fetched at once: the one looked into, and the next."""
+
+_Grounds = tuple[tuple[Question, str], ...]
+"""What was asked of the files of a release for a conclusion, with the answers."""
+
+
+class FactStore:
+    """Facts and moves in a cache; safe for threads.
+
+    Files of the same path, size and checksum count as one, and lead to the same conclusions.
+
+    Args:
+        cache: the cache.
+        brief: whether facts leave sources out, which take the most time.
+    """
+
+    def __init__(self, cache: Cache, *, brief: bool = False) -> None:
+        self.brief = brief
+        self.parsed = ParsedFiles(_PARSED)
+        self.ahead = threading.BoundedSemaphore(_AHEAD)  # to fetch what the last release had not
+        self.turn = threading.Lock()  # to look up what a release has; the others fetch meanwhile
+        self.cache = cache
+        self._prefix = "brief " if brief else ""
+        self._lock = threading.Lock()
+        self._concluded: dict[Target, dict[_Grounds, Facts]] = {}
+        self._new: set[Target] = set()
+        self._answers: dict[tuple[Question, str], tuple[Question, str]] = {}  # each once
+
+    def concluded(self, target: Target, files: Files) -> Facts | None:
+        """Return what was concluded of a target from the same files as a release has.
+
+        Args:
+            target: the target.
+            files: the files of the release.
+
+        Returns:
+            The facts; None where other files were asked.
+        """
+        with self._lock:
+            if target not in self._concluded:
+                self._concluded[target] = self._recalled(target)
+            conclusions = list(self._concluded[target].items())
+        for grounds, facts in reversed(conclusions):
+            if all(files.answer(question) == answer for question, answer in grounds):
+                return facts
+        return None
+
+    def keep_conclusion(
+        self, target: Target, answers: Mapping[Question, str], facts: Facts
+    ) -> None:
+        """Take note of a conclusion.
+
+        Args:
+            target: the target.
+            answers: what the files answered to all that was asked of them for it.
+            facts: what was concluded.
+        """
+        with self._lock:
+            grounds = tuple(self._answers.setdefault(pair, pair) for pair in answers.items())
+            self._concluded.setdefault(target, {})[grounds] = facts
+            self._new.add(target)
+
+    def keep_conclusions(self, *, merge: bool = False) -> None:
+        """Write down what was noted since the last time.
+
+        Args:
+            merge: whether to keep beside it what another process has written meanwhile.
+        """
+        with self._lock:
+            new = {target: self._concluded[target].copy() for target in self._new}
+            self._new.clear()
+        for target, conclusions in new.items():
+            written = conclusions
+            if merge:
+                written = {**self._recalled(target), **conclusions}
+            rows = [_conclusion_data(grounds, facts) for grounds, facts in written.items()]
+            self.put("conclusions", str(target), rows)
+
+    def _recalled(self, target: Target) -> dict[_Grounds, Facts]:
+        rows = self.get("conclusions", str(target)) or ()
+        return {_grounds(answers): Facts.of_data(data) for answers, data in rows}
+
+    def get(self, topic: str, key: str) -> Any:
+        """Return what is stored on a topic, as JSON has it; None where nothing is.
+
+        Args:
+            topic: the topic, a word.
+            key: what it is stored by.
+        """
+        stored = self.cache.get(self._name(topic, key))
+        if stored is None:
+            return None
+        return json.loads(stored)
+
+    def put(self, topic: str, key: str, data: object) -> None:
+        """Store what JSON takes.
+
+        Args:
+            topic: the topic, a word.
+            key: what to store it by.
+            data: what to store.
+        """
+        self.cache.put(self._name(topic, key), json.dumps(data).encode())
+
+    def _name(self, topic: str, key: str) -> str:
+        return f"{self._prefix}{topic} {_code()} {key}"
+
+
+def _conclusion_data(grounds: _Grounds, facts: Facts) -> tuple[list[tuple[str, ...]], Any]:
+    answers = [(*question, answer) for question, answer in grounds]
+    return answers, facts.as_data()
+
+
+def _grounds(answers: Iterable[Sequence[str]]) -> _Grounds:
+    return tuple((Question(kind, path), answer) for kind, path, answer in answers)
+
+
+@functools.cache
+def _code() -> str:
+    """Tell the code apart that works out what is stored: another answer has another name."""
+    digest = hashlib.sha256()
+    for folder in (*upstream.__path__, *uses.__path__):
+        for file in sorted(Path(folder).rglob("*.py")):
+            digest.update(file.read_bytes())
+    digest.update(Path(__file__).with_name("trails.py").read_bytes())
+    major, minor = sys.version_info[:2]
+    return f"{major}.{minor} {digest.hexdigest()[:16]}"
