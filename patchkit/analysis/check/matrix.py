@@ -189,6 +189,9 @@ def read_lanes(file: Path) -> Lanes:
     Args:
         file: the file, in TOML.
 
+    Returns:
+        The lanes, and the reasons why no lane covers a bound.
+
     Raises:
         SettingsError: The file cannot be read, or is malformed; it names file and field, what was
             found and what was expected.
@@ -205,7 +208,8 @@ def read_lanes(file: Path) -> Lanes:
     reasons = typed(file, "boundaries", table.get("boundaries", {}), dict, "a table of reasons")
     for bound, reason in reasons.items():
         typed(file, f"boundaries.{bound}", reason, str, "why no lane covers it")
-    return Lanes([_lane(file, name, written) for name, written in lanes.items()], reasons)
+    parsed = [_lane(file, name, written) for name, written in lanes.items()]
+    return Lanes(parsed, reasons)
 
 
 def _lane(file: Path, name: str, written: object) -> Lane:
@@ -254,6 +258,9 @@ def boundaries(rows: Iterable[Row], lanes: Lanes, released: Released) -> list[Bo
         rows: the rows.
         lanes: the lanes.
         released: lists the releases of a distribution, the oldest first.
+
+    Returns:
+        The ends, in the order of rows, changes and bounds.
     """
     listed: list[Boundary] = []
     for row in rows:
@@ -302,7 +309,9 @@ def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:
     if not any(is_inside):
         return [None]
     if all(is_inside):
-        return [releases[-1] if "<" in bound else releases[0]]
+        if "<" in bound:
+            return [releases[-1]]
+        return [releases[0]]
     edges: list[str | None] = []
     for index, release in enumerate(releases):
         previous = is_inside[max(index - 1, 0)]
@@ -324,7 +333,8 @@ def _boundary(patch: str, span: _Range, bound: str, edge: str | None, lanes: Lan
     elif names:
         covered = "both sides"
     else:
-        reason = lanes.reasons.get(f"{patch} {bound}") or lanes.reasons.get(bound, "")
+        reasons = lanes.reasons
+        reason = reasons.get(f"{patch} {bound}") or reasons.get(bound, "")
         if reason:
             covered = "reason"
     return Boundary(patch, span.change, bound, edge, covered, names, reason)
@@ -359,11 +369,11 @@ def _on_both_sides(span: _Range, bound: str, lanes: Lanes) -> tuple[str, ...]:
 def _kept_by_others(span: _Range, bound: str, lanes: Lanes) -> list[Lane]:
     """List the lanes that can run and that all other bounds allow, the oldest release first."""
     project = _project(bound)
-    others = [text for text in span.in_force if text != bound]
+    further = [text for text in span.in_force if text != bound]
     candidates = [
         lane
         for lane in lanes.lanes
-        if not lane.reason and project in lane.releases and _is_within(others, lane)
+        if not lane.reason and project in lane.releases and _is_within(further, lane)
     ]
     return sorted(candidates, key=lambda lane: release_order(lane.releases[project]))
 

@@ -4,7 +4,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 
 from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.upstream.facts import Facts, facts_of
@@ -203,8 +203,8 @@ class CheckedRelease:
             stored = store.get("moves", self._key_of_move(question))
             if stored:
                 name, likeness, sentence = stored
-                place = Target.parse(name) if name else None
-                results[question] = MoveResult(place, likeness, sentence)
+                destination = Target.parse(name) if name else None
+                results[question] = MoveResult(destination, likeness, sentence)
         return results
 
     def _key_of_move(self, question: _Lost) -> str:
@@ -258,7 +258,7 @@ class CheckedRelease:
             else:
                 missing.append(target)
         if missing:
-            files.prefetch_unparsed(path for target in missing for path in _paths(target))
+            files.prefetch_unparsed(chain.from_iterable(map(_paths, missing)))
         return missing
 
     def _look_up(self, missing: Iterable[Target], store: FactStore) -> None:
