@@ -91,7 +91,9 @@ class PreparedLayers(Record, frozen=False):
 
     def undo(self) -> None:
         """Take all layers off, in the order they were put on; raise the first error after that."""
-        undos = [partial(site.take, layer) for site, layer in reversed(self.parts)]
+        undos: list[Callable[[], None]] = [
+            partial(site.take, layer) for site, layer in reversed(self.parts)
+        ]
         errors = unwind(undos)
         if errors:
             raise errors[0]

@@ -165,7 +165,8 @@ def heirs(cls: type, key: str) -> list[type]:
     pending = [cls]
     while pending:
         parent = pending.pop(0)
-        for subclass in type.__subclasses__(parent):
+        children: list[type] = type.__subclasses__(parent)
+        for subclass in children:
             if subclass not in subclasses:
                 subclasses.append(subclass)
                 pending.append(subclass)
