@@ -13,9 +13,8 @@ from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import has_module
 from patchkit.runtime.changes.owners import Location, locate
 from patchkit.runtime.changes.sites import Layer, Site, Sites
-from patchkit.runtime.copies import SearchScope
 from patchkit.runtime.copies.repointing import repoint, restore
-from patchkit.runtime.copies.scope import Keepers, scope_of
+from patchkit.runtime.copies.scope import Keepers, SearchScope, scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

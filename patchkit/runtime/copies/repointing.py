@@ -5,11 +5,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from patchkit.core.rows.target import Item, TargetStep
-from patchkit.runtime.changes.owners import MISSING, namespace, words, write
+from patchkit.runtime.changes.owners import MISSING, words, write
 from patchkit.runtime.changes.sites import Site
-from patchkit.runtime.copies import SearchScope
 from patchkit.runtime.copies.holders import KEY
-from patchkit.runtime.copies.scope import Holder, Keepers, Outcome, home_of, is_within, maker_of
+from patchkit.runtime.copies.scope import (
+    Holder,
+    Keepers,
+    Outcome,
+    SearchScope,
+    home_of,
+    is_within,
+    modules_named_by,
+)
 from patchkit.runtime.copies.search import CopySearch
 from patchkit.runtime.copies.stale import StaleValues
 
@@ -28,7 +35,7 @@ def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outc
     run = _Pass(StaleValues(sites, keepers), keepers)
     near: frozenset[str] = frozenset()
     if not scope.late:
-        near = _named_by(run.stale.sites)
+        near = modules_named_by(run.stale.sites)
     search = CopySearch(run.stale, keepers, late=scope.late, near=near)
     run.settle(search, dict.fromkeys((*scope.modules, *near)))
     for site in run.stale.sites:
@@ -138,23 +145,6 @@ def _named(owner: Any, step: TargetStep) -> tuple[Any, str]:
     if isinstance(step, Item):
         return owner, str(step.key)
     return owner, step
-
-
-def _named_by(sites: Iterable[Site]) -> frozenset[str]:
-    """Name modules in scope of which the targets' modules have anything.
-
-    They were there before, and cannot have copied; but what decorates a target may put it there.
-    """
-    makers: set[str] = set()
-    packages: set[str] = set()
-    for site in sites:
-        packages.update(site.rebind)
-    for home in set(map(home_of, sites)):
-        for value in tuple(namespace(sys.modules.get(home)).values()):
-            maker = maker_of(value)
-            if isinstance(maker, str):
-                makers.add(maker)
-    return frozenset(name for name in makers if is_within(name, packages))
 
 
 def _write_current(owner: Any, step: TargetStep, site: Site) -> Exception | None:

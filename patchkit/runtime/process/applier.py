@@ -13,7 +13,7 @@ from patchkit.core.rows.declaration import AFTER
 from patchkit.errors import ApplyError
 from patchkit.runtime.changes.context import unwind
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.copies import SearchScope, all_modules
+from patchkit.runtime.copies.scope import SearchScope, all_modules
 from patchkit.runtime.process.making import (
     CopiesPass,
     Inspection,

@@ -14,7 +14,6 @@ from typing import Any
 from patchkit.core.record import Record, field
 from patchkit.core.rows.declaration import AFTER, BEFORE, SERVING, Change, Patch
 from patchkit.errors import ApplyError, OverwrittenError, PatchkitError, TargetError, VerifyError
-from patchkit.runtime import copies
 from patchkit.runtime.changes.overwrites import (
     Overwrite,
     stranger_at,
@@ -22,6 +21,7 @@ from patchkit.runtime.changes.overwrites import (
     strangers_on_copies,
 )
 from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.copies import scope as copies
 from patchkit.runtime.copies.scope import Keepers, Outcome
 from patchkit.runtime.imports.half_imported import culprit
 from patchkit.runtime.process.patch_state import ARMED, ChangeGroup, PatchState, PatchStates

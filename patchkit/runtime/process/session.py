@@ -19,7 +19,7 @@ from patchkit.core.rows.target import Item
 from patchkit.registry import OWN_PACKS, Registry
 from patchkit.runtime.changes.owners import MISSING, namespace
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.copies import NO_MODULES, modules_since
+from patchkit.runtime.copies.scope import NO_MODULES, modules_since
 from patchkit.runtime.imports.finder import Finder, let_pass
 from patchkit.runtime.imports.supplied_modules import (
     ProvidedLoader,

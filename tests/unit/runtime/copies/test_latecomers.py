@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchkit.runtime.copies import Latecomers
+from patchkit.runtime.copies.scope import Latecomers
 
 if TYPE_CHECKING:
     from .loaded import Loaded

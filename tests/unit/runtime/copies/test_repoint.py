@@ -233,7 +233,10 @@ def test_an_equal_constant_is_no_copy(loaded: Loaded, name: str) -> None:
     site, _ = loaded.changed(name)
     assert loaded.repoint(site) == ([], [])
     assert other.its_own is value
-    assert copies.untraced(site) == f"a {type(value).__name__}, which is not told from its equals"
+    assert (
+        copies.scope.untraced(site)
+        == f"a {type(value).__name__}, which is not told from its equals"
+    )
 
 
 def test_what_the_target_has_from_elsewhere(loaded: Loaded) -> None:
@@ -259,7 +262,7 @@ def test_a_module_is_a_copy_of_nothing(loaded: Loaded) -> None:
     site, _ = loaded.changed("torch")
     assert loaded.repoint(site) == ([], [])
     assert other.torch is torch
-    assert copies.untraced(site) is None
+    assert copies.scope.untraced(site) is None
 
 
 def test_an_instance_of_a_foreign_class_is_at_home(loaded: Loaded) -> None:

@@ -124,13 +124,13 @@ def test_modules_since_a_module_began_to_load(loaded: Loaded) -> None:
     """Only the module and what began to load later can have copied at its first execution."""
     loaded.add("later")
     loaded.add("latest")
-    assert copies.modules_since("up").modules == ["latest", "later", "up"]
+    assert copies.scope.modules_since("up").modules == ["latest", "later", "up"]
 
 
 def test_modules_since_a_module_that_is_gone(loaded: Loaded) -> None:
     """A module that took itself out of `sys.modules` hides nothing."""
     loaded.add("later")
-    assert "up" in copies.modules_since("no such module").modules
+    assert "up" in copies.scope.modules_since("no such module").modules
 
 
 def test_early_a_module_that_names_nothing_of_the_target_is_not_looked_into(loaded: Loaded) -> None:
@@ -138,8 +138,8 @@ def test_early_a_module_that_names_nothing_of_the_target_is_not_looked_into(load
     loaded.add("up.user", "held = [up.function]\ndel up")
     site, _ = loaded.changed("function")
     keepers = Keepers((), (), loaded.sites)
-    assert repoint([site], copies.modules_since("up"), keepers).left == []
-    assert words(repoint([site], copies.all_modules(), keepers).left) == ["up.user:held[0]"]
+    assert repoint([site], copies.scope.modules_since("up"), keepers).left == []
+    assert words(repoint([site], copies.scope.all_modules(), keepers).left) == ["up.user:held[0]"]
 
 
 def test_early_what_the_targets_module_holds_itself_is_found(loaded: Loaded) -> None:
@@ -147,7 +147,7 @@ def test_early_what_the_targets_module_holds_itself_is_found(loaded: Loaded) -> 
     exec("class Mine:\n    stored = function\nREGISTRY = {'k': function}", vars(loaded.up))
     site, _ = loaded.changed("function")
     keepers = Keepers((), (), loaded.sites)
-    outcome = repoint([site], copies.modules_since("up"), keepers)
+    outcome = repoint([site], copies.scope.modules_since("up"), keepers)
     assert words(outcome.rebound) == ["up:Mine.stored"]
     assert words(outcome.left) == ["up:REGISTRY['k']"]
 
@@ -156,9 +156,9 @@ def test_subclasses_of_a_replaced_class_are_named(loaded: Loaded) -> None:
     """A base class cannot be repointed, so the journal says who has the old one."""
     thing = loaded.up.Thing
     new = type("Thing", (thing,), {})
-    assert copies.subclasses_left(thing, new) == ["up:Sub (derives from it)"]
-    assert copies.subclasses_left(loaded.up.function, new) == []
-    assert copies.subclasses_left(type, type("Meta", (type,), {})) != []
+    assert copies.scope.subclasses_left(thing, new) == ["up:Sub (derives from it)"]
+    assert copies.scope.subclasses_left(loaded.up.function, new) == []
+    assert copies.scope.subclasses_left(type, type("Meta", (type,), {})) != []
 
 
 def test_a_layer_that_was_taken_off_lets_go_of_its_value(loaded: Loaded) -> None:
