@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from patchkit.core.record import Record
-from patchkit.errors import SettingsError, near
+from patchkit.errors import SettingsError
 
 VARIABLES = (
     "VLLM_VERSION",
@@ -89,27 +89,6 @@ class Settings(Record):
             journal=env.get("PATCHKIT_JOURNAL") or None,
             log=_choice(env, "PATCHKIT_LOG", LEVELS, "warning"),
         )
-
-    def check_names(self, patches: Collection[str]) -> None:
-        """Refuse unknown names in `PATCHKIT_ONLY` and `PATCHKIT_DISABLE`.
-
-        Args:
-            patches: The names of all patches.
-
-        Raises:
-            SettingsError: A name is unknown.
-        """
-        _check_names("PATCHKIT_ONLY", self.only or (), patches)
-        _check_names("PATCHKIT_DISABLE", self.disabled, patches)
-
-
-def _check_names(variable: str, names: Collection[str], patches: Collection[str]) -> None:
-    for name in names:
-        if name not in patches:
-            declared = ", ".join(sorted(patches)) or "there is none"
-            hint = near(name, patches) or f": {declared}"
-            expected = f"expected a patch's name{hint}"
-            raise SettingsError(f"{variable}: found {name!r}, {expected}")
 
 
 def _names(env: Mapping[str, str], name: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import click
 from patchkit.core.lock.files import Locks
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.project import Project
-from patchkit.core.rows.selection import Selection
+from patchkit.core.rows.selection import Selection, check_names
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.installed import Versions
 from patchkit.core.versions.requirements import FoundVersion, parse_requirement
@@ -276,7 +276,7 @@ def rows_and_selection(packs: Iterable[str], vllm: str | None) -> tuple[Registry
     settings = Settings.read()
     selection = selection_of(settings, vllm)
     rows = Registry.collect(settings, packs)
-    settings.check_names([row.name for row in rows])
+    check_names(settings, [row.name for row in rows])
     return rows, selection
 
 

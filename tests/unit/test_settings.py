@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from patchkit.core.rows.selection import check_names
 from patchkit.errors import SettingsError
 from patchkit.settings import VARIABLES, Settings
 
@@ -99,9 +100,9 @@ def test_a_name_that_no_patch_has(variable: str) -> None:
     known = ["quick-scheduler", "quick-loader", "x"]
     hint = "expected a patch's name; did you mean quick-loader?"
     with pytest.raises(SettingsError) as caught:
-        settings.check_names(known)
+        check_names(settings, known)
     assert str(caught.value) == f"{variable}: found 'quik-loader', {hint}"
     with pytest.raises(SettingsError, match=r"a patch's name: x, y"):
-        settings.check_names(["y", "x"])
-    Settings.read({}).check_names([])
-    Settings.read({variable: "x"}).check_names(known)
+        check_names(settings, ["y", "x"])
+    check_names(Settings.read({}), [])
+    check_names(Settings.read({variable: "x"}), known)

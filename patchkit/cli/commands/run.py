@@ -25,6 +25,7 @@ from patchkit.cli.process_options import set_process_option
 from patchkit.cli.report.words import count, one_line
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.core.rows.project import Project
+from patchkit.core.rows.selection import check_names
 from patchkit.core.versions.installed import Versions
 from patchkit.errors import PatchkitError
 from patchkit.registry import Registry, installed_processes
@@ -80,7 +81,7 @@ def _check(settings: Settings, packs: Sequence[str]) -> None:
     """Raise the error that every process of the command would stop at; warn of idle patches."""
     Versions.of(settings).check()
     if settings.only or settings.disabled:
-        settings.check_names([row.name for row in Registry.collect(settings, packs)])
+        check_names(settings, [row.name for row in Registry.collect(settings, packs)])
     if any(ProcessTable(installed_processes()).switched_on(os.environ)):
         registry = Registry.collect(settings, packs)
         for name, message in without_process(registry, selection_of(settings)):

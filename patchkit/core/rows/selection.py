@@ -1,7 +1,7 @@
 """Decides which rows apply in this process, and says why the others do not."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from patchkit.core.record import Record, field
@@ -13,8 +13,31 @@ from patchkit.core.versions.requirements import (
     parse_requirement,
     written_bounds,
 )
-from patchkit.errors import VersionError
+from patchkit.errors import SettingsError, VersionError, near
 from patchkit.settings import Settings
+
+
+def check_names(settings: Settings, names: Collection[str]) -> None:
+    """Refuse names in `PATCHKIT_ONLY` and `PATCHKIT_DISABLE` that no patch has.
+
+    Args:
+        settings: the settings of this process.
+        names: the names of all patches.
+
+    Raises:
+        SettingsError: a name is none of these.
+    """
+    _check_names("PATCHKIT_ONLY", settings.only or (), names)
+    _check_names("PATCHKIT_DISABLE", settings.disabled, names)
+
+
+def _check_names(variable: str, chosen: Collection[str], names: Collection[str]) -> None:
+    for name in chosen:
+        if name not in names:
+            declared = ", ".join(sorted(names)) or "there is none"
+            hint = near(name, names) or f": {declared}"
+            expected = f"expected a patch's name{hint}"
+            raise SettingsError(f"{variable}: found {name!r}, {expected}")
 
 
 class Reviewer(Protocol):

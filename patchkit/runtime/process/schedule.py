@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from patchkit.core.rows.declaration import SERVING, Role, Row
-from patchkit.core.rows.selection import Selection
+from patchkit.core.rows.selection import Selection, check_names
 from patchkit.errors import ApplyError, DriftError
 from patchkit.runtime.drift import UNREADABLE
 from patchkit.runtime.process.patch_state import (
@@ -134,7 +134,7 @@ class Relevance:
     def is_for_here(self, state: PatchState) -> bool:
         """Whether a patch is for here, else skip it; PatchkitError if unclear or refused."""
         if not state.settled:
-            self._states.settings.check_names(self._states.patches)
+            check_names(self._states.settings, self._states.patches)
             if (reason := self.selection.reason_to_skip(state.row)) is not None:
                 self._states.set(state, SKIPPED, reason)
                 self._tell_if_unreviewed(state, reason)
