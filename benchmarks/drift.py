@@ -43,7 +43,7 @@ _ASK = """
 from patchkit.runtime.reach.arming import current
 for state in current().states.values():
     if state.row.pack == "sixty":
-        assert not current()._relevance.selection.unreviewed(state.row)
+        assert not current()._table.selection.unreviewed(state.row)
 """
 
 

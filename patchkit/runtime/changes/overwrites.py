@@ -1,13 +1,13 @@
 """Finds changed attributes that somebody else has wrapped or overwritten since."""
 
 import sys
-from collections.abc import Collection, Iterator
-from types import CodeType, FunctionType, ModuleType
+from collections.abc import Iterator
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from patchkit.core.rows.target import Item, TargetStep
+from patchkit.core.rows.target import TargetStep
 from patchkit.runtime.changes.foreign import described, leads_to
-from patchkit.runtime.changes.owners import MISSING, namespace, peek, read, words
+from patchkit.runtime.changes.owners import MISSING, peek, read, words
 from patchkit.runtime.changes.sites import Site, Sites
 from patchkit.runtime.imports.half_imported import is_half_imported
 
@@ -105,49 +105,6 @@ def _copy_name(owner: Any, name: TargetStep) -> str:
         if module:
             return f"{module}.{getattr(name, 'key', name)}"
     return words(owner, name)
-
-
-def route_of(
-    target: str,
-    module: ModuleType,
-    steps: tuple[TargetStep, ...],
-    sites: Collection[Site],
-    edited: FunctionType | None = None,
-) -> Route:
-    """Walk to a target, and remember what stands at each step.
-
-    Args:
-        target: The target, for messages.
-        module: The module that it lies in.
-        steps: Its qualname, step by step.
-        sites: The change's own sites, which are compared by themselves and left out of the route.
-        edited: The function whose code an Edit has changed.
-
-    Returns:
-        The route, to be given to `stranger_on` later.
-    """
-    walked = [*_walk(module, steps)]
-    name = module.__name__
-    if name != "__main__" and sys.modules.get(name) is module:  # runpy lends that name to others
-        walked.insert(0, (sys.modules, Item(name), module))
-    own = {(id(site.owner), site.name) for site in sites}
-    compared = tuple(step for step in walked if (id(step[0]), step[1]) not in own)
-    if edited is None:
-        return Route(target, compared)
-    return Route(target, compared, (edited, edited.__code__))
-
-
-def _walk(owner: Any, steps: tuple[TargetStep, ...]) -> Iterator[RouteStep]:
-    for step in steps:
-        value = peek(owner, step)
-        if value is MISSING:
-            return
-        is_of_instance = not isinstance(step, Item) and not isinstance(owner, type)
-        is_inherited = is_of_instance and step not in namespace(owner)
-        if is_inherited and hasattr(type(value), "__get__"):
-            return  # it is made for each who asks: nothing that could be compared
-        yield owner, step, value
-        owner = value
 
 
 def stranger_on(route: Route, sites: Sites) -> Overwrite | None:

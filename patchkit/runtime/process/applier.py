@@ -1,45 +1,52 @@
-"""Applies groups of changes and takes them back, from any thread.
+"""Applies change groups that are due, from any thread, and repoints copies of what they changed.
 
-The lock guards the bookkeeping only. It is never held while a body or upstream code runs.
+No lock is held while a body or upstream code runs.
 """
 
 import contextlib
 import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
+from typing import Any
 
+from patchkit.core.record import Record
 from patchkit.core.rows.declaration import AFTER
 from patchkit.errors import ApplyError
-from patchkit.runtime.changes.context import unwind
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.copies.scope import SearchScope, all_modules
-from patchkit.runtime.process.making import (
-    CopiesPass,
-    Inspection,
-    Maker,
-    NotWanted,
-    refuse_unverified,
+from patchkit.runtime.copies.scope import (
+    NO_MODULES,
+    Keepers,
+    Latecomers,
+    Outcome,
+    SearchScope,
+    all_modules,
+    subclasses_left,
+    untraced,
 )
+from patchkit.runtime.process.eligibility import YES, EligibilityTable, eligibility
+from patchkit.runtime.process.making import Maker, NotWanted
 from patchkit.runtime.process.patch_state import (
     APPLIED,
+    FAILED,
     SKIPPED,
     ChangeGroup,
     PatchState,
     PatchStates,
 )
-from patchkit.runtime.process.schedule import Relevance, Schedule
-from patchkit.runtime.process.waiting import PATIENCE, Executions, Turns
+from patchkit.runtime.process.schedule import PATIENCE, Executions, Schedule
+from patchkit.runtime.process.undoing import Undoing
 
 
 class Applier:
-    """Applies what is due, and takes it back.
+    """Applies what is due.
 
     Args:
         schedule: all change groups of this process.
         states: the statuses of patches, which are changed.
-        relevance: says which patches are for this process.
+        table: says which patches are for this process.
         executions: says which modules have executed, and when.
+        undoing: takes patches back.
+        copies: repoints copies of what was changed.
         on_applied: is called when groups were applied, or found to be.
     """
 
@@ -47,37 +54,21 @@ class Applier:
         self,
         schedule: Schedule,
         states: PatchStates,
-        relevance: Relevance,
+        table: EligibilityTable,
         executions: Executions,
+        undoing: Undoing,
+        copies: "CopiesPass",
         on_applied: Callable[[], None],
     ) -> None:
-        self.sites = Sites()
-        self.turns = Turns()
+        self._turns = undoing.turns
+        self._undoing = undoing
+        self._copies = copies
         self._on_applied = on_applied
         self._schedule = schedule
         self._states = states
-        self._relevance = relevance
+        self._table = table
         self._executions = executions
-        self._copies = CopiesPass(self.sites, schedule, states)
-        self._inspection = Inspection(self.sites, states)
-        self._maker = Maker(self.sites, states, relevance, executions, self.turns)
-
-    def note_execution(self, module: str) -> None:
-        """A module is about to execute once more, and to overwrite what was applied to it.
-
-        What an AfterImport has done is taken back before: its undo knows the module as it is now.
-        A body that executes anew is to see originals; its end has everything applied again.
-        """
-        self._executions.note(module)
-        errors: list[Exception] = []
-        for group in reversed(self._schedule.due(module, AFTER)):
-            if group.made.calls:
-                errors += unwind(group.made.calls)
-        for group in reversed(self._schedule.by_body.get(module, [])):
-            if group.made.sites and group.thread is None:
-                errors += group.take_back()
-        if errors:
-            self._states.say_undo_errors(errors)
+        self._maker = Maker(copies.sites, states, table, executions, undoing.turns)
 
     # -- what is due ------------------------------------------------------------------------------
 
@@ -104,8 +95,12 @@ class Applier:
             ApplyError: a required patch failed, now or before, or another thread's turn at a group
                 does not end.
         """
-        due = [group for group in groups if self._relevance.is_wanted(group)]
-        self._states.stop_if_failed(group.patch for group in due)
+        due = self._table.due(groups)
+        if not due:
+            return
+        failed = [group.patch for group in due if group.patch.status == FAILED]
+        if failed:
+            self._states.stop_if_failed(failed)
         made: list[ChangeGroup] = []
         with contextlib.ExitStack() as turns:  # whose ends others wait for, copies included
             try:
@@ -115,19 +110,30 @@ class Applier:
                         made.append(group)
             finally:
                 self._finish(made, scope)
-        if due:
-            self._on_applied()
+        self._on_applied()
 
     def apply_late(self, groups: Iterable[ChangeGroup], *, from_body: bool = False) -> None:
-        """Apply to modules that were imported before; one pass repoints all copies."""
+        """Apply to modules that were imported before; one pass repoints all copies.
+
+        Args:
+            groups: in the order in which they apply; those of other modules are left out.
+            from_body: as of `apply`.
+
+        Raises:
+            ApplyError: as `apply` does.
+        """
         missed = [group for group in groups if not group.applied_to or group.moment == AFTER]
         names = dict.fromkeys(group.module for group in missed)
-        whole = {name: sys.modules[name] for name in names if self._executions.is_whole(name)}
-        due = [group for group in missed if group.module in whole]
-        self.apply(due, whole, all_modules, from_body=from_body)
+        modules = {name: sys.modules[name] for name in names if self._executions.is_whole(name)}
+        due = [group for group in missed if group.module in modules]
+        self.apply(due, modules, all_modules, from_body=from_body)
 
     def apply_missed(self) -> None:
-        """Apply what no import has told of; not what the end of an import that is going on will."""
+        """Apply what no import has told of; not what the end of an import that is going on will.
+
+        Raises:
+            ApplyError: as `apply` does.
+        """
         groups = self._schedule.groups()
         self.apply_late(group for group in groups if not self._executions.awaits(group))
 
@@ -141,164 +147,219 @@ class Applier:
         *,
         from_body: bool,
     ) -> bool:
-        """Apply a group if it is this thread's turn; whether anything was made of it.
+        """Apply a group if it is this thread's turn, or skip or fail its patch.
 
-        The turn at a group that was made goes on, and ends with `turns`.
+        The turn at a group that was made goes on, and ends with `turns`. Returns whether anything
+        was made.
         """
+        if self._table.of_group(group).answer != YES:
+            return False
+        patch = group.patch
         with contextlib.ExitStack() as turn:
-            is_due = turn.enter_context(self._turn(group, module, from_body=from_body))
-            if not is_due or not self._apply_one(group, module):
+            if not self._takes_turn(group, turn, from_body=from_body):
                 return False
-            turns.push(turn.pop_all())
-            return True
+            if group.applied_to == self._executions.now(group, module):
+                return False
+            try:
+                changes = self._table.changes_here(group) if self._table.decide(patch) else []
+                is_made = bool(changes) and self._maker.make(group, changes, module)
+            except NotWanted as reason:
+                self._skip(patch, str(reason))
+                return False
+            except Exception as error:  # noqa: BLE001 - whatever a body raises is its failure
+                try:  # failed first, so that no other thread goes on with it
+                    self._states.fail(patch, error, module=group.module)
+                finally:
+                    self._undoing.take_back(patch)
+                return False
+            if is_made:
+                turns.push(turn.pop_all())
+            return is_made
 
-    @contextlib.contextmanager
-    def _turn(
-        self, group: ChangeGroup, module: ModuleType | None, *, from_body: bool
-    ) -> Iterator[bool]:
-        """Have this thread's turn at a group for the time of a block; whether it is to be applied.
-
-        Raises:
-            ApplyError: another thread's turn does not end.
-        """
-        if not self._relevance.is_open(group) or not self._takes_turn(group, from_body=from_body):
-            yield False
-            return
+    def _takes_turn(
+        self, group: ChangeGroup, turn: contextlib.ExitStack, *, from_body: bool
+    ) -> bool:
+        """Have this thread's turn at a group until `turn` ends; whether it is to be had."""
         try:
-            yield group.applied_to != self._executions.now(group, module)
-        finally:
-            self.turns.leave(group)
-
-    def _takes_turn(self, group: ChangeGroup, *, from_body: bool) -> bool:
-        try:
-            return self.turns.take(group, lambda: from_body and group.loads)
+            return turn.enter_context(self._turns.turn(group, lambda: from_body and group.loads))
         except TimeoutError:
-            name, body = group.patch.name, group.patch.body
+            name = group.patch.name
             raise ApplyError(
                 f"patch {name}: another thread has been applying it for {PATIENCE:.0f} s, expected "
-                f"it to end; look at what body {body} waits for, or leave the patch out with "
-                f"PATCHKIT_DISABLE={name}"
+                f"it to end; look at what body {group.patch.body} waits for, or leave the patch "
+                f"out with PATCHKIT_DISABLE={name}"
             ) from None
 
-    def _apply_one(self, group: ChangeGroup, module: ModuleType | None) -> bool:
-        """Make a group, or skip or fail its patch; whether anything was made."""
-        try:
-            return self._relevance.is_for_here(group.patch) and self._maker.make(group, module)
-        except NotWanted as reason:
-            self._skip(group.patch, str(reason))
-        except Exception as error:  # noqa: BLE001 - whatever a body raises is the patch's failure
-            try:  # failed first, so that no other thread goes on with it
-                self._states.fail(group.patch, error, module=group.module)
-            finally:
-                self.take_back(group.patch)
-        return False
-
-    def _skip(self, state: PatchState, reason: str) -> None:
+    def _skip(self, patch: PatchState, reason: str) -> None:
         """Skip a patch, of which other modules may have changes already: all or none."""
-        is_begun = any(group.applied_to for group in state.groups)
-        errors = self.take_back(state) if is_begun else []
-        self._states.set(state, SKIPPED, "; not taken back: ".join([reason, *map(str, errors)]))
+        is_begun = any(group.applied_to for group in patch.groups)
+        errors = self._undoing.take_back(patch) if is_begun else []
+        reasons = [reason, *map(str, errors)]
+        self._states.set(patch, SKIPPED, "; not taken back: ".join(reasons))
 
     # -- all that were made -----------------------------------------------------------------------
 
     def _finish(self, made: list[ChangeGroup], scope: Callable[[], SearchScope]) -> None:
-        if not (groups := [group for group in made if self._still_wanted(group)]):
+        """Repoint the copies of what was made, and tell that it is applied."""
+        groups: list[ChangeGroup] = []
+        for group in made:
+            # Another thread may have failed or undone its patch meanwhile.
+            if group.patch.status in {FAILED, SKIPPED}:
+                self._undoing.take_back(group.patch)
+            else:
+                groups.append(group)
+        if not groups:
             return
         try:
             self._copies.repoint(groups, scope)
         except Exception as error:  # noqa: BLE001 - whatever it is, no copy is left behind
-            states = list(dict.fromkeys(group.patch for group in groups))
-            self.take_back(*reversed(states))
+            patches = list(dict.fromkeys(group.patch for group in groups))
+            self._undoing.take_back(*reversed(patches))
             with contextlib.ExitStack() as stack:  # all are failed before one stops the process
-                for state in reversed(states):
-                    stack.callback(self._states.fail, state, error)
+                for patch in reversed(patches):
+                    stack.callback(self._states.fail, patch, error)
             return
         for group in groups:
             self._states.set(group.patch, APPLIED, **group.facts)
 
-    def _still_wanted(self, group: ChangeGroup) -> bool:
-        """Whether nobody has failed or undone its patch meanwhile, in another thread."""
-        if not group.patch.is_open:
-            self.take_back(group.patch)
-        return group.patch.is_open
+    def refuse(self, patch: PatchState, error: ApplyError) -> None:
+        """Fail a patch whose changes cannot reach what they are for.
 
-    # -- undo -------------------------------------------------------------------------------------
+        Args:
+            patch: the patch; nothing happens if it is not for here.
+            error: what it fails with.
 
-    def refuse(self, state: PatchState, error: ApplyError) -> None:
-        """Fail a patch whose changes cannot reach what they are for."""
-        self._relevance.settle(state)
-        if state.is_open:
-            self.take_back(state)
-            self._states.fail(state, error)
+        Raises:
+            ApplyError: the patch is required, and failures stop the process.
+        """
+        self._table.decide_early(patch)
+        if eligibility(patch).answer == YES:
+            self._undoing.take_back(patch)
+            self._states.fail(patch, error)
 
-    def take_back(self, *states: PatchState) -> list[Exception]:
-        """Undo all changes of patches; return what went wrong on the way."""
-        if not states:
-            return []  # there is nothing that anybody could have copied since
-        errors = [error for state in states for error in self._unwind(state)]
-        errors += self._copies.restore()
-        self._states.say_undo_errors(errors)
-        return errors
 
-    def _unwind(self, state: PatchState) -> list[Exception]:
-        errors: list[Exception] = []
-        for group in reversed(state.groups):
-            with self.turns.within(group):
-                errors += group.take_back()
-        return errors
+class CopiesPass(Record, eq=False):
+    """Repoints copies of what patches have changed, and of what was taken back.
 
-    def after_fork(self) -> None:
-        """Forget other threads, which are gone, and what they had half done."""
-        self.turns.after_fork()
-        self.sites.after_fork()
-        me = threading.get_ident()
-        for state in self._schedule.patches.values():
-            state.verified = False  # a child is asked itself
-            state.thread = me if state.thread == me else None
-        for group in self._schedule.groups():
-            if group.thread not in {None, me}:
-                group.take_back()
-                group.thread = None
-                group.loads = False
+    Args:
+        sites: the changed attributes of this process.
+        schedule: all change groups of this process.
+        states: tells what is noticed on the way.
+    """
 
-    # -- look -------------------------------------------------------------------------------------
+    sites: Sites
+    schedule: Schedule
+    states: PatchStates
 
-    def inspect(self) -> None:
-        """Fail patches that somebody else has overwritten; an ApplyError where one is required."""
-        with contextlib.ExitStack() as stack:  # all are looked at before one stops the process
-            for state in reversed(list(self._schedule.patches.values())):
-                if state.status == APPLIED:
-                    stack.callback(self._inspect, state)
+    def repoint(self, groups: Sequence[ChangeGroup], scope: Callable[[], SearchScope]) -> None:
+        """Repoint the copies of what groups have changed, and note what is to be told of each.
 
-    def verify(self) -> None:
-        """Ask once what is applied as a whole, for an entered role, whether it works."""
-        with contextlib.ExitStack() as stack:  # as above
-            for state in reversed(list(self._schedule.patches.values())):
-                if state.row.patch.verify and not state.verified and self._is_whole(state):
-                    stack.callback(self._verify, state)
+        Args:
+            groups: those that were made.
+            scope: tells which modules may hold copies.
+        """
+        from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
 
-    def _is_whole(self, state: PatchState) -> bool:
-        is_mine = state.status == APPLIED and not state.row.roles.isdisjoint(self._states.roles)
-        left = [group for group in state.groups if not self._executions.is_settled(group)]
-        return is_mine and not any(self._relevance.changes_here(group) for group in left)
+        sites = [site for group in groups for _, site in group.made.sites if site.rebind]
+        keepers = self._keepers()
+        search = scope() if sites else NO_MODULES
+        latecomers = Latecomers(search.modules) if search.late else None
+        outcome = repoint(sites, search, keepers)
+        if latecomers is not None:
+            latecomers.revisit(self._revisit)
+        facts = [remarks(group, outcome, late=search.late) for group in groups]
+        for group, facts_of_group in zip(groups, facts, strict=True):
+            group.facts = facts_of_group
 
-    def _verify(self, state: PatchState) -> None:
-        state.verified = True  # first, as the answer may take a while, or enter a role
+    def restore(self) -> list[Exception]:
+        """Repoint what was copied since, after patches were taken back.
+
+        Returns:
+            What went wrong, if anything.
+        """
+        from patchkit.runtime.copies.repointing import restore  # noqa: PLC0415 - as above
+
+        search = all_modules()
+        latecomers = Latecomers(search.modules)
         try:
-            refuse_unverified(state.row.patch, sys.modules[state.body])
-        except Exception as error:  # noqa: BLE001 - whatever it raises is the patch's failure
-            self._states.journal.write("verify", name=state.name, answer=str(error))
-            self._unwind(state)
-            self._copies.restore()
-            self._states.fail(state, error)
-        else:
-            self._states.journal.write("verify", name=state.name, answer=True)
+            outcome = restore(self.sites, search, self._keepers())
+            latecomers.revisit(self._revisit)
+        except Exception as error:  # noqa: BLE001 - the targets are as they were all the same
+            return [error]
+        for copy in outcome.left:
+            self.states.say("info", f"undo: out of reach: {copy.words}")
+        return []
 
-    def _inspect(self, state: PatchState) -> None:
-        is_settled = self._executions.is_settled
-        for group in filter(is_settled, state.groups):
-            if (error := self._inspection.error_of(group, is_settled)) is not None:
-                self._unwind(state)  # all its changes or none
-                self._copies.restore()
-                self._states.fail(state, error, module=group.module)
-                return
+    def _revisit(self, module: str) -> None:
+        """Repoint what a module has copied that another thread was importing meanwhile."""
+        from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - as above
+
+        try:
+            outcome = repoint(self.sites, SearchScope([module]), self._keepers())
+        except Exception as error:  # noqa: BLE001 - that thread's import is none of ours to fail
+            self.states.say("error", f"copies in {module} are not repointed: {error}")
+            return
+        for copy in outcome.rebound:
+            self.states.say("info", f"{copy.words} was copied meanwhile, and is repointed")
+
+    def _keepers(self) -> Keepers:
+        # Bodies call originals under the names that they, and their packs, have imported.
+        packs = {patch.row.pack for patch in self.schedule.patches.values()}
+        return Keepers(("patchkit", *packs), self.schedule.by_body.keys(), self.sites)
+
+
+def remarks(group: ChangeGroup, outcome: Outcome, *, late: bool) -> dict[str, Any]:
+    """Collect what the journal says of a group's copies, and of how patches lie on its targets.
+
+    Args:
+        group: the group, which was made.
+        outcome: what became of the copies.
+        late: whether somebody may have copied before.
+
+    Returns:
+        Facts by name: `module`; `rebound` and `out_of_reach`, the copies in words; `layers`, for
+        each target the patches on it, the innermost first; and `untraced`, if anything, why copies
+        of a target were not looked for.
+    """
+    sites = [site for _, site in group.made.sites]
+    rebound = [copy.words for copy in outcome.rebound if copy.site in sites]
+    out_of_reach = [copy.words for copy in outcome.left if copy.site in sites]
+    layers = layers_of(group)
+    for site in sites:
+        out_of_reach += subclasses_left(site.original, site.current)
+    facts: dict[str, Any] = {
+        "module": group.module,
+        "rebound": rebound,
+        "out_of_reach": out_of_reach,
+        "layers": layers,
+    }
+    reasons = dict(_untraced(group)) if late else {}
+    if reasons:
+        facts["untraced"] = reasons
+    return facts
+
+
+def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
+    """Name the patches that lie on each target of a group.
+
+    Of what is no attribute (code that is edited, a field, a module) only the group's is known.
+
+    Args:
+        group: the group, which was made.
+
+    Returns:
+        For each target the names of the patches, the innermost first.
+    """
+    layers: dict[str, list[str]] = {target: [] for target in group.made.targets}
+    for target, site in group.made.sites:
+        names = layers.setdefault(target, [])
+        names += [name for name in site.patches if name not in names]
+    return {target: names or [group.patch.name] for target, names in layers.items()}
+
+
+def _untraced(group: ChangeGroup) -> Iterator[tuple[str, str]]:
+    for target, site in group.made.sites:
+        if site.rebind and site.original is not site.current:
+            reason = untraced(site)
+            if reason is not None:
+                yield target, reason

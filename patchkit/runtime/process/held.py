@@ -13,6 +13,7 @@ from patchkit.errors import ApplyError, PatchkitError, UndoError, UnknownPatchEr
 from patchkit.registry import duplicate
 from patchkit.runtime.imports.finder import Finder, let_pass
 from patchkit.runtime.process.applier import Applier
+from patchkit.runtime.process.eligibility import NOT_YET, EligibilityTable, eligibility
 from patchkit.runtime.process.patch_state import (
     APPLIED,
     ARMED,
@@ -22,7 +23,8 @@ from patchkit.runtime.process.patch_state import (
     PatchState,
     PatchStates,
 )
-from patchkit.runtime.process.schedule import Relevance, Schedule
+from patchkit.runtime.process.schedule import Schedule
+from patchkit.runtime.process.undoing import Undoing
 
 _PATIENCE = 600.0
 """Seconds to wait for another thread's block to begin or end; it may be importing all of vLLM."""
@@ -33,8 +35,9 @@ class Blocks(Record, eq=False):
 
     schedule: Schedule
     states: PatchStates
-    relevance: Relevance
+    table: EligibilityTable
     applier: Applier
+    undoing: Undoing
     finder: Finder
 
     def hold(self, names: Collection[str]) -> tuple[str, ...]:
@@ -45,14 +48,14 @@ class Blocks(Record, eq=False):
         they are held. Raises ApplyError where a patch that was named is not for here, or one fails;
         then all are as they were.
         """
-        states, selection = list(self.schedule.patches.values()), self.relevance.selection
+        states, selection = list(self.schedule.patches.values()), self.table.selection
         if names:
             chosen = self._named(names)
             states = [state for state in states if state in chosen]
         else:
             states = [state for state in states if not selection.reason_to_skip(state.row)]
         # As one step: nobody counts on what another thread takes back.
-        with self.applier.turns.within(*states, patience=_PATIENCE) as has_it:
+        with self.undoing.turns.within(*states, patience=_PATIENCE) as has_it:
             if not has_it:
                 wanted = ", ".join(state.name for state in states)
                 raise ApplyError(
@@ -87,33 +90,37 @@ class Blocks(Record, eq=False):
 
     def _let_go(self, states: Sequence[PatchState]) -> list[Exception]:
         """Take back what nobody holds any more and no role has; return what went wrong."""
-        turns = self.applier.turns
+        turns = self.undoing.turns
         with turns.within(*states, patience=_PATIENCE):
             for state in states:
                 state.holders -= 1
             free = [state for state in dict.fromkeys(reversed(states)) if not state.holders]
-            roles, kept = self.states.roles, {APPLIED, ARMED}
             # Who enters a role of theirs now finds them applied, or waits for the end of this.
             with turns.within(*(group for state in free for group in state.groups)):
                 # Not what the session would have, if nobody had held it.
-                over = [s for s in free if not (s.is_for(roles) and s.former[0] in kept)]
-                errors = self.applier.take_back(*over)
+                over = [state for state in free if not self._stays(state)]
+                errors = self.undoing.take_back(*over)
                 for state in over:
                     self.states.restore(state)
                 return errors
+
+    def _stays(self, state: PatchState) -> bool:
+        """Whether a role of the process has a patch that no block holds any more."""
+        answer, _ = eligibility(state, self.states.roles)
+        return answer != NOT_YET and state.former[0] in {APPLIED, ARMED}
 
     # -- apply ----------------------------------------------------------------------------------
 
     def _refuse_unfit(self, state: PatchState) -> None:
         _refuse([state], {FAILED})
         is_applied = state.status == APPLIED
-        if not is_applied and (reason := self.relevance.selection.reason_to_skip(state.row)):
+        if not is_applied and (reason := self.table.selection.reason_to_skip(state.row)):
             raise ApplyError(f"patch {state.name} does not apply here: {reason}")
 
     def _make(self, states: Sequence[PatchState], unwanted: Collection[str]) -> None:
         try:
             for state in states:
-                self.relevance.settle(state)
+                self.table.decide_early(state)
             for group in self._due(states):
                 _import(group)
             self.applier.apply_late(group for state in states for group in state.groups)
@@ -134,7 +141,7 @@ class Blocks(Record, eq=False):
     def _due(self, states: Iterable[PatchState]) -> list[ChangeGroup]:
         groups = [group for state in states for group in state.groups]
         after = [group for group in groups if group.moment == AFTER]
-        return [group for group in after if self.relevance.changes_here(group)]
+        return [group for group in after if self.table.changes_here(group)]
 
     def _waiting(self, states: Iterable[PatchState]) -> list[ChangeGroup]:
         return self._due(state for state in states if state.status == ARMED)

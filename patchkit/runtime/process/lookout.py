@@ -16,16 +16,15 @@ from contextlib import suppress
 from importlib.machinery import PathFinder
 from typing import Any
 
-from patchkit.core.rows.selection import Selection
 from patchkit.errors import PatchkitError
 from patchkit.runtime.imports.finder import home, others
 from patchkit.runtime.imports.half_imported import forget_imports
-from patchkit.runtime.process.applier import Applier
+from patchkit.runtime.process.applier import layers_of
 from patchkit.runtime.process.effects import Effects
+from patchkit.runtime.process.eligibility import EligibilityTable
 from patchkit.runtime.process.journal import process_facts
-from patchkit.runtime.process.making import layers_of
 from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates
-from patchkit.runtime.process.schedule import Schedule
+from patchkit.runtime.process.schedule import Schedule, Turns
 
 _PATIENCE = 1.0
 """Seconds to wait for the end of a look; whoever exits goes on after that."""
@@ -38,18 +37,31 @@ _PATIENCE_TO_FORK = 60.0
 
 
 class Lookout:
-    """Begins to look once there is something to be seen, where the process is the session's."""
+    """Begins to look once there is something to be seen, where the process is the session's.
+
+    Args:
+        schedule: all change groups of this process.
+        states: the statuses of patches.
+        table: says which patches are for this process.
+        turns: say which thread waits for which.
+        look_at_patches: fails what is overwritten or does not work, and applies what was missed.
+    """
 
     def __init__(
-        self, schedule: Schedule, states: PatchStates, selection: Selection, applier: Applier
+        self,
+        schedule: Schedule,
+        states: PatchStates,
+        table: EligibilityTable,
+        turns: Turns,
+        look_at_patches: Callable[[], None],
     ) -> None:
         self._schedule = schedule
         self._states = states
-        self._selection = selection
-        self._applier = applier
+        self._table = table
+        self._look_at_patches = look_at_patches
         self._unmet: dict[str, str] | None = None
         self.effects = Effects(schedule, states.journal)
-        self.verifier = Verifier(self.look, 0, applier.turns.is_waiting, self.effects.look)
+        self.verifier = Verifier(self.look, 0, turns.is_waiting, self.effects.look)
 
     def take_charge(self) -> None:
         """See to the process: look again at what is applied, and to the exit code."""
@@ -66,21 +78,20 @@ class Lookout:
 
     def begin(self) -> None:
         """Begin to look, if there is anything to look at."""
-        if self._states.open_here():
+        if self.verifier.may_start and self._table.open_patches():
             self.verifier.start()
 
     def note_applied(self) -> None:
         """Patches were applied; what that needs to know of versions is known now."""
-        self.effects.observe()
+        if self._states.journal.directory is not None:
+            self.effects.observe()
         self.begin()
         if self._unmet is None:
             self.tell_unmet()
 
     def look_again(self) -> None:
         """Fail what is overwritten, apply what was missed; ApplyError where one is required."""
-        self._applier.inspect()
-        self._applier.apply_missed()
-        self._applier.verify()
+        self._look_at_patches()
         self.tell_unmet()
 
     def look(self) -> None:
@@ -99,7 +110,7 @@ class Lookout:
     def exit_code(self, code: Any) -> Any:
         """Tell how a child ends, and return the exit code of one that would end with this one."""
         self.tell_at_end()
-        return self._states.exit_code(code)
+        return self._states.failure_exit.code(code)
 
     def end_as_told(self) -> None:
         """Leave the exit code as it is: whoever ends the process has said why."""
@@ -143,9 +154,7 @@ class Lookout:
         """Write which patches that wait are not for here; `anew` also if nobody has asked yet."""
         if self._unmet is None and not anew:
             return
-        waiting = [state for state in self._states.open_here() if state.status == ARMED]
-        asked = {state.name: self._selection.unmet_here(state.row) for state in waiting}
-        unmet = {name: reason for name, reason in asked.items() if reason}
+        unmet = self._table.unmet_here()
         if unmet != (self._unmet or {}):
             self._states.journal.write("unmet", reasons=unmet)
         self._unmet = unmet
@@ -190,9 +199,14 @@ class Verifier:
         self._ending: list[threading.Thread] = []
         self._forking = 0
 
+    @property
+    def may_start(self) -> bool:
+        """Whether it is to look at all, and does not do so yet."""
+        return self.seconds != 0 and self._thread is None
+
     def start(self) -> None:
         """Begin to look, unless it does already; the first look is a while away."""
-        if self.seconds == 0 or self._thread is not None:
+        if not self.may_start:
             return
         with self._guard, suppress(RuntimeError):  # no thread is to be had: nobody looks
             self._wanted = True

@@ -1,33 +1,59 @@
-"""Change groups made: bodies loaded and asked what they want, changes applied, copies repointed.
+"""Makes one change group: loads the body, asks it what is wanted, and makes the changes.
 
-`Maker` makes one group, `CopiesPass` then repoints the copies of all that were made, and `remarks`
-collects what the journal says of them. `Inspection` looks later whether somebody else has
-overwritten anything.
+Changes are made all or none: each is resolved before the first one is made, and an error on the way
+takes back what was made.
 """
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from types import ModuleType
-from typing import Any
+from collections.abc import Collection, Iterable
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from patchkit.core.record import Record, field
-from patchkit.core.rows.declaration import AFTER, BEFORE, SERVING, Change, Patch
-from patchkit.errors import ApplyError, OverwrittenError, PatchkitError, TargetError, VerifyError
-from patchkit.runtime.changes.overwrites import (
-    Overwrite,
-    stranger_at,
-    stranger_on,
-    strangers_on_copies,
+from patchkit.core.record import Record
+from patchkit.core.rows.declaration import (
+    AFTER,
+    BEFORE,
+    SERVING,
+    AfterImport,
+    Change,
+    Edit,
+    Replace,
 )
-from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.copies import scope as copies
-from patchkit.runtime.copies.scope import Keepers, Outcome
+from patchkit.core.rows.target import Item, Target, TargetStep
+from patchkit.errors import ApplyError, TargetError
+from patchkit.runtime.changes.context import Context, Prepared, unwind
+from patchkit.runtime.changes.overwrites import Route
+from patchkit.runtime.changes.owners import MISSING, is_built, namespace, peek
+from patchkit.runtime.changes.sites import Site, Sites
+from patchkit.runtime.copies.scope import scope_of
+from patchkit.runtime.imports.finder import home, others
 from patchkit.runtime.imports.half_imported import culprit
-from patchkit.runtime.process.patch_state import ARMED, ChangeGroup, PatchState, PatchStates
-from patchkit.runtime.process.schedule import Relevance, Schedule
-from patchkit.runtime.process.transaction import Placed, Transaction
-from patchkit.runtime.process.waiting import Executions, Turns
+from patchkit.runtime.process.eligibility import YES, EligibilityTable, reason_to_skip
+from patchkit.runtime.process.patch_state import (
+    ARMED,
+    ChangeGroup,
+    PatchStates,
+    Placed,
+    Transaction,
+)
+from patchkit.runtime.process.schedule import Executions, Turns
+
+if TYPE_CHECKING:
+    from patchkit.runtime.changes.fields.rebuilding import Rebuild
+
+
+_MODULES = {
+    "Replace": "objects.replace",
+    "Wrap": "objects.wrap",
+    "Edit": "source.edit",
+    "Add": "objects.replace",
+    "AddField": "fields.add_field",
+    "Provide": "modules",
+    "BeforeImport": "modules",
+    "AfterImport": "modules",
+}
+"""A kind's module is imported with its first change: some of them need half of the library."""
 
 
 class NotWanted(Exception):  # noqa: N818 - an answer, not an error
@@ -35,23 +61,38 @@ class NotWanted(Exception):  # noqa: N818 - an answer, not an error
 
 
 class Maker(Record, eq=False):
-    """Makes groups, one at a time in each thread."""
+    """Makes change groups, one at a time in each thread.
+
+    Args:
+        sites: the changed attributes of this process.
+        states: the statuses of patches.
+        table: says which groups and changes are for this process.
+        executions: says which modules have executed, and which are whole.
+        turns: who waits for whose turn at a group.
+    """
 
     sites: Sites
     states: PatchStates
-    relevance: Relevance
+    table: EligibilityTable
     executions: Executions
     turns: Turns
 
-    def make(self, group: ChangeGroup, module: ModuleType | None) -> bool:
-        """Make what is for here of a group; whether that is anything.
+    def make(self, group: ChangeGroup, changes: list[Placed], module: ModuleType | None) -> bool:
+        """Make changes of a group, at which it is this thread's turn.
 
-        It is this thread's turn at the group; its module is None before that executes. Raises
-        NotWanted where the whole patch is not for here.
+        Args:
+            group: the change group.
+            changes: those that are for the versions here, with their places in the row.
+            module: its module; None before that executes.
+
+        Returns:
+            Whether anything was made.
+
+        Raises:
+            NotWanted: the body says that the whole patch is not for here.
+            ApplyError: the module has executed before what was to come first.
         """
-        changes = self.relevance.changes_here(group)
-        serves = group.moment == SERVING
-        if not changes or not (serves or self._has_no_half_body(group)):
+        if group.moment != SERVING and not self._has_no_half_body(group):
             return False  # where somebody else imports the body, its end makes the group due again
         if group.moment == BEFORE and module is not None:
             name = group.module
@@ -59,38 +100,47 @@ class Maker(Record, eq=False):
         if group.applied_to is not None:
             group.made.take_back()  # what the module's last execution left of it
         body = self._load(group)
-        if body is None or not (self._has_no_half_body(group) and self.relevance.is_open(group)):
+        if body is None or not self._has_no_half_body(group):
             return False  # the body itself asks for the module that it provides
-        if (reason := reason_to_skip(group.patch.row.patch, body)) is not None:
+        if self.table.of_group(group).answer != YES:
+            return False  # another thread has taken the patch back meanwhile
+        reason = reason_to_skip(group.patch.row.patch, body)
+        if reason is not None:
             raise NotWanted(reason)
-        return self._make_wanted(group, changes, module, body)
-
-    def _make_wanted(
-        self,
-        group: ChangeGroup,
-        changes: list[Placed],
-        module: ModuleType | None,
-        body: ModuleType,
-    ) -> bool:
-        reasons = [reason_to_skip(change, body) for _, change in changes]
-        asked = list(zip(changes, reasons, strict=True))
-        wanted = [placed for placed, reason in asked if reason is None]
+        chosen: list[Placed] = []
+        left_out: list[tuple[Change, str]] = []
+        for index, change in changes:
+            reason = reason_to_skip(change, body)
+            if reason is None:
+                chosen.append((index, change))
+            else:
+                left_out.append((change, reason))
         group.made = Transaction(group.patch.name, group.rank)
-        group.made.apply(wanted, module, body, self.sites)
+        apply_changes(group.made, chosen, module, body, self.sites)
         group.applied_to = self.executions.now(group, module)
-        for (_, change), reason in asked:
-            if reason is not None:
-                name, target = group.patch.name, str(change.place)
-                self.states.journal.write("left-out", name=name, target=target, reason=reason)
-                self.states.say("info", f"{name}: {change.kind} of {target} left out: {reason}")
-        if not wanted and not self._is_left(group.patch):
-            raise NotWanted(f"no change applies here: {reasons[0]}")
-        return bool(wanted)
+        if left_out:
+            self._leave_out(group, left_out, is_all=not chosen)
+        return bool(chosen)
 
-    def _is_left(self, state: PatchState) -> bool:
-        left = [group for group in state.groups if group.applied_to is None]
-        is_waiting = any(self.relevance.changes_here(group) for group in left)
-        return is_waiting or any(group.made.undos for group in state.groups)
+    def _leave_out(
+        self, group: ChangeGroup, left_out: list[tuple[Change, str]], *, is_all: bool
+    ) -> None:
+        """Tell which changes the body leaves out; NotWanted where none of the patch is left."""
+        name = group.patch.name
+        for change, reason in left_out:
+            target = str(change.place)
+            self.states.journal.write("left-out", name=name, target=target, reason=reason)
+            self.states.say("info", f"{name}: {change.kind} of {target} left out: {reason}")
+        if is_all and not self._has_more(group):
+            _, first_reason = left_out[0]
+            raise NotWanted(f"no change applies here: {first_reason}")
+
+    def _has_more(self, group: ChangeGroup) -> bool:
+        """Whether a change of the group's patch is made, or may yet be."""
+        patch = group.patch
+        if self.table.has_changes_left(patch, lambda each: each.applied_to is not None):
+            return True
+        return any(each.made.undos for each in patch.groups)
 
     def _load(self, group: ChangeGroup) -> ModuleType | None:
         """Load the body; None where it needs a module that is being imported, and waits for it."""
@@ -117,159 +167,209 @@ class Maker(Record, eq=False):
         return body not in sys.modules or self.executions.is_whole(body)
 
 
-def reason_to_skip(asked: Patch | Change, body: ModuleType) -> str | None:
-    """Ask a `when`: None for True, else the reason; a TargetError where it says neither."""
-    if asked.when is None:
-        return None
-    return _answer("when", asked.when, body, "the reason to skip", TargetError)
+# -- all or none -----------------------------------------------------------------------------------
 
 
-def refuse_unverified(patch: Patch, body: ModuleType) -> None:
-    """Ask a `verify`; VerifyError where it does not answer True."""
-    name = str(patch.verify)
-    if (answer := _answer("verify", name, body, "what is wrong", VerifyError)) is not None:
-        raise VerifyError(f"verify: {name}() of {body.__name__}: {answer}")
+def apply_changes(
+    made: Transaction,
+    changes: Iterable[Placed],
+    module: ModuleType | None,
+    body: ModuleType,
+    sites: Sites,
+) -> None:
+    """Make changes, or none of them where one cannot be made.
 
-
-def _answer(
-    field: str, name: str, body: ModuleType, words: str, error: type[PatchkitError]
-) -> str | None:
-    ask = getattr(body, name, None)
-    if not callable(ask):
-        raise error(f"{field}: body {body.__name__} has no function {name!r}")
-    answer = ask()
-    if answer is True:
-        return None
-    if isinstance(answer, str) and answer:
-        return answer
-    found = f"{name}() of {body.__name__} returned {answer!r}"
-    raise error(f"{field}: {found}, expected True or {words}")
-
-
-class CopiesPass(Record, eq=False):
-    """Repoints copies of what patches have changed, and of what was taken back."""
-
-    sites: Sites
-    schedule: Schedule
-    states: PatchStates
-
-    def repoint(
-        self, groups: Sequence[ChangeGroup], scope: Callable[[], copies.SearchScope]
-    ) -> None:
-        """Repoint the copies of what groups have changed, and note what is to be told of each."""
-        from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
-
-        sites = [site for group in groups for _, site in group.made.sites if site.rebind]
-        where = scope() if sites else copies.NO_MODULES
-        latecomers = copies.Latecomers(where.modules) if where.late else None
-        outcome = repoint(sites, where, self._keepers())
-        if latecomers is not None:
-            latecomers.revisit(self._revisit)
-        facts = [remarks(group, outcome, late=where.late) for group in groups]
-        for group, noted in zip(groups, facts, strict=True):
-            group.facts = noted
-
-    def restore(self) -> list[Exception]:
-        """Repoint what was copied since, after patches were taken back; return what went wrong."""
-        from patchkit.runtime.copies.repointing import restore  # noqa: PLC0415 - as above
-
-        where = copies.all_modules()
-        latecomers = copies.Latecomers(where.modules)
-        try:
-            outcome = restore(self.sites, where, self._keepers())
-            latecomers.revisit(self._revisit)
-        except Exception as error:  # noqa: BLE001 - the targets are as they were all the same
-            return [error]
-        for copy in outcome.left:
-            self.states.say("info", f"undo: out of reach: {copy.words}")
-        return []
-
-    def _revisit(self, module: str) -> None:
-        """Repoint what a module has copied that another thread was importing meanwhile."""
-        from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - as above
-
-        try:
-            outcome = repoint(self.sites, copies.SearchScope([module]), self._keepers())
-        except Exception as error:  # noqa: BLE001 - that thread's import is none of ours to fail
-            self.states.say("error", f"copies in {module} are not repointed: {error}")
-            return
-        for copy in outcome.rebound:
-            self.states.say("info", f"{copy.words} was copied meanwhile, and is repointed")
-
-    def _keepers(self) -> Keepers:
-        # Bodies call originals under the names that they, and their packs, have imported.
-        packs = {patch.row.pack for patch in self.schedule.patches.values()}
-        return Keepers(("patchkit", *packs), self.schedule.by_body.keys(), self.sites)
-
-
-def remarks(group: ChangeGroup, outcome: Outcome, *, late: bool) -> dict[str, Any]:
-    """Tell the copies of what a group has changed, and how patches lie on it.
-
-    `late`: somebody may have copied before. `layers` has for each target the patches on it, the
-    innermost first; `untraced`, if anything, why copies were not looked for.
+    Args:
+        made: takes up what was made.
+        changes: the changes with their places in the row.
+        module: the module that they change; None before it executes.
+        body: the body.
+        sites: the changed attributes of this process.
     """
-    sites = [site for _, site in group.made.sites]
-    subclasses = [copies.subclasses_left(site.original, site.current) for site in sites]
-    told: dict[str, Any] = {
-        "module": group.module,
-        "rebound": [copy.words for copy in outcome.rebound if copy.site in sites],
-        "out_of_reach": [
-            *(copy.words for copy in outcome.left if copy.site in sites),
-            *(words for left in subclasses for words in left),
-        ],
-        "layers": layers_of(group),
-    }
-    untraced = dict(_untraced(group)) if late else {}
-    return told | ({"untraced": untraced} if untraced else {})
+    try:
+        for wave in in_waves(changes):
+            _apply_wave(made, wave, module, body, sites)
+    except BaseException:
+        unwind(made.undos)
+        raise
 
 
-def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
-    """Name for each target of a group the patches that lie on it, the innermost first.
+def in_waves(changes: Iterable[Placed]) -> list[list[Placed]]:
+    """Cut changes where one lies inside what an earlier one puts in place.
 
-    Of what is no attribute (code that is edited, a field, a module) only this group's is known.
+    Wrapping a method of a class that the same row replaces means the class that is there then.
+
+    Args:
+        changes: the changes in declared order, with their places in the row.
+
+    Returns:
+        The parts, each to be resolved once those before it are made.
     """
-    layers: dict[str, list[str]] = {target: [] for target in group.made.targets}
-    for target, site in group.made.sites:
-        order = layers.setdefault(target, [])
-        order += [patch for patch in site.patches if patch not in order]
-    return {target: order or [group.patch.name] for target, order in layers.items()}
+    wave: list[Placed] = []
+    waves = [wave]
+    for index, change in changes:
+        if any(_is_inside(change, earlier) for _, earlier in wave):
+            wave = []
+            waves.append(wave)
+        wave.append((index, change))
+    return waves
 
 
-def _untraced(group: ChangeGroup) -> Iterator[tuple[str, str]]:
-    for target, site in group.made.sites:
-        is_changed = site.original is not site.current
-        if site.rebind and is_changed and (reason := copies.untraced(site)) is not None:
-            yield target, reason
+def _is_inside(change: Change, earlier: Change) -> bool:
+    if earlier.kind not in {"Replace", "Add"} or not change.inside_module:
+        return False
+    outer = earlier.place
+    inner = change.place
+    length = len(outer.steps)
+    is_deeper = outer.module == inner.module and len(inner.steps) > length
+    return is_deeper and inner.steps[:length] == outer.steps
 
 
-class Inspection(Record, eq=False):
-    """Looks whether strangers act on what was changed, and tells of each once."""
+def prepare(change: Change, context: Context) -> Prepared:
+    """Resolve a change's target and its object in the body; nothing upstream is changed.
 
-    sites: Sites
-    states: PatchStates
-    told: set[tuple[str, str]] = field(default_factory=set)
+    Args:
+        change: the change.
+        context: where it works.
 
-    def error_of(
-        self, group: ChangeGroup, is_settled: Callable[[ChangeGroup], bool]
-    ) -> OverwrittenError | None:
-        """Return why a group's changes act no more; another thread may be at those not settled."""
-        name, made = group.patch.name, group.made
-        looks = [(target, stranger_at(site, self.sites)) for target, site in tuple(made.sites)]
-        looks += [(way.target, stranger_on(way, self.sites)) for way in tuple(made.routes)]
-        for target, overwrite in looks:
-            if overwrite is not None and is_settled(group):
-                self._tell(name, target, overwrite)
-                if not overwrite.wraps:
-                    return OverwrittenError(f"{target} was overwritten by {overwrite.by}")
-        for _, site in tuple(made.sites):
-            for words, overwrite in strangers_on_copies(site):
-                self._tell(name, words, overwrite, "info" if overwrite.wraps else "warning")
+    Returns:
+        What makes the change, and can take back what it has made.
+
+    Raises:
+        TargetError: a target or an object is not there, or the change is refused.
+    """
+    kind = importlib.import_module(f"patchkit.runtime.changes.{_MODULES[type(change).__name__]}")
+    return cast("Prepared", kind.prepare(change, context))
+
+
+class _ReadyChange(NamedTuple):
+    """A change that only has to be made.
+
+    Args:
+        change: the change.
+        target: its target.
+        target_name: the same, in words.
+        prepared: what makes it.
+        sites: the attributes that hold another object then.
+    """
+
+    change: Change
+    target: Target
+    target_name: str
+    prepared: Prepared
+    sites: Collection[Site]
+
+
+def _apply_wave(
+    made: Transaction,
+    wave: Iterable[Placed],
+    module: ModuleType | None,
+    body: ModuleType,
+    sites: Sites,
+) -> None:
+    """Resolve all changes of a wave, then make them, then note the way to each target."""
+    ready: list[_ReadyChange] = []
+    for index, change in wave:
+        context = Context(module, body, sites, made.patch, (made.rank, index))
+        prepared = prepare(change, context)
+        target = change.place
+        ready.append(_ReadyChange(change, target, str(target), prepared, prepared.sites))
+    for each in ready:
+        if isinstance(each.change, Replace):  # all else acts above or below
+            _refuse_to_discard(each)
+    rebuild = _rebuild_after(ready, sites)
+    if rebuild is not None:
+        made.undos.append(rebuild.undo)  # first: it runs once the changes are taken back
+    for each in ready:
+        _apply_change(made, each)
+    if rebuild is not None:
+        rebuild.apply()
+    for each in ready:
+        if module is None or not each.target.qualname:
+            continue
+        edited = None
+        if isinstance(each.change, Edit):
+            edited = cast("Any", each.prepared).code.function
+        route = route_of(each.target_name, module, each.target.steps, each.sites, edited)
+        made.routes.append(route)
+
+
+def _rebuild_after(ready: Iterable[_ReadyChange], sites: Sites) -> "Rebuild | None":
+    """Prepare what follows these changes: built classes are built anew; None for nothing."""
+    changed: list[type] = []
+    members: list[Site] = []
+    for each in ready:
+        changed += getattr(each.prepared, "classes", ())
+        members += [
+            site for site in each.sites if isinstance(site.owner, type) and is_built(site.owner)
+        ]
+    if not (changed or members):
         return None
+    from patchkit.runtime.changes.fields.rebuilding import Rebuild  # noqa: PLC0415 - few changes need it
 
-    def _tell(self, name: str, target: str, overwrite: Overwrite, level: str = "info") -> None:
-        event = "wrapped" if overwrite.wraps else "overwritten"
-        text = f"{target} was {event} by {overwrite.by}"
-        if (name, text) not in self.told:
-            self.told.add((name, text))
-            self.states.journal.write(event, name=name, target=target, by=overwrite.by)
-            self.states.say(level, f"{name}: {text}")
+    return Rebuild(changed, members, sites)
+
+
+def _apply_change(made: Transaction, ready: _ReadyChange) -> None:
+    undo = ready.prepared.undo
+    made.undos.append(undo)  # first: what is torn off in the middle is taken back too
+    if isinstance(ready.change, AfterImport):
+        made.calls.append(undo)
+    ready.prepared.apply()
+    scope = scope_of(ready.target.module, ready.change.rebind)
+    made.targets.append(ready.target_name)
+    for site in ready.sites:
+        site.rebind |= scope
+        made.sites.append((ready.target_name, site))
+
+
+def route_of(
+    target: str,
+    module: ModuleType,
+    steps: Iterable[TargetStep],
+    sites: Iterable[Site],
+    edited: FunctionType | None = None,
+) -> Route:
+    """Walk to a target, and remember what stands at each step.
+
+    Args:
+        target: the target, for messages.
+        module: the module that it lies in.
+        steps: its qualname, step by step.
+        sites: the change's own sites, which are compared by themselves and left out of the route.
+        edited: the function whose code an Edit has changed.
+
+    Returns:
+        The route, to be walked again later.
+    """
+    stops: list[tuple[Any, TargetStep, Any]] = []
+    name = module.__name__
+    if name != "__main__" and sys.modules.get(name) is module:  # runpy lends that name to others
+        stops.append((sys.modules, Item(name), module))
+    owner: Any = module
+    for step in steps:
+        value = peek(owner, step)
+        if value is MISSING:
+            break
+        is_of_class = not isinstance(step, Item) and not isinstance(owner, type)
+        if is_of_class and hasattr(type(value), "__get__") and step not in namespace(owner):
+            break  # it is made for each who asks: nothing that could be compared
+        stops.append((owner, step, value))
+        owner = value
+    own = {(id(site.owner), site.name) for site in sites}
+    compared = tuple(stop for stop in stops if (id(stop[0]), stop[1]) not in own)
+    if edited is None:
+        return Route(target, compared)
+    return Route(target, compared, (edited, edited.__code__))
+
+
+def _refuse_to_discard(ready: _ReadyChange) -> None:
+    """Refuse to put an object in place of one on which another copy of patchkit has patches."""
+    for other in others():
+        for site in ready.sites:
+            names = other.patches_on(site.owner, site.name)
+            if names:
+                raise TargetError(
+                    f"Replace({ready.target_name}): it would discard {', '.join(names)} of another "
+                    f"copy of patchkit, {home(other)}; expected one copy for both packs"
+                )

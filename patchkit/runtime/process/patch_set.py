@@ -15,8 +15,8 @@ from patchkit.core.record import Record
 from patchkit.core.rows.canonical import canonical
 from patchkit.core.rows.declaration import Change, Role, Row
 from patchkit.errors import AgreementError
+from patchkit.runtime.process.eligibility import EligibilityTable, awaits_when
 from patchkit.runtime.process.patch_state import PatchState, PatchStates
-from patchkit.runtime.process.schedule import Relevance
 
 PatchSet = Mapping[str, "PatchDigest"]
 
@@ -39,19 +39,20 @@ class PatchDigest(Record):
 
 
 def patch_set(
-    states: Iterable[PatchState], relevance: Relevance, role: Role
+    states: Iterable[PatchState], table: EligibilityTable, role: Role
 ) -> dict[str, PatchDigest]:
     """Name the patches that are for a role here, each with what it is."""
     mine = [state for state in states if role in state.row.roles]
-    chosen = [state for state in mine if relevance.is_selected(state)]
+    chosen = [state for state in mine if table.is_selected(state)]
     packs = {name: modules_digest(name) for name in {state.row.pack for state in chosen}}
-    return {
-        state.name: PatchDigest(at, fingerprint(state.row), packs[state.row.pack], _is_open(state))
-        for at, state in enumerate(chosen)
-    }
+    digests: dict[str, PatchDigest] = {}
+    for at, state in enumerate(chosen):
+        code = fingerprint(state.row)
+        digests[state.name] = PatchDigest(at, code, packs[state.row.pack], awaits_when(state))
+    return digests
 
 
-def stamp(config: Any, states: PatchStates, relevance: Relevance) -> None:
+def stamp(config: Any, states: PatchStates, table: EligibilityTable) -> None:
     """Write into an engine's configuration which patches are for each role."""
     extra = getattr(config, "additional_config", None)
     if extra is None and hasattr(config, "additional_config"):
@@ -59,7 +60,7 @@ def stamp(config: Any, states: PatchStates, relevance: Relevance) -> None:
     if not isinstance(extra, dict):
         states.say("warning", "the engine's additional_config is no dict: not stamped")
         return
-    sets = {role: patch_set(states.patches.values(), relevance, role) for role in Role}
+    sets = {role: patch_set(states.patches.values(), table, role) for role in Role}
     extra[KEY] = {_VERSION: _version()} | {
         str(role): {name: dict(vars(mark)) for name, mark in patches.items()}
         for role, patches in sets.items()
@@ -67,9 +68,9 @@ def stamp(config: Any, states: PatchStates, relevance: Relevance) -> None:
     states.journal.write("digest", role=str(Role.MAIN), digest=digest(sets[Role.MAIN]))
 
 
-def agree(role: Role, config: Any, states: PatchStates, relevance: Relevance) -> None:
+def agree(role: Role, config: Any, states: PatchStates, table: EligibilityTable) -> None:
     """Warn of other patches for a role than the main process selects, or raise AgreementError."""
-    ours = patch_set(states.patches.values(), relevance, role)
+    ours = patch_set(states.patches.values(), table, role)
     states.journal.write("digest", role=str(role), digest=digest(ours))
     try:
         theirs = _stamped(config, role)
@@ -155,10 +156,6 @@ def _more(patches: PatchSet, other: PatchSet) -> list[str]:
 
 def _show(patches: PatchSet) -> str:
     return ", ".join(_in_order(patches)) or "nothing"
-
-
-def _is_open(state: PatchState) -> bool:
-    return state.row.patch.when is not None and not any(group.applied_to for group in state.groups)
 
 
 def hash_of(parts: Iterable[bytes]) -> str:

@@ -1,21 +1,24 @@
-"""How it stands with every patch here; who changes a status tells the journal and stderr of it.
+"""The patches of a process: what was made of each, its status, and what a failure stops.
 
-That includes the failure policy: what a required patch that failed stops, and the exit code of a
+`PatchStates` alone changes statuses, and tells the journal and stderr of every change. That
+includes the failure policy: what a required patch that failed stops, and the exit code of a
 process in which somebody has swallowed the error.
 """
 
 import atexit
 import os
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
 from patchkit.core.record import Record, field
-from patchkit.core.rows.declaration import Role, Row
+from patchkit.core.rows.declaration import Change, Role, Row
 from patchkit.errors import ApplyError, PatchkitError, SettingsError, VersionError
+from patchkit.runtime.changes.context import unwind
+from patchkit.runtime.changes.overwrites import Route
+from patchkit.runtime.changes.sites import Site
 from patchkit.runtime.process.journal import Journal, say
-from patchkit.runtime.process.transaction import Placed, Transaction
 from patchkit.settings import Settings
 
 ARMED, APPLIED, SKIPPED, FAILED = "armed", "applied", "skipped", "failed"
@@ -23,147 +26,139 @@ ARMED, APPLIED, SKIPPED, FAILED = "armed", "applied", "skipped", "failed"
 EXIT_CODE = 70
 """`EX_SOFTWARE` of sysexits.h: no program of vLLM's ends with it."""
 
+Placed = tuple[int, Change]
+"""A change, after its place in its row."""
 
-class ChangeGroup(Record, frozen=False, eq=False):
-    """Changes of one row that one module's import makes due, and how far they have come here."""
 
-    patch: "PatchState"  # whose changes they are
-    module: str
-    moment: str
-    changes: tuple[Placed, ...]  # with their places in the row, for any version
-    rank: int  # place of the row among all rows
-    applied_to: tuple[int, int] | None = None  # which execution of the module, while they are
-    made: Transaction = field(default_factory=Transaction)  # what was made then
-    facts: dict[str, Any] = field(default_factory=dict)  # for the journal, beside the status
-    thread: int | None = None  # the thread that is applying them now
-    loads: bool = False  # whether it is importing the body, or waits for who does
+class Transaction(Record, frozen=False, eq=False):
+    """What was made of one change group, and what takes it back.
+
+    Args:
+        patch: name of the patch.
+        rank: place of its row among all rows.
+        undos: what takes the changes back, in the order in which they were made.
+        calls: those undos that are for one execution of the module only.
+        sites: the changed attributes, each with the target that led there.
+        routes: what stood on the way to each target.
+        targets: the targets, also those that are no attribute.
+    """
+
+    patch: str = ""
+    rank: int = 0
+    undos: list[Callable[[], None]] = field(default_factory=list)
+    calls: list[Callable[[], None]] = field(default_factory=list)
+    sites: list[tuple[str, Site]] = field(default_factory=list)
+    routes: list[Route] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
 
     def take_back(self) -> list[Exception]:
-        """Undo what was made; return what went wrong on the way."""
+        """Undo all that was made.
+
+        Returns:
+            What went wrong on the way; no error stops the other undos.
+        """
+        errors = unwind(self.undos)
+        self.calls.clear()
+        self.sites.clear()
+        self.routes.clear()
+        self.targets.clear()
+        return errors
+
+
+class ChangeGroup(Record, frozen=False, eq=False):
+    """Changes of one row that one module's import makes due, and how far they have come here.
+
+    Args:
+        patch: the patch whose changes they are.
+        module: name of the module.
+        moment: when they are due: before, serving or after its execution.
+        changes: the changes with their places in the row, for any version.
+        rank: place of the row among all rows.
+        applied_to: the execution of the module that they are applied to; None while they are not.
+        made: what was made then.
+        facts: what the journal says of them beside the status.
+        thread: the thread that is applying them now.
+        loads: whether that thread is importing the body, or waits for who does.
+    """
+
+    patch: "PatchState"
+    module: str
+    moment: str
+    changes: tuple[Placed, ...]
+    rank: int
+    applied_to: tuple[int, int] | None = None
+    made: Transaction = field(default_factory=Transaction)
+    facts: dict[str, Any] = field(default_factory=dict)
+    thread: int | None = None
+    loads: bool = False
+
+    def take_back(self) -> list[Exception]:
+        """Undo what was made.
+
+        Returns:
+            What went wrong on the way.
+        """
         errors = self.made.take_back()
         self.applied_to = None
         return errors
 
 
 class PatchState(Record, frozen=False, eq=False):
-    """How it stands with one patch in this process; `PatchStates` alone writes the status."""
+    """How it stands with one patch in this process; `PatchStates` alone writes the status.
+
+    Args:
+        row: the patch in its pack.
+        name: name of the row.
+        body: full module name of its body.
+        groups: its changes, by the imports that make them due.
+        status: armed, applied, skipped or failed.
+        reason: why it is skipped or failed; of armed, what it waits for, if that is known.
+        error: of a failed patch, what it failed with.
+        is_decided: whether environment, versions and review were asked if it is for here.
+        verified: whether its `verify` was asked in this process.
+        holders: number of blocks that ask for it, whatever the roles of this process.
+        former: status, reason and error before the first of these blocks.
+        thread: the thread that makes it held, or lets it go.
+    """
 
     row: Row
-    name: str  # of the row, as is the body
+    name: str
     body: str
-    groups: list[ChangeGroup] = field(default_factory=list)  # by the imports that make them due
+    groups: list[ChangeGroup] = field(default_factory=list)
     status: str = ARMED
-    reason: str = ""  # of skipped and failed, in words; of armed, where it was more than that
-    error: BaseException | None = None  # of failed
-    settled: bool = False  # whether it has been asked if the patch is for here
-    verified: bool = False  # whether its `verify` was asked in this process
-    holders: int = 0  # blocks that ask for it, whatever the roles of this process
-    former: tuple[str, str, BaseException | None] = (ARMED, "", None)  # before the first of them
-    thread: int | None = None  # the thread that makes it held, or lets it go
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it is applied or may yet be."""
-        return self.status in {ARMED, APPLIED}
-
-    def is_for(self, roles: Collection[Role]) -> bool:
-        """Whether a block holds it, or a process with these roles is to have it."""
-        return self.holders > 0 or not self.row.roles.isdisjoint(roles)
+    reason: str = ""
+    error: BaseException | None = None
+    is_decided: bool = False
+    verified: bool = False
+    holders: int = 0
+    former: tuple[str, str, BaseException | None] = (ARMED, "", None)
+    thread: int | None = None
 
 
-class PatchStates:
-    """The one who changes statuses, and the failure policy."""
+class FailureExit:
+    """Sets the exit code of a process that is not to end as if all were well.
 
-    def __init__(
-        self, patches: dict[str, PatchState], settings: Settings, journal: Journal
-    ) -> None:
-        self.patches = patches
-        self.settings = settings
-        self.journal = journal
-        self.roles: set[Role] = set()
-        self.is_in_charge = False  # whether the process is the session's, to end as it says
+    Args:
+        reason_to_end: tells why the process may not end well; None where it may.
+    """
 
-    def open_here(self) -> list[PatchState]:
-        """The patches of this process that are applied or may yet be."""
-        here = [state for state in list(self.patches.values()) if state.is_for(self.roles)]
-        return [state for state in here if state.is_open]
+    def __init__(self, reason_to_end: Callable[[], str | None]) -> None:
+        self._reason_to_end = reason_to_end
 
-    # -- statuses ---------------------------------------------------------------------------------
+    def arrange(self) -> None:
+        """Have the exit code set when the process ends."""
+        atexit.unregister(self._at_exit)
+        atexit.register(self._at_exit)
 
-    def set(self, state: PatchState, status: str, reason: str = "", **facts: Any) -> None:
-        """Give a patch another status, and tell."""
-        state.status, state.reason = status, reason
-        self.tell(state, **facts)
+    def code(self, code: Any) -> Any:
+        """Tell the exit code of a child process that would end with this one.
 
-    def tell(self, state: PatchState, **facts: Any) -> None:
-        """Write a patch's status to the journal."""
-        name, status, reason = state.name, state.status, state.reason
-        self.say("info", f"{name}: {status}" + (f": {reason}" if reason else ""))
-        self.journal.write("patch", name=name, status=status, reason=reason, **facts)
+        Args:
+            code: the exit code.
 
-    def reopen(self, state: PatchState) -> None:
-        """Have a patch asked again whether it is for here: what that depends on may be set now."""
-        state.former = (state.status, state.reason, state.error)
-        if state.status == SKIPPED:
-            state.status = ARMED
-        state.settled = state.status == APPLIED
-
-    def restore(self, state: PatchState) -> None:
-        """Give a patch what it had before it was asked again."""
-        status, reason, state.error = state.former
-        if (state.status, state.reason) != (status, reason):
-            self.set(state, status, reason)
-
-    def say(self, level: str, text: str) -> None:
-        """Write to stderr what is loud enough."""
-        say(level, text, self.settings.log)
-
-    def say_undo_errors(self, errors: Iterable[Exception]) -> None:
-        """Report what could not be taken back."""
-        for error in errors:
-            self.say("error", f"undo: {error}")
-
-    # -- failures ---------------------------------------------------------------------------------
-
-    def fail(self, state: PatchState, error: Exception, **facts: Any) -> None:
-        """Note a failure; ApplyError where the patch is required, and failures stop the process.
-
-        The failure of a required patch that is told already, perhaps another's while this one's
-        body was imported, is no reason: it stops this one as well.
+        Returns:
+            The exit code that it is to end with.
         """
-        if isinstance(error, ApplyError) and error.patch is not None:
-            if state.is_open:
-                text = f"waits for required patch {error.patch}, which failed meanwhile"
-                self.set(state, ARMED, text, **facts)
-            raise error
-        state.error = error
-        self.set(state, FAILED, f"{type(error).__name__}: {error}", **facts)
-        if self.is_in_charge and self._ends_badly(state):
-            atexit.unregister(self._at_exit)
-            atexit.register(self._at_exit)
-            text = f"if the program continues anyway, it ends with exit code {EXIT_CODE}"
-            self.say("error", f"{_failure(state)}; {text}")
-        self.stop_if_failed([state])
-        self.say("warning", f"patch {state.name} failed: {state.reason}")
-
-    def stop_if_failed(
-        self, states: Iterable[PatchState], roles: Iterable[Role] | None = None
-    ) -> None:
-        """Raise ApplyError, with its cause, where a required patch (of these roles) has failed."""
-        wanted = None if roles is None else frozenset(roles)
-        for state in states:
-            here = wanted is None or bool(wanted & state.row.roles)
-            if here and state.status == FAILED and self._must_stop(state):
-                ways = "PATCHKIT_ON_FAILURE=warn lets it continue"
-                if not isinstance(state.error, (SettingsError, VersionError)):  # of all patches
-                    ways += f"; PATCHKIT_DISABLE={state.name} leaves the patch out"
-                text = (
-                    f"{_failure(state)}. The process stops, as it would run half patched. {ways}."
-                )
-                raise ApplyError(text, state.name) from state.error
-
-    def exit_code(self, code: Any) -> Any:
-        """Return the exit code of a child process that would end with this one."""
         return EXIT_CODE if self._reason_to_end() else code
 
     def _at_exit(self) -> None:
@@ -179,26 +174,177 @@ class PatchStates:
                 stream.flush()
         os._exit(EXIT_CODE)
 
+
+class PatchStates:
+    """Changes the statuses of patches, and stops what a failure is to stop.
+
+    Args:
+        patches: the patches of this process by name.
+        settings: say which failures stop the process, and what is written to stderr.
+        journal: where every change is written.
+    """
+
+    def __init__(
+        self, patches: dict[str, PatchState], settings: Settings, journal: Journal
+    ) -> None:
+        self.patches = patches
+        self.settings = settings
+        self.journal = journal
+        self.roles: set[Role] = set()
+        self.is_in_charge = False  # whether the process is the session's, to end as it says
+        self.failure_exit = FailureExit(self._reason_to_end)
+
+    # -- statuses ---------------------------------------------------------------------------------
+
+    def set(self, patch: PatchState, status: str, reason: str = "", **facts: Any) -> None:
+        """Give a patch another status, and tell.
+
+        Args:
+            patch: the patch.
+            status: its status from now on.
+            reason: why it is skipped or failed, or what it waits for.
+            **facts: what the journal says beside that.
+        """
+        patch.status = status
+        patch.reason = reason
+        self.tell(patch, **facts)
+
+    def tell(self, patch: PatchState, **facts: Any) -> None:
+        """Write a patch's status to the journal and, where everything is told, to stderr.
+
+        Args:
+            patch: the patch.
+            **facts: what the journal says beside its status.
+        """
+        text = f"{patch.name}: {patch.status}"
+        if patch.reason:
+            text += f": {patch.reason}"
+        self.say("info", text)
+        self.journal.write(
+            "patch", name=patch.name, status=patch.status, reason=patch.reason, **facts
+        )
+
+    def reopen(self, patch: PatchState) -> None:
+        """Have it decided anew whether a patch is for here: what that depends on may be set now.
+
+        Args:
+            patch: a patch that has not failed; one that is applied stays so.
+        """
+        patch.former = (patch.status, patch.reason, patch.error)
+        if patch.status == SKIPPED:
+            patch.status = ARMED
+        patch.is_decided = patch.status == APPLIED
+
+    def restore(self, patch: PatchState) -> None:
+        """Give a patch the status that it had before it was decided anew.
+
+        Args:
+            patch: a patch that was reopened.
+        """
+        status, reason, patch.error = patch.former
+        if (patch.status, patch.reason) != (status, reason):
+            self.set(patch, status, reason)
+
+    def say(self, level: str, text: str) -> None:
+        """Write a line to stderr where its level is loud enough.
+
+        Args:
+            level: one of `patchkit.settings.LEVELS`.
+            text: the line.
+        """
+        say(level, text, self.settings.log)
+
+    def say_undo_errors(self, errors: Iterable[Exception]) -> None:
+        """Report what could not be taken back.
+
+        Args:
+            errors: what went wrong.
+        """
+        for error in errors:
+            self.say("error", f"undo: {error}")
+
+    # -- failures ---------------------------------------------------------------------------------
+
+    def fail(self, patch: PatchState, error: Exception, **facts: Any) -> None:
+        """Note that a patch has failed.
+
+        The failure of a required patch that is told already, perhaps another's while this one's
+        body was imported, is no reason: it stops this one as well.
+
+        Args:
+            patch: the patch.
+            error: what it failed with.
+            **facts: what the journal says beside its status.
+
+        Raises:
+            ApplyError: the patch is required, and failures stop the process.
+        """
+        if isinstance(error, ApplyError) and error.patch is not None:
+            if patch.status in {ARMED, APPLIED}:
+                text = f"waits for required patch {error.patch}, which failed meanwhile"
+                self.set(patch, ARMED, text, **facts)
+            raise error
+        patch.error = error
+        self.set(patch, FAILED, f"{type(error).__name__}: {error}", **facts)
+        if self.is_in_charge and self._ends_badly(patch):
+            self.failure_exit.arrange()
+            text = f"if the program continues anyway, it ends with exit code {EXIT_CODE}"
+            self.say("error", f"{_failure(patch)}; {text}")
+        self.stop_if_failed([patch])
+        self.say("warning", f"patch {patch.name} failed: {patch.reason}")
+
+    def stop_if_failed(
+        self, patches: Iterable[PatchState], roles: Iterable[Role] | None = None
+    ) -> None:
+        """Stop where a required patch has failed.
+
+        Args:
+            patches: those that are looked at.
+            roles: only patches of these roles count; None for all.
+
+        Raises:
+            ApplyError: one has failed, and failures stop the process; from what it failed with.
+        """
+        counted_roles = None if roles is None else frozenset(roles)
+        for patch in patches:
+            if counted_roles is not None and counted_roles.isdisjoint(patch.row.roles):
+                continue
+            if patch.status == FAILED and self._must_stop(patch):
+                ways = "PATCHKIT_ON_FAILURE=warn lets it continue"
+                if not isinstance(patch.error, (SettingsError, VersionError)):  # of all patches
+                    ways += f"; PATCHKIT_DISABLE={patch.name} leaves the patch out"
+                text = (
+                    f"{_failure(patch)}. The process stops, as it would run half patched. {ways}."
+                )
+                raise ApplyError(text, patch.name) from patch.error
+
     def _reason_to_end(self) -> str | None:
-        failed = (state for state in list(self.patches.values()) if state.status == FAILED)
-        reasons = (_failure(state) for state in failed if self._ends_badly(state))
-        return next(reasons, None) if self.is_in_charge else None
+        if not self.is_in_charge:
+            return None
+        for patch in list(self.patches.values()):
+            if patch.status == FAILED and self._ends_badly(patch):
+                return _failure(patch)
+        return None
 
-    def _ends_badly(self, state: PatchState) -> bool:
+    def _ends_badly(self, patch: PatchState) -> bool:
         """Whether a failure counts whoever swallows it; what a block holds is told to the block."""
-        return self._must_stop(state) and not state.holders and state.is_for(self.roles)
+        if patch.holders or not self._must_stop(patch):
+            return False
+        return not patch.row.roles.isdisjoint(self.roles)
 
-    def _must_stop(self, state: PatchState) -> bool:
-        return state.row.patch.required and self.settings.on_failure == "stop"
+    def _must_stop(self, patch: PatchState) -> bool:
+        return patch.row.patch.required and self.settings.on_failure == "stop"
 
 
-def _failure(state: PatchState) -> str:
-    reason = state.reason.removesuffix(".")
-    return f"required patch {state.name} ({state.body}) failed: {reason}"
+def _failure(patch: PatchState) -> str:
+    reason = patch.reason.removesuffix(".")
+    return f"required patch {patch.name} ({patch.body}) failed: {reason}"
 
 
 def _is_told() -> bool:
-    error, trace = getattr(sys, "last_value", None), getattr(sys, "last_traceback", None)
+    """Whether Python has written an error of patchkit's to stderr, as it does before it ends."""
+    error = getattr(sys, "last_value", None)
+    trace = getattr(sys, "last_traceback", None)
     # A console notes its errors there too, and goes on; they came out of a frame within its own.
     if trace is None or trace.tb_frame.f_back is not None or hasattr(sys, "ps1"):
         return False

@@ -1,27 +1,39 @@
-"""What is due when which module is imported, and whether that is for this process.
+"""What is due around which import, and what it waits for: a turn, or the end of an import.
 
-`Relevance` is the one who says so: by role and block, then by settings, versions and review.
+No lock is held meanwhile. A thread that waits for another could wait for ever: that one may need a
+module which this one is importing. So nobody waits for a thread that waits for him.
 """
 
-from collections.abc import Collection, Iterable
-from typing import Any
+import contextlib
+import itertools
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import get_ident
+from types import ModuleType
 
-from patchkit.core.rows.declaration import SERVING, Role, Row
-from patchkit.core.rows.selection import Selection, check_names
-from patchkit.errors import ApplyError, DriftError
-from patchkit.runtime.drift import UNREADABLE
-from patchkit.runtime.process.patch_state import (
-    APPLIED,
-    SKIPPED,
-    ChangeGroup,
-    PatchState,
-    PatchStates,
-)
-from patchkit.runtime.process.transaction import Placed
+from patchkit.core.rows.declaration import AFTER, BEFORE, SERVING, Row
+from patchkit.runtime.imports.finder import Finder
+from patchkit.runtime.imports.half_imported import importer_awaited, is_half_imported
+from patchkit.runtime.process.patch_state import ChangeGroup, PatchState, Placed
+
+TurnTaker = ChangeGroup | PatchState
+"""What a thread has its turn at."""
+
+PATIENCE = 60.0
+"""Seconds to wait for another thread's turn to end."""
+
+_SECONDS_BETWEEN_CHECKS = 0.05
+"""How often who waits checks what the other thread waits for."""
 
 
 class Schedule:
-    """What is due when; rows may come and go."""
+    """What is due around the import of each module; rows may come and go.
+
+    Args:
+        rows: the rows in the order in which they apply.
+    """
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.patches: dict[str, PatchState] = {}
@@ -32,11 +44,15 @@ class Schedule:
             self.add(row)
 
     def add(self, row: Row) -> None:
-        """Take in a row, to apply after those that are here."""
+        """Take in a row, to apply after those that are here.
+
+        Args:
+            row: the row; no patch of its name is here.
+        """
         patch = PatchState(row, row.name, row.body)
         due: dict[tuple[str, str], list[Placed]] = {}
-        for place, change in enumerate(row.patch.changes):
-            due.setdefault((change.place.module, change.moment), []).append((place, change))
+        for index, change in enumerate(row.patch.changes):
+            due.setdefault((change.place.module, change.moment), []).append((index, change))
         for (module, moment), changes in due.items():
             group = ChangeGroup(patch, module, moment, tuple(changes), self._next_rank)
             patch.groups.append(group)
@@ -47,7 +63,11 @@ class Schedule:
         self.patches[patch.name] = patch
 
     def remove(self, name: str) -> None:
-        """Leave a row out again."""
+        """Leave a row out again.
+
+        Args:
+            name: name of its patch.
+        """
         patch = self.patches.pop(name)
         for groups in (*self._groups.values(), *self.by_body.values()):
             groups[:] = [group for group in groups if group.patch is not patch]
@@ -63,137 +83,317 @@ class Schedule:
         return {module for module, _ in list(self._groups)}
 
     def due(self, module: str, moment: str) -> list[ChangeGroup]:
-        """Return what is due around a module's import, in the order in which it applies."""
+        """List what is due around a module's import.
+
+        Args:
+            module: name of the module.
+            moment: before, serving or after its execution.
+
+        Returns:
+            The change groups in the order in which they apply.
+        """
         return list(self._groups.get((module, moment), ()))
 
+    def due_at_end(self, module: str) -> list[ChangeGroup]:
+        """List what is due once a module has executed.
+
+        Args:
+            module: name of the module.
+
+        Returns:
+            The change groups in the order in which they apply: those that were to come before, and
+            were missed; those that serve the module; those that come after.
+        """
+        before = self._groups.get((module, BEFORE), ())
+        missed = [group for group in before if not group.applied_to]
+        return [*missed, *self.due(module, SERVING), *self.due(module, AFTER)]
+
+    def due_of_body(self, module: str) -> list[ChangeGroup]:
+        """List what is due once a body has been imported by another than who applies it.
+
+        Args:
+            module: full name of the body.
+
+        Returns:
+            Its change groups in the order in which they apply, but those that this thread applies.
+        """
+        me = get_ident()
+        return [group for group in self.by_body.get(module, ()) if group.thread != me]
+
+    def is_made_of(self, module: str) -> bool:
+        """Tell whether something is to be taken back before a module executes once more.
+
+        Args:
+            module: name of the module.
+
+        Returns:
+            Whether an AfterImport was called for its last execution, or changes were made from
+            this body.
+        """
+        for group in self._groups.get((module, AFTER), ()):
+            if group.made.calls:
+                return True
+        return any(group.made.sites for group in self.by_body.get(module, ()))
+
     def serves_beneath(self, module: str) -> bool:
-        """Whether a module is served whose name makes this one a package."""
+        """Tell whether a module is served whose name makes this one a package.
+
+        Args:
+            module: name of this module.
+
+        Returns:
+            Whether a change group serves a module beneath it.
+        """
         keys = [key for key, groups in list(self._groups.items()) if groups]
-        return any(at == SERVING and name.startswith(f"{module}.") for name, at in keys)
+        return any(moment == SERVING and name.startswith(f"{module}.") for name, moment in keys)
 
     def groups(self) -> list[ChangeGroup]:
-        """Return all groups in the order in which their rows apply."""
-        return [group for patch in list(self.patches.values()) for group in patch.groups]
+        """List all change groups.
 
-
-class Relevance:
-    """Says of each patch whether it is for this process, and why it is not."""
-
-    def __init__(self, states: PatchStates, selection: Selection) -> None:
-        self.selection = selection
-        self.awaits_role = False
-        self._states = states
-        self._unreviewed: dict[str, dict[str, Any]] = {}
-        self._told: set[str] = set()
-
-    # -- the question -----------------------------------------------------------------------------
-
-    def is_wanted(self, group: ChangeGroup) -> bool:
-        """Whether a role of this process, or a block, has the group's patch.
-
-        A module for every role is there before the role is known: a Ray worker process learns that
-        from its actor's class, and what defines the class may import the module.
+        Returns:
+            The groups in the order in which their rows apply.
         """
-        roles = self._states.roles
-        if group.patch.is_for(roles):
-            return True
-        is_early = self.awaits_role and not roles and group.moment == SERVING
-        return is_early and group.patch.row.roles.issuperset(Role)
+        groups: list[ChangeGroup] = []
+        for patch in list(self.patches.values()):
+            groups += patch.groups
+        return groups
 
-    def is_open(self, group: ChangeGroup) -> bool:
-        """Whether the process still is to have a group: another thread may have taken it back."""
-        return self.is_wanted(group) and group.patch.is_open
 
-    def is_selected(self, state: PatchState) -> bool:
-        """Whether nothing speaks against a patch here; asks no more than it has to."""
-        if state.settled or not state.is_open:
-            return state.is_open
-        return self.selection.reason_to_skip(state.row) is None
+class Turns:
+    """Which thread waits for whose turn."""
 
-    def changes_here(self, group: ChangeGroup) -> list[Placed]:
-        """The changes of a group that are for the versions here."""
-        row = group.patch.row
-        return [placed for placed in group.changes if self.selection.applies(placed[1], row)]
+    def __init__(self) -> None:
+        self.after_fork()
 
-    # -- the answer, once and for all -------------------------------------------------------------
+    def after_fork(self) -> None:
+        """Forget the other threads, which are gone."""
+        self._free = threading.Condition(threading.Lock())
+        self._awaited: dict[int, TurnTaker] = {}
 
-    def settle(self, state: PatchState) -> None:
-        """Ask whether a patch is for here, before it is due; an error is the patch's failure."""
+    def take(self, target: TurnTaker, is_left: Callable[[], bool]) -> bool:
+        """Wait for a turn and take it, unless `is_left` says to leave it to whose turn it is.
+
+        Args:
+            target: what the turn is at.
+            is_left: is asked while another thread has its turn; that one may be waiting for this
+                thread.
+
+        Returns:
+            Whether the turn was taken; False where it is this thread's already, or left.
+
+        Raises:
+            TimeoutError: the other thread's turn does not end.
+        """
+        with self._free:
+            if not self._wait((target,), PATIENCE, is_left):
+                raise TimeoutError
+            if target.thread is not None:
+                return False
+            target.thread = get_ident()
+        return True
+
+    def leave(self, target: TurnTaker) -> None:
+        """End this thread's turn.
+
+        Args:
+            target: what the turn is at.
+        """
+        with self._free:
+            target.thread = None
+            self._free.notify_all()
+
+    @contextlib.contextmanager
+    def turn(self, target: TurnTaker, is_left: Callable[[], bool]) -> Iterator[bool]:
+        """Take a turn for the time of a block.
+
+        Args:
+            target: as of `take`.
+            is_left: as of `take`.
+
+        Yields:
+            Whether the turn was taken; if not, there is nothing to end.
+
+        Raises:
+            TimeoutError: as `take` does.
+        """
+        is_taken = self.take(target, is_left)
         try:
-            self.is_for_here(state)
-        except Exception as error:  # noqa: BLE001 - the patch's failure, like any other
-            self._states.fail(state, error)
+            yield is_taken
+        finally:
+            if is_taken:
+                self.leave(target)
 
-    def settle_serving(self, roles: Collection[Role]) -> None:
-        """Ask early whether what serves modules in all these roles is for here."""
-        for state in list(self._states.patches.values()):
-            serves = any(group.moment == SERVING for group in state.groups)
-            if serves and state.row.roles.issuperset(roles):
-                self.settle(state)
+    def tell(self) -> None:
+        """Have those who wait check again whether they leave it."""
+        with self._free:
+            self._free.notify_all()
 
-    def is_for_here(self, state: PatchState) -> bool:
-        """Whether a patch is for here, else skip it; PatchkitError if unclear or refused."""
-        if not state.settled:
-            check_names(self._states.settings, self._states.patches)
-            if (reason := self.selection.reason_to_skip(state.row)) is not None:
-                self._states.set(state, SKIPPED, reason)
-                self._tell_if_unreviewed(state, reason)
-            else:
-                self._refuse_conflict(state)
-                self._review(state)
-            state.settled = True  # last, as another thread may be asking
-        return state.is_open
+    @contextlib.contextmanager
+    def within(self, *targets: TurnTaker, patience: float = PATIENCE) -> Iterator[bool]:
+        """Take turns for the time of a block, all at once.
 
-    def _refuse_conflict(self, state: PatchState) -> None:
-        for other in list(self._states.patches.values()):
-            named = other.name in state.row.patch.conflicts
-            if not (named or state.name in other.row.patch.conflicts):
-                continue
-            if state.holders:  # beside one that a block holds, whatever is for here
-                is_beside = other.holders > 0 or other.status == APPLIED
-            else:
-                is_beside = self.selection.reason_to_skip(other.row) is None
-            if is_beside:
-                raise ApplyError(
-                    f"it conflicts with {other.name}, which is selected too; leave one out "
-                    "with PATCHKIT_DISABLE"
-                )
+        Where it is this thread's turn already, or that of a thread that waits for this one, the
+        turn goes back to it afterwards.
 
-    # -- review -----------------------------------------------------------------------------------
+        Args:
+            *targets: what the turns are at.
+            patience: seconds to wait for other threads.
 
-    def tell_again(self) -> None:
-        """Write to the journal what a forked child has inherited, beside the status of patches."""
-        for facts in self._unreviewed.values():
-            self._states.journal.write("unreviewed", **facts)
+        Yields:
+            False where the patience ended before their turns; the block has the turns all the same.
+        """
+        me = get_ident()
+        with self._free:
+            is_patient = self._wait(targets, patience, lambda: False)
+            former = [target.thread for target in targets]
+            for target in targets:
+                target.thread = me
+        try:
+            yield is_patient
+        finally:
+            with self._free:
+                for target, thread in zip(targets, former, strict=True):
+                    target.thread = thread
+                self._free.notify_all()
 
-    def _review(self, state: PatchState) -> None:
-        if not (words := self.selection.unreviewed(state.row)):
-            return
-        if self._states.settings.on_drift == "stop":
-            raise DriftError(f"{words}. PATCHKIT_ON_DRIFT=warn applies it anyway")
-        self._tell_unreviewed(state, words)
+    def _wait(
+        self, targets: Sequence[TurnTaker], patience: float, is_left: Callable[[], bool]
+    ) -> bool:
+        """Wait until no turn is another thread's, or `is_left`; False once the patience is over."""
+        me = get_ident()
+        end = time.monotonic() + patience
+        while True:
+            busy = self._first_busy(targets)
+            if busy is None or is_left():
+                return True
+            if time.monotonic() > end:
+                return False
+            self._awaited[me] = busy
+            try:
+                self._free.wait(_SECONDS_BETWEEN_CHECKS)
+            finally:
+                del self._awaited[me]
 
-    def _tell_if_unreviewed(self, state: PatchState, reason: str) -> None:
-        """Tell of a patch that drift leaves out, though the process is not whole without it."""
-        on_drift = self._states.settings.on_drift
-        by_drift = on_drift == "skip" and reason == self.selection.unreviewed(state.row)
-        if by_drift and (state.row.patch.required or reason.startswith(UNREADABLE)):
-            self._tell_unreviewed(state, reason)
+    def _first_busy(self, targets: Sequence[TurnTaker]) -> TurnTaker | None:
+        """Find the first turn of a thread that does not wait for this one."""
+        for target in targets:
+            if target.thread and not self.is_waiting(target.thread):
+                return target
+        return None
 
-    def _tell_unreviewed(self, state: PatchState, words: str) -> None:
-        if state.name in self._unreviewed:
-            return
-        skipped, pack = state.status == SKIPPED, state.row.pack
-        unreadable = words.startswith(UNREADABLE)
-        facts = {"name": state.name, "reason": words, "finding": skipped or unreadable}
-        self._unreviewed[state.name] = facts
-        self._states.journal.write("unreviewed", **facts)
-        if not unreadable:
-            is_named = pack in self._states.settings.packs
-            rest = f"{state.name} --here" + (f" --patches {pack}" if is_named else "")
-            hint = f"see 'patchkit diff {rest}', then 'patchkit lock {rest}'"
-            effect = "required, and left out: " if skipped else ""
-            self._states.say("warning", f"{state.name}: {effect}{words}; {hint}")
-        elif words not in self._told:  # once for all patches that it would speak of
-            self._told.add(words)
-            self._states.say("warning", words + ("; its patches are left out" if skipped else ""))
+    def is_waiting(self, thread: int | None) -> bool:
+        """Tell whether a thread is this one, or waits for it by whatever detour.
+
+        Args:
+            thread: identity of the thread; None for none.
+
+        Returns:
+            Whether nobody may wait for it.
+        """
+        me = get_ident()
+        passed: set[int] = set()
+        while thread is not None and thread not in passed:
+            if thread == me:
+                return True
+            passed.add(thread)
+            awaited = self._awaited.get(thread)
+            thread = importer_awaited(thread) if awaited is None else awaited.thread
+        return False
+
+
+class Executions:
+    """How often each module has executed, targets and bodies, and which are whole.
+
+    Args:
+        finder: watches their imports.
+    """
+
+    def __init__(self, finder: Finder) -> None:
+        self.is_whole = finder.is_whole
+        self._numbers = itertools.count(1)  # no lock: it counts one by one in all threads
+        self._last: dict[str, int] = {}
+        self._postponed: dict[str, list[ChangeGroup]] = {}
+
+    def note(self, module: str) -> None:
+        """Note that a module executes.
+
+        Args:
+            module: name of the module.
+        """
+        self._last[module] = next(self._numbers)
+
+    def now(self, group: ChangeGroup, module: ModuleType | None) -> tuple[int, int]:
+        """Name the execution that a group would be applied to now.
+
+        Args:
+            group: the group.
+            module: its module; None before that executes.
+
+        Returns:
+            The number of the last execution, and the identity of the module that it made.
+        """
+        last = self._last.get(group.module, 0)
+        return last, id(module) if group.moment == AFTER else 0
+
+    def is_current(self, group: ChangeGroup) -> bool:
+        """Tell whether a group is applied to its module as it is now, and not about to be anew.
+
+        Args:
+            group: the group.
+
+        Returns:
+            Whether the last execution is the one that it was applied to.
+        """
+        if group.thread is not None or group.applied_to is None:
+            return False
+        return group.applied_to[0] == self._last.get(group.module, 0)
+
+    def postpone(self, group: ChangeGroup, needed: str) -> bool:
+        """Have a group wait for the end of an import.
+
+        Args:
+            group: the group.
+            needed: name of the module that is being imported.
+
+        Returns:
+            Whether it waits; False where that end has come.
+        """
+        self._postponed.setdefault(needed, []).append(group)  # first: it may come any time
+        return not self.is_whole(needed)
+
+    def is_awaited(self, module: str) -> bool:
+        """Tell whether groups wait for the end of a module's import.
+
+        Args:
+            module: name of the module.
+
+        Returns:
+            Whether `postponed` would return any.
+        """
+        return module in self._postponed
+
+    def postponed(self, module: str) -> list[ChangeGroup]:
+        """Take the groups that have waited for the end of a module's import.
+
+        Args:
+            module: name of the module.
+
+        Returns:
+            The groups; they wait no more.
+        """
+        return self._postponed.pop(module, [])
+
+    def awaits(self, group: ChangeGroup) -> bool:
+        """Tell whether a group is applied at the end of an import, by the thread that imports.
+
+        Args:
+            group: the group.
+
+        Returns:
+            Whether a module for which it waits is being imported.
+        """
+        for name, groups in list(self._postponed.items()):
+            module = sys.modules.get(name)
+            if group in groups and module is not None and is_half_imported(module):
+                return True
+        return False

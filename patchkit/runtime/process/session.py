@@ -28,16 +28,16 @@ from patchkit.runtime.imports.supplied_modules import (
     unreachable,
 )
 from patchkit.runtime.process import patch_set
-from patchkit.runtime.process.applier import Applier
+from patchkit.runtime.process.applier import Applier, CopiesPass
+from patchkit.runtime.process.eligibility import NOT_YET, YES, EligibilityTable, eligibility
 from patchkit.runtime.process.held import Blocks
 from patchkit.runtime.process.journal import Journal
 from patchkit.runtime.process.lookout import Lookout
-from patchkit.runtime.process.patch_state import APPLIED, ARMED, ChangeGroup, PatchStates
+from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates
 from patchkit.runtime.process.roles import run_beside_its_name
-from patchkit.runtime.process.schedule import Relevance, Schedule
-from patchkit.runtime.process.waiting import Executions
+from patchkit.runtime.process.schedule import Executions, Schedule, Turns
+from patchkit.runtime.process.undoing import Inspection, Undoing
 
-Groups = list[ChangeGroup]
 Hook = Callable[[ModuleType, Sites], None]
 
 
@@ -45,21 +45,26 @@ class Session:
     """The patches of one process."""
 
     def __init__(self, registry: Registry, selection: Selection, journal: Journal) -> None:
-        self.journal, self.processes = journal, registry.processes
-        self._schedule = Schedule(registry)
-        self._states = PatchStates(self._schedule.patches, selection.settings, journal)
-        self.states, self.roles = self._states.patches, self._states.roles
-        self._relevance = Relevance(self._states, selection)
-        self._finder = Finder(self, self.provide, self._begin_to_look)
-        self._executions = Executions(self._finder)
-        self._applier = Applier(
-            self._schedule, self._states, self._relevance, self._executions, self._note_applied
-        )
+        self.journal = journal
+        self.processes = registry.processes
+        self.sites = Sites()
         self.hooks: dict[str, list[Hook]] = {}  # patchkit's own, by module; complete before arming
-        self.blocks = Blocks(
-            self._schedule, self._states, self._relevance, self._applier, self._finder
+        turns = Turns()
+        self._schedule = schedule = Schedule(registry)
+        self._states = states = PatchStates(schedule.patches, selection.settings, journal)
+        self.states = states.patches
+        self.roles = states.roles
+        self._table = table = EligibilityTable(states, selection)
+        self.lookout = Lookout(schedule, states, table, turns, self._look_at_patches)
+        self._finder = Finder(self, self.provide, self.lookout.begin)
+        self._executions = executions = Executions(self._finder)
+        copies = CopiesPass(self.sites, schedule, states)
+        self._undoing = Undoing(self.sites, schedule, states, turns, copies.restore)
+        self._applier = Applier(
+            schedule, states, table, executions, self._undoing, copies, self.lookout.note_applied
         )
-        self.lookout = Lookout(self._schedule, self._states, selection, self._applier)
+        self._inspection = Inspection(table, executions, self._undoing)
+        self.blocks = Blocks(schedule, states, table, self._applier, self._undoing, self._finder)
         self._entering: set[tuple[Role, int]] = set()
         self._why_beside = "it had begun to run before patchkit was there"
 
@@ -69,9 +74,9 @@ class Session:
         """Watch imports, and enter the roles there are; others come later, or never if `lent`."""
         self.lookout.tell_armed()
         self.lookout.tell_others()
-        self._relevance.awaits_role = not (roles or lent)
-        if self._relevance.awaits_role:
-            self._relevance.settle_serving(frozenset(Role))
+        self._table.awaits_role = not (roles or lent)
+        if self._table.awaits_role:
+            self._table.decide_serving(frozenset(Role))
         watched = self._schedule.modules | self.hooks.keys()
         self._finder.watch(watched)
         self._finder.install()
@@ -79,7 +84,7 @@ class Session:
         for name, hooks in self.hooks.items():
             if self._finder.is_whole(name):
                 for hook in hooks:
-                    hook(sys.modules[name], self._applier.sites)
+                    hook(sys.modules[name], self.sites)
         for role in sorted(roles):
             self.enter(role)
 
@@ -90,39 +95,44 @@ class Session:
 
     def patches_on(self, owner: object, name: Any) -> list[str]:
         """Name the patches that lie on an attribute or item; another copy of patchkit asks."""
-        site = self._applier.sites.get(owner, name if isinstance(name, str) else Item(name.key))
+        site = self.sites.get(owner, name if isinstance(name, str) else Item(name.key))
         return site.patches if site is not None else []
 
-    def _begin_to_look(self) -> None:
-        self.lookout.begin()
-
-    def _note_applied(self) -> None:
-        self.lookout.note_applied()
+    def _look_at_patches(self) -> None:
+        self._inspection.inspect()
+        self._applier.apply_missed()
+        self._inspection.verify()
 
     # -- what the finder tells ------------------------------------------------------------------
 
     def importing(self, name: str) -> None:
         """A module is about to execute."""
-        self._applier.note_execution(name)
-        if due := self._schedule.due(name, BEFORE):
+        self._executions.note(name)
+        if self._schedule.is_made_of(name):
+            self._undoing.prepare_execution(name)
+        due = self._schedule.due(name, BEFORE)
+        if due:
             self._applier.apply(due, {}, lambda: NO_MODULES)
 
     def imported(self, name: str, module: ModuleType) -> None:
         """A module has executed."""
+        due = self._schedule.due_at_end(name)
+        of_body = self._schedule.due_of_body(name)
+        hooks = self.hooks.get(name, ())
+        if not (due or of_body or hooks or self._executions.is_awaited(name)):
+            return
         with _bound_in_parent(name, module):
-            for hook in self.hooks.get(name, ()):
-                hook(module, self._applier.sites)
-            serving, after = self._schedule.due(name, SERVING), self._schedule.due(name, AFTER)
-            missed = [group for group in self._schedule.due(name, BEFORE) if not group.applied_to]
+            for hook in hooks:
+                hook(module, self.sites)
             # What serves the module has done so now, or refuses one that upstream has.
-            if due := [*missed, *serving, *after]:
+            if due:
                 self._applier.apply(due, {name: module}, partial(modules_since, name))
-            of_body, me = self._schedule.by_body.get(name, []), get_ident()
-            if waiting := [group for group in of_body if group.thread != me]:
-                self._applier.apply_late(waiting, from_body=True)
-            if postponed := self._executions.postponed(name):
+            if of_body:
+                self._applier.apply_late(of_body, from_body=True)
+            postponed = self._executions.postponed(name)
+            if postponed:
                 self._applier.apply_late(postponed)
-            if serving:
+            if any(group.moment == SERVING for group in due):
                 refuse_withdrawn(name, module)
 
     def import_ended(self, name: str) -> None:
@@ -133,17 +143,20 @@ class Session:
         """Fail the patches of a module that runs as `__main__` instead of under its own name."""
         self._why_beside = reason
         for group in (*self._schedule.due(name, BEFORE), *self._schedule.due(name, AFTER)):
-            if self._relevance.is_wanted(group) and self._relevance.changes_here(group):
+            is_due = self._table.of_group(group).answer != NOT_YET
+            if is_due and self._table.changes_here(group):
                 self._applier.refuse(group.patch, unreachable(name, reason))
 
     def provide(self, name: str) -> ModuleSpec | None:
         """Make the spec of a module that nobody finds, if a patch of this process serves it."""
         # importlib holds its lock meanwhile, so that nothing may be imported: no body, to ask it.
         for group in self._schedule.due(name, SERVING):
-            if self._relevance.is_wanted(group):
+            is_decided = group.patch.is_decided  # first, as it is set last
+            answer, _ = self._table.of_group(group)
+            if answer != NOT_YET:
                 self._states.stop_if_failed([group.patch])
-                is_offered = group.patch.settled and group.patch.is_open
-                if is_offered and self._relevance.changes_here(group):
+                is_offered = answer == YES and is_decided
+                if is_offered and self._table.changes_here(group):
                     package = self._schedule.serves_beneath(name)
                     loader: Any = ProvidedLoader(name, self._serve)
                     return ModuleSpec(name, loader, is_package=package)
@@ -168,13 +181,13 @@ class Session:
             return
         self._entering.add(visit)
         try:
-            self._relevance.settle_serving({role})
+            self._table.decide_serving({role})
             # Where another thread is at it, this waits until everything is applied. A role that
             # was entered before may have missed a module, whose import nobody told of.
             groups = self._schedule.groups()
             self._applier.apply_late([group for group in groups if role in group.patch.row.roles])
             self._states.stop_if_failed(list(self.states.values()), (role,))
-            self._applier.verify()
+            self._inspection.verify()
         finally:
             self._entering.discard(visit)
         if any(name.partition(".")[0] in sys.modules for name in self._schedule.targets):
@@ -185,16 +198,16 @@ class Session:
         """ApplyError if one of these roles, or those entered, has failed or been overwritten."""
         wanted = self.roles if roles is None else roles
         self._states.stop_if_failed(list(self.states.values()), wanted)
-        self._applier.inspect()
+        self._inspection.inspect()
 
     def become(self, roles: Collection[Role]) -> None:
         """Take these roles in place of those inherited from the parent (after a fork)."""
         self.roles.clear()
         self.journal.write("become", roles=[str(role) for role in roles])
-        others = [state for state in reversed(self.states.values()) if not state.is_for(roles)]
-        applied = [state for state in others if state.status == APPLIED]
-        self._applier.take_back(*applied)
-        for state in applied:
+        applied = [state for state in reversed(self.states.values()) if state.status == APPLIED]
+        others = [state for state in applied if eligibility(state, roles).answer == NOT_YET]
+        self._undoing.take_back(*others)
+        for state in others:
             self._states.set(state, ARMED, "for another role")
         for role in sorted(roles):
             self.enter(role)
@@ -202,33 +215,34 @@ class Session:
     def stamp(self, config: Any) -> None:
         """Write into an engine's configuration which patches are for each role."""
         self.lookout.tell_unmet()
-        patch_set.stamp(config, self._states, self._relevance)
+        patch_set.stamp(config, self._states, self._table)
 
     def selected(self) -> list[Row]:
         """List the rows that are for here as far as is known, whatever their roles."""
-        unmet = self._relevance.selection.unmet_here
-        return [one.row for one in self.states.values() if one.is_open and not unmet(one.row)]
+        unmet_here = self._table.selection.unmet_here
+        states = [state for state in self.states.values() if eligibility(state).answer == YES]
+        return [state.row for state in states if not unmet_here(state.row)]
 
     def digest(self, role: Role) -> str:
         """Hash the patches of other packs that are for a role here; '' where there is none."""
         others = [one for one in self.states.values() if one.row.pack not in OWN_PACKS]
-        found = patch_set.patch_set(others, self._relevance, role)
+        found = patch_set.patch_set(others, self._table, role)
         return patch_set.digest(found) if found else ""
 
     def agree(self, role: Role, config: Any) -> None:
         """Refuse to go on with other patches for a role than those that the main process has."""
-        patch_set.agree(role, config, self._states, self._relevance)
+        patch_set.agree(role, config, self._states, self._table)
 
     # -- forks -----------------------------------------------------------------------------------
 
     def after_fork(self) -> None:
         """Make the child's copy usable, and begin a journal of its own."""
-        self._applier.after_fork()
+        self._undoing.after_fork()
         self._entering.clear()
         self.journal.after_fork()
         self.lookout.tell_inherited()
         self.lookout.effects.after_fork()
-        self._relevance.tell_again()
+        self._table.tell_again()
 
 
 @contextlib.contextmanager

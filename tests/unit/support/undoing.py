@@ -22,7 +22,7 @@ def undo(session: Session, names: Iterable[str] | None = None) -> None:
     states = [state for state in chosen if state.status in {APPLIED, ARMED}]
     for state in states:
         session._states.set(state, SKIPPED, "undone")
-    if errors := session._applier.take_back(*states):
+    if errors := session._undoing.take_back(*states):
         raise UndoError("; ".join(map(str, errors)))
 
 
@@ -32,8 +32,8 @@ def apply(session: Session, names: Iterable[str]) -> None:
     for state in states:
         if state.status == SKIPPED:
             session._states.set(state, ARMED)
-            state.settled = False
-    session._relevance.settle_serving(frozenset())
+            state.is_decided = False
+    session._table.decide_serving(frozenset())
     session._applier.apply_late([group for state in states for group in state.groups])
 
 
@@ -43,6 +43,6 @@ def disarm(session: Session) -> None:
     try:
         undo(session)
     finally:
-        for site in session._applier.sites:
+        for site in session.sites:
             for layer in [one for one in site.layers if not one.patch]:
                 site.take(layer)

@@ -98,7 +98,7 @@ def _is_traced(frame: FrameType) -> bool:
 def _makes_changes(file: str) -> bool:
     path = Path(file)
     inside = CODE in path.parents and path.relative_to(CODE).parts
-    return bool(inside) and (inside[0] in {"changes", "copies"} or inside[-1] == "transaction.py")
+    return bool(inside) and (inside[0] in {"changes", "copies"} or inside[-1] == "making.py")
 
 
 def _is_taking_back(frame: FrameType | None) -> bool:

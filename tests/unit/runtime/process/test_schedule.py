@@ -7,7 +7,7 @@ from support.samples import row
 from patchkit import AfterImport, BeforeImport, Provide, Replace, Wrap
 from patchkit.core.rows.declaration import AFTER, BEFORE, SERVING
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.process.making import CopiesPass
+from patchkit.runtime.process.applier import CopiesPass
 from patchkit.runtime.process.patch_state import ARMED
 from patchkit.runtime.process.schedule import Schedule
 

@@ -9,9 +9,11 @@ from support.samples import row
 
 from patchkit import AfterImport, Replace, Wrap
 from patchkit.errors import TargetError
+from patchkit.runtime.changes.context import unwind
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.process.making import reason_to_skip
-from patchkit.runtime.process.transaction import Transaction, unwind
+from patchkit.runtime.process.eligibility import reason_to_skip
+from patchkit.runtime.process.making import apply_changes
+from patchkit.runtime.process.patch_state import Transaction
 
 world = packages.world
 
@@ -36,7 +38,8 @@ def applied(*changes: Any) -> tuple[Any, Transaction]:
 
 
 def make(made: Transaction, module: Any, *changes: Any) -> None:
-    made.apply(list(enumerate(changes)), module, module_of(BODY, "body"), Sites())
+    body = module_of(BODY, "body")
+    apply_changes(made, list(enumerate(changes)), module, body, Sites())
 
 
 def test_all_changes_are_made() -> None:

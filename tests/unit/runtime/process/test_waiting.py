@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from patchkit.runtime.process import waiting
-from patchkit.runtime.process.waiting import Turns
+from patchkit.runtime.process import schedule
+from patchkit.runtime.process.schedule import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ class Waiter:
 @pytest.fixture
 def wait_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[Turns, Any], Waiter]:
     """Begin to wait; nobody looks again before he is told to."""
-    monkeypatch.setattr(waiting, "_LOOK", 2 * SOON)
+    monkeypatch.setattr(schedule, "_SECONDS_BETWEEN_CHECKS", 2 * SOON)
     return Waiter
 
 
@@ -92,7 +92,7 @@ def test_the_end_of_a_block_gives_the_turn_on(wait_for: Callable[[Turns, Any], W
 
 def test_a_turn_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Patience has a bound: TimeoutError, or False for a block, which leaves the turn as it was."""
-    monkeypatch.setattr(waiting, "PATIENCE", 0.0)
+    monkeypatch.setattr(schedule, "PATIENCE", 0.0)
     turns, other = Turns(), threading.Thread(target=int)
     other.start()
     other.join()

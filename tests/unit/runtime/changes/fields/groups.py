@@ -9,7 +9,8 @@ from support.packages import module_of
 from support.samples import row
 
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.process.transaction import Transaction
+from patchkit.runtime.process.making import apply_changes
+from patchkit.runtime.process.patch_state import Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +38,7 @@ class Upstream:
         """Make one group of changes; returns what takes it back and raises what went wrong."""
         made = Transaction(row().name, self._groups)
         self._groups += 1
-        made.apply(list(enumerate(changes)), self.module, self.body, self.sites)
+        apply_changes(made, list(enumerate(changes)), self.module, self.body, self.sites)
 
         def undo() -> None:
             for error in made.take_back():

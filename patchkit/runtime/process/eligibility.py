@@ -1,0 +1,373 @@
+"""Decides whether a patch is for this process now, and says why it is not."""
+
+from collections.abc import Callable, Collection, Iterable
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from patchkit.core.rows.declaration import SERVING, Change, Patch, Role, Row
+from patchkit.core.rows.selection import Selection, check_names
+from patchkit.errors import ApplyError, DriftError, PatchkitError, TargetError
+from patchkit.runtime.drift import UNREADABLE
+from patchkit.runtime.process.patch_state import (
+    APPLIED,
+    ARMED,
+    FAILED,
+    SKIPPED,
+    ChangeGroup,
+    PatchState,
+    PatchStates,
+    Placed,
+)
+
+YES = "yes"
+NOT_YET = "not yet"
+NO = "no"
+
+
+class Eligibility(NamedTuple):
+    """An answer, and the reason where it is not yes.
+
+    Args:
+        answer: `YES`, `NOT_YET` or `NO`.
+        reason: in words, why it is not; '' for yes.
+    """
+
+    answer: str
+    reason: str = ""
+
+
+_ELIGIBLE = Eligibility(YES)
+
+
+def eligibility(
+    patch: PatchState,
+    roles: Collection[Role] | None = None,
+    *,
+    is_early: bool = False,
+    reason_to_skip: Callable[[Row], str | None] | None = None,
+) -> Eligibility:
+    """Answer whether a patch is for a process now; nothing changes.
+
+    These are asked in this order, and the first that holds answers:
+
+    1. No block holds it, it is not early, and none of its roles is among `roles`: not yet.
+    2. It has failed: no.
+    3. It was skipped: no.
+    4. It is undecided, and something speaks against it: no.
+    5. Otherwise: yes.
+
+    Args:
+        patch: the patch.
+        roles: those of the process; None for a patch of any roles.
+        is_early: its roles do not count yet, as the process has none so far and may get any.
+        reason_to_skip: says what speaks against a row whose patch is undecided: the environment,
+            versions or the review. None leaves that open.
+
+    Returns:
+        The answer, with the reason where it is not yes.
+
+    Raises:
+        VersionError: `reason_to_skip` cannot tell which version is here.
+    """
+    is_decided = patch.is_decided  # first, as it is set last
+    is_for_roles = roles is None or not patch.row.roles.isdisjoint(roles)
+    if not (is_for_roles or is_early or patch.holders):
+        names = ", ".join(sorted(patch.row.roles))
+        return Eligibility(NOT_YET, f"waits for a process of role {names or '(none)'}")
+    if patch.status in {FAILED, SKIPPED}:
+        return Eligibility(NO, patch.reason)
+    if reason_to_skip is not None and not is_decided:
+        reason = reason_to_skip(patch.row)
+        if reason is not None:
+            return Eligibility(NO, reason)
+    return _ELIGIBLE
+
+
+def awaits_when(patch: PatchState) -> bool:
+    """Tell whether the `when` of a patch may still say that the patch is not for this process.
+
+    Args:
+        patch: the patch.
+
+    Returns:
+        Whether it has a `when` that nobody has asked here.
+    """
+    return patch.row.patch.when is not None and not any(group.applied_to for group in patch.groups)
+
+
+def reason_to_skip(condition: Patch | Change, body: ModuleType) -> str | None:
+    """Ask a `when`.
+
+    Args:
+        condition: the patch or change with the `when`, or without one.
+        body: the body, which has the function.
+
+    Returns:
+        None where it answers True or there is none, otherwise the reason that it gives.
+
+    Raises:
+        TargetError: it answers neither.
+    """
+    if condition.when is None:
+        return None
+    return ask_body("when", condition.when, body, "the reason to skip", TargetError)
+
+
+def ask_body(
+    field: str, name: str, body: ModuleType, reason: str, error: type[PatchkitError]
+) -> str | None:
+    """Call a function of a body that answers True or with a reason.
+
+    Args:
+        field: the field of the row that names the function.
+        name: name of the function.
+        body: the body.
+        reason: what the function is expected to return where it does not return True, in words.
+        error: what is raised.
+
+    Returns:
+        None for True, otherwise the reason that it gives.
+
+    Raises:
+        PatchkitError: it answers neither, or the body has no such function; of class `error`.
+    """
+    function = getattr(body, name, None)
+    if not callable(function):
+        raise error(f"{field}: body {body.__name__} has no function {name!r}")
+    answer = function()
+    if answer is True:
+        return None
+    if isinstance(answer, str) and answer:
+        return answer
+    found = f"{name}() of {body.__name__} returned {answer!r}"
+    raise error(f"{field}: {found}, expected True or {reason}")
+
+
+class EligibilityTable:
+    """Answers for the patches and change groups of this process, and decides once for each patch.
+
+    Args:
+        states: the patches of this process, and their statuses, which a decision changes.
+        selection: decides by environment, versions and review which rows apply.
+    """
+
+    def __init__(self, states: PatchStates, selection: Selection) -> None:
+        self.selection = selection
+        self.awaits_role = False
+        self._states = states
+        self._unreviewed: dict[str, dict[str, Any]] = {}
+        self._reported: set[str] = set()
+
+    # -- the question -----------------------------------------------------------------------------
+
+    def of_group(self, group: ChangeGroup) -> Eligibility:
+        """Answer whether a change group is for this process now, by its roles and its status.
+
+        A module that every role serves is asked for before the role is known: a Ray worker process
+        learns that from its actor's class, and what defines the class may import the module.
+
+        Args:
+            group: the change group.
+
+        Returns:
+            What `eligibility` answers for its patch.
+        """
+        roles = self._states.roles
+        is_early = False
+        if self.awaits_role and not roles and group.moment == SERVING:
+            is_early = group.patch.row.roles.issuperset(Role)
+        return eligibility(group.patch, roles, is_early=is_early)
+
+    def due(self, groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:
+        """Leave out the change groups that wait for another role.
+
+        Args:
+            groups: any change groups.
+
+        Returns:
+            Those for which the answer is yes or no, in the same order.
+        """
+        return [group for group in groups if self.of_group(group).answer != NOT_YET]
+
+    def is_selected(self, patch: PatchState) -> bool:
+        """Tell whether a patch is for a process of any of its roles; asks no more than it has to.
+
+        Args:
+            patch: the patch, decided or not.
+
+        Returns:
+            Whether the answer is yes.
+
+        Raises:
+            VersionError: it cannot be told which version is here.
+        """
+        answer, _ = eligibility(patch, reason_to_skip=self.selection.reason_to_skip)
+        return answer == YES
+
+    def changes_here(self, group: ChangeGroup) -> list[Placed]:
+        """Choose the changes of a group that are for the versions here.
+
+        Args:
+            group: the change group.
+
+        Returns:
+            Those changes, with their places in the row.
+        """
+        row = group.patch.row
+        return [placed for placed in group.changes if self.selection.applies(placed[1], row)]
+
+    def has_changes_left(self, patch: PatchState, is_made: Callable[[ChangeGroup], bool]) -> bool:
+        """Tell whether a change of a patch that is for the versions here is still to be made.
+
+        Args:
+            patch: the patch.
+            is_made: tells which of its change groups are made.
+
+        Returns:
+            Whether a change group that is not made has such a change.
+        """
+        waiting = [group for group in patch.groups if not is_made(group)]
+        return any(self.changes_here(group) for group in waiting)
+
+    def open_patches(self) -> list[PatchState]:
+        """List the patches that are for this process now.
+
+        Returns:
+            Those that are applied or may yet be, for a role of the process or a block.
+        """
+        roles = self._states.roles
+        patches = list(self._states.patches.values())
+        return [patch for patch in patches if eligibility(patch, roles).answer == YES]
+
+    def unmet_here(self) -> dict[str, str]:
+        """Find the patches of this process that wait though they do not apply here.
+
+        Returns:
+            The reasons by the names of the patches, as far as they need no sources.
+        """
+        reasons: dict[str, str] = {}
+        for patch in self.open_patches():
+            if patch.status == ARMED:
+                reason = self.selection.unmet_here(patch.row)
+                if reason:
+                    reasons[patch.name] = reason
+        return reasons
+
+    # -- the decision, once for each patch --------------------------------------------------------
+
+    def decide(self, patch: PatchState) -> bool:
+        """Decide whether a patch is for here; it is skipped where environment or versions differ.
+
+        Args:
+            patch: the patch; nothing is asked where it is decided.
+
+        Returns:
+            Whether it is applied or may yet be.
+
+        Raises:
+            PatchkitError: it cannot be told, or the patch is refused.
+        """
+        if not patch.is_decided:
+            check_names(self._states.settings, self._states.patches)
+            reason = self.selection.reason_to_skip(patch.row)
+            if reason is not None:
+                self._states.set(patch, SKIPPED, reason)
+                self._tell_if_unreviewed(patch, reason)
+            else:
+                self._refuse_conflict(patch)
+                self._review(patch)
+            patch.is_decided = True  # last, as another thread may be asking
+        return eligibility(patch).answer == YES
+
+    def decide_early(self, patch: PatchState) -> None:
+        """Decide before a patch is due; an error is the patch's failure.
+
+        Args:
+            patch: the patch.
+
+        Raises:
+            ApplyError: the patch is required, and its failure stops the process.
+        """
+        try:
+            self.decide(patch)
+        except Exception as error:  # noqa: BLE001 - the patch's failure, like any other
+            self._states.fail(patch, error)
+
+    def decide_serving(self, roles: Collection[Role]) -> None:
+        """Decide early on the patches that serve modules in all of these roles.
+
+        Args:
+            roles: the roles, all of which a patch must have.
+
+        Raises:
+            ApplyError: a required patch fails, and its failure stops the process.
+        """
+        for patch in list(self._states.patches.values()):
+            serves = any(group.moment == SERVING for group in patch.groups)
+            if serves and patch.row.roles.issuperset(roles):
+                self.decide_early(patch)
+
+    def _refuse_conflict(self, patch: PatchState) -> None:
+        for other in list(self._states.patches.values()):
+            is_named = other.name in patch.row.patch.conflicts
+            if not is_named and patch.name not in other.row.patch.conflicts:
+                continue
+            if patch.holders:  # beside one that a block holds, whatever is for here
+                is_beside = other.holders > 0 or other.status == APPLIED
+            else:
+                is_beside = self.selection.reason_to_skip(other.row) is None
+            if is_beside:
+                raise ApplyError(
+                    f"it conflicts with {other.name}, which is selected too; leave one out "
+                    "with PATCHKIT_DISABLE"
+                )
+
+    # -- review -----------------------------------------------------------------------------------
+
+    def tell_again(self) -> None:
+        """Write to the journal what a forked child has inherited, beside the status of patches."""
+        for facts in self._unreviewed.values():
+            self._states.journal.write("unreviewed", **facts)
+
+    def _review(self, patch: PatchState) -> None:
+        difference = self.selection.unreviewed(patch.row)
+        if not difference:
+            return
+        if self._states.settings.on_drift == "stop":
+            raise DriftError(f"{difference}. PATCHKIT_ON_DRIFT=warn applies it anyway")
+        self._tell_unreviewed(patch, difference)
+
+    def _tell_if_unreviewed(self, patch: PatchState, reason: str) -> None:
+        """Tell of a patch that drift leaves out, though the process is not whole without it."""
+        if self._states.settings.on_drift != "skip":
+            return
+        is_by_drift = reason == self.selection.unreviewed(patch.row)
+        if is_by_drift and (patch.row.patch.required or reason.startswith(UNREADABLE)):
+            self._tell_unreviewed(patch, reason)
+
+    def _tell_unreviewed(self, patch: PatchState, difference: str) -> None:
+        if patch.name in self._unreviewed:
+            return
+        is_skipped = patch.status == SKIPPED
+        is_unreadable = difference.startswith(UNREADABLE)
+        facts = {
+            "name": patch.name,
+            "reason": difference,
+            "finding": is_skipped or is_unreadable,
+        }
+        self._unreviewed[patch.name] = facts
+        self._states.journal.write("unreviewed", **facts)
+        if not is_unreadable:
+            self._warn_of_drift(patch, difference, is_skipped=is_skipped)
+        elif difference not in self._reported:  # once for all patches that it would speak of
+            self._reported.add(difference)
+            effect = "; its patches are left out" if is_skipped else ""
+            self._states.say("warning", difference + effect)
+
+    def _warn_of_drift(self, patch: PatchState, difference: str, *, is_skipped: bool) -> None:
+        arguments = f"{patch.name} --here"
+        if patch.row.pack in self._states.settings.packs:
+            arguments += f" --patches {patch.row.pack}"
+        hint = f"see 'patchkit diff {arguments}', then 'patchkit lock {arguments}'"
+        effect = "required, and left out: " if is_skipped else ""
+        self._states.say("warning", f"{patch.name}: {effect}{difference}; {hint}")

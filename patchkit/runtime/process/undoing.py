@@ -1,0 +1,218 @@
+"""Takes patches back, also those that somebody has overwritten, or that do not work.
+
+Their changes are undone, and what was copied since is repointed.
+"""
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable
+from types import ModuleType
+
+from patchkit.core.record import Record, field
+from patchkit.core.rows.declaration import AFTER, Patch
+from patchkit.errors import OverwrittenError, VerifyError
+from patchkit.runtime.changes.context import unwind
+from patchkit.runtime.changes.overwrites import (
+    Overwrite,
+    stranger_at,
+    stranger_on,
+    strangers_on_copies,
+)
+from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.process.eligibility import EligibilityTable, ask_body
+from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup, PatchState, PatchStates
+from patchkit.runtime.process.schedule import Executions, Schedule, Turns
+
+
+class Undoing(Record, eq=False):
+    """Takes patches back, whoever applied them.
+
+    Args:
+        sites: the changed attributes of this process.
+        schedule: all change groups of this process.
+        states: tells what could not be taken back.
+        turns: who waits for whose turn at a group.
+        restore_copies: repoints what was copied since; returns what went wrong.
+    """
+
+    sites: Sites
+    schedule: Schedule
+    states: PatchStates
+    turns: Turns
+    restore_copies: Callable[[], list[Exception]]
+
+    def prepare_execution(self, module: str) -> None:
+        """Take back what was applied to a module before it executes once more.
+
+        What an AfterImport has done is taken back: its undo knows the module as it is now. A body
+        that executes anew is to see originals; its end has everything applied again.
+
+        Args:
+            module: name of the module.
+        """
+        errors: list[Exception] = []
+        for group in reversed(self.schedule.due(module, AFTER)):
+            if group.made.calls:
+                errors += unwind(group.made.calls)
+        for group in reversed(self.schedule.by_body.get(module, [])):
+            if group.made.sites and group.thread is None:
+                errors += group.take_back()
+        if errors:
+            self.states.say_undo_errors(errors)
+
+    def take_back(self, *patches: PatchState) -> list[Exception]:
+        """Undo all changes of patches, and tell what went wrong.
+
+        Args:
+            *patches: in the order in which they are undone.
+
+        Returns:
+            What went wrong on the way.
+        """
+        if not patches:
+            return []  # there is nothing that anybody could have copied since
+        errors = self.undo(*patches)
+        self.states.say_undo_errors(errors)
+        return errors
+
+    def undo(self, *patches: PatchState) -> list[Exception]:
+        """Undo all changes of patches, and tell nobody.
+
+        Args:
+            *patches: in the order in which they are undone.
+
+        Returns:
+            What went wrong on the way.
+        """
+        errors: list[Exception] = []
+        for patch in patches:
+            for group in reversed(patch.groups):
+                with self.turns.within(group):
+                    errors += group.take_back()
+        errors += self.restore_copies()
+        return errors
+
+    def after_fork(self) -> None:
+        """Forget other threads, which are gone, and what they had half done."""
+        self.turns.after_fork()
+        self.sites.after_fork()
+        me = threading.get_ident()
+        for patch in self.schedule.patches.values():
+            patch.verified = False  # a child is asked itself
+            if patch.thread != me:
+                patch.thread = None
+        for group in self.schedule.groups():
+            if group.thread not in {None, me}:
+                group.take_back()
+                group.thread = None
+                group.loads = False
+
+
+class Inspection(Record, eq=False):
+    """Looks whether strangers act on what was changed, and asks `verify`.
+
+    Args:
+        table: says which changes are for this process.
+        executions: says whether a group is applied to its module as that is now.
+        undoing: takes back what is overwritten, or does not work.
+        reported: what was told of each patch, so that it is told once.
+    """
+
+    table: EligibilityTable
+    executions: Executions
+    undoing: Undoing
+    reported: set[tuple[str, str]] = field(default_factory=set)
+
+    def inspect(self) -> None:
+        """Fail patches that somebody else has overwritten.
+
+        Raises:
+            ApplyError: one of them is required, and failures stop the process.
+        """
+        with contextlib.ExitStack() as stack:  # all are looked at before one stops the process
+            for patch in reversed(list(self.undoing.schedule.patches.values())):
+                if patch.status == APPLIED:
+                    stack.callback(self._inspect, patch)
+
+    def verify(self) -> None:
+        """Ask once what is applied as a whole, for an entered role, whether it works.
+
+        Raises:
+            ApplyError: a required patch does not, and failures stop the process.
+        """
+        with contextlib.ExitStack() as stack:  # as above
+            for patch in reversed(list(self.undoing.schedule.patches.values())):
+                if patch.row.patch.verify and not patch.verified and self._is_whole(patch):
+                    stack.callback(self._verify, patch)
+
+    def _is_whole(self, patch: PatchState) -> bool:
+        """Whether all changes of a patch for here are applied, in a process of one of its roles."""
+        if patch.status != APPLIED or patch.row.roles.isdisjoint(self.undoing.states.roles):
+            return False
+        return not self.table.has_changes_left(patch, self.executions.is_current)
+
+    def _verify(self, patch: PatchState) -> None:
+        states = self.undoing.states
+        patch.verified = True  # first, as the answer may take a while, or enter a role
+        try:
+            refuse_unverified(patch.row.patch, sys.modules[patch.body])
+        except Exception as error:  # noqa: BLE001 - whatever it raises is the patch's failure
+            states.journal.write("verify", name=patch.name, answer=str(error))
+            self.undoing.undo(patch)
+            states.fail(patch, error)
+        else:
+            states.journal.write("verify", name=patch.name, answer=True)
+
+    def _inspect(self, patch: PatchState) -> None:
+        for group in filter(self.executions.is_current, patch.groups):
+            error = self._error_of(group)
+            if error is not None:
+                self.undoing.undo(patch)  # all its changes or none
+                self.undoing.states.fail(patch, error, module=group.module)
+                return
+
+    def _error_of(self, group: ChangeGroup) -> OverwrittenError | None:
+        """Return why a group's changes act no more; another thread may be at one not current."""
+        made = group.made
+        sites = self.undoing.sites
+        found = [(target, stranger_at(site, sites)) for target, site in tuple(made.sites)]
+        found += [(route.target, stranger_on(route, sites)) for route in tuple(made.routes)]
+        for target, overwrite in found:
+            if overwrite is not None and self.executions.is_current(group):
+                self._tell(group, target, overwrite)
+                if not overwrite.wraps:
+                    return OverwrittenError(f"{target} was overwritten by {overwrite.by}")
+        for _, site in tuple(made.sites):
+            for copy, overwrite in strangers_on_copies(site):
+                level = "info" if overwrite.wraps else "warning"
+                self._tell(group, copy, overwrite, level)
+        return None
+
+    def _tell(
+        self, group: ChangeGroup, target: str, overwrite: Overwrite, level: str = "info"
+    ) -> None:
+        name = group.patch.name
+        event = "wrapped" if overwrite.wraps else "overwritten"
+        text = f"{target} was {event} by {overwrite.by}"
+        if (name, text) not in self.reported:
+            self.reported.add((name, text))
+            states = self.undoing.states
+            states.journal.write(event, name=name, target=target, by=overwrite.by)
+            states.say(level, f"{name}: {text}")
+
+
+def refuse_unverified(patch: Patch, body: ModuleType) -> None:
+    """Ask a `verify`.
+
+    Args:
+        patch: the patch, which has one.
+        body: the body, which has the function.
+
+    Raises:
+        VerifyError: it does not answer True.
+    """
+    name = str(patch.verify)
+    answer = ask_body("verify", name, body, "what is wrong", VerifyError)
+    if answer is not None:
+        raise VerifyError(f"verify: {name}() of {body.__name__}: {answer}")
