@@ -61,9 +61,10 @@ class Drift:
         Returns:
             A message for people; "" where all targets are as they were.
         """
-        if row.name not in self._words_by_row:
-            self._words_by_row[row.name] = self._compare(row, changes)
-        return self._words_by_row[row.name]
+        name = row.patch.name
+        if name not in self._words_by_row:
+            self._words_by_row[name] = self._compare(row, changes)
+        return self._words_by_row[name]
 
     def releases(self, row: Row, project: str) -> Releases | None:
         """Find the reviewed releases of a project that have the row's targets as they are here.
