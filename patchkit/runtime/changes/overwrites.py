@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from patchkit.core.rows.target import TargetStep
