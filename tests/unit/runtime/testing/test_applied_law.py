@@ -153,7 +153,7 @@ def test_threads_enter_and_leave_blocks(world: World, program: Any, is_armed: bo
     In an armed process what its roles have stays, also where a role is entered within a block.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arming, "_here", arming._Here())
+        patch.setattr(arming, "_state", arming._ProcessState())
         session = None
         if is_armed:
             session = world.session()
