@@ -54,5 +54,5 @@ def trace() -> tuple[Any, ...]:
         list(sys.meta_path),
         importlib.util.spec_from_file_location,
         arming.current(),
-        arming._here.session,
+        arming._state.session,
     )

@@ -154,8 +154,8 @@ def test_finders_of_others_stay(world: World) -> None:
 def test_roles_are_left_alone(world: World) -> None:
     """A block enters no role."""
     with applied("p"):
-        assert arming._here.session is not None
-        assert arming._here.session.roles == set[Role]()
+        assert arming._state.session is not None
+        assert arming._state.session.roles == set[Role]()
 
 
 # -- nested, overlapping, again -------------------------------------------------------------------

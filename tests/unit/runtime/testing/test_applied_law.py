@@ -158,8 +158,8 @@ def test_threads_enter_and_leave_blocks(world: World, program: Any, is_armed: bo
         if is_armed:
             session = world.session()
             session.arm(frozenset({Role.MAIN}))
-            arming._here.session = session
-            arming._here.is_armed = True
+            arming._state.session = session
+            arming._state.is_armed = True
         runner = Runner(session)
         try:
             runner.run(program)

@@ -65,7 +65,7 @@ def test_switched_off_by_hand(world: World, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PATCHKIT", "0")
     with pytest.raises(SettingsError, match="PATCHKIT is '0'"):
         applied("p").__enter__()
-    assert arming._here.borrowers == 0
+    assert arming._state.borrowers == 0
 
 
 def test_a_version_that_says_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_a_pack_that_is_not_installed(world: World, packs: Any) -> None:
         applied("o").__enter__()
     with applied("q"), applied("o", "p", packs=packs):
         assert load("up.mod").function() == ("by", ("by", "old"))
-    assert arming._here.session is None
+    assert arming._state.session is None
 
 
 def test_a_pack_that_cannot_be_read(world: World) -> None:
