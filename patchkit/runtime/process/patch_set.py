@@ -30,30 +30,56 @@ _NO_CODE = {"changes", "requires", "roles", "why", "upstream", "sunset"}
 
 
 class PatchDigest(Record):
-    """What two processes compare of one patch."""
+    """What two processes compare of one patch.
 
-    at: int  # its place among those of the role; they apply in this order
-    code: str  # hash of the row, its body and its data files
-    pack: str  # hash of every module of its pack, which bodies may import
-    is_open: bool = False  # nobody has asked the row's `when` in this process
+    Args:
+        at: Its position among the patches of the role, which apply in this order.
+        code: The hash of the row, its body and its data files.
+        pack: The hash of every module of its pack, which bodies may import.
+        is_open: Whether nobody has asked the row's `when` in this process.
+    """
+
+    at: int
+    code: str
+    pack: str
+    is_open: bool = False
 
 
 def patch_set(
     states: Iterable[PatchState], table: EligibilityTable, role: Role
 ) -> dict[str, PatchDigest]:
-    """Name the patches that are for a role here, each with what it is."""
-    mine = [state for state in states if role in state.row.roles]
-    chosen = [state for state in mine if table.is_selected(state)]
-    packs = {name: modules_digest(name) for name in {state.row.pack for state in chosen}}
+    """Hash the patches that are selected for a role here.
+
+    Args:
+        states: The patches of this process, in the order in which they apply.
+        table: Decides which of them are selected.
+        role: The role.
+
+    Returns:
+        The digest of each patch, by its name.
+    """
+    selected = [state for state in states if role in state.row.roles and table.is_selected(state)]
+    packs = {state.row.pack for state in selected}
+    pack_digests = {pack: modules_digest(pack) for pack in packs}
     digests: dict[str, PatchDigest] = {}
-    for at, state in enumerate(chosen):
-        code = fingerprint(state.row)
-        digests[state.name] = PatchDigest(at, code, packs[state.row.pack], awaits_when(state))
+    for position, state in enumerate(selected):
+        digests[state.name] = PatchDigest(
+            at=position,
+            code=fingerprint(state.row),
+            pack=pack_digests[state.row.pack],
+            is_open=awaits_when(state),
+        )
     return digests
 
 
 def stamp(config: Any, states: PatchStates, table: EligibilityTable) -> None:
-    """Write into an engine's configuration which patches are for each role."""
+    """Write into an engine's configuration which patches are for each role.
+
+    Args:
+        config: The engine's `VllmConfig`.
+        states: The patches of this process, with their journal.
+        table: Decides which of them are selected.
+    """
     extra = getattr(config, "additional_config", None)
     if extra is None and hasattr(config, "additional_config"):
         extra = config.additional_config = {}
@@ -61,27 +87,29 @@ def stamp(config: Any, states: PatchStates, table: EligibilityTable) -> None:
         states.say("warning", "the engine's additional_config is no dict: not stamped")
         return
     sets = {role: patch_set(states.patches.values(), table, role) for role in Role}
-    extra[KEY] = {_VERSION: _version()} | {
-        str(role): {name: dict(vars(mark)) for name, mark in patches.items()}
-        for role, patches in sets.items()
-    }
+    stamped: dict[str, Any] = {_VERSION: _version()}
+    for role, patches in sets.items():
+        stamped[str(role)] = {name: dict(vars(patch)) for name, patch in patches.items()}
+    extra[KEY] = stamped
     states.journal.write("digest", role=str(Role.MAIN), digest=digest(sets[Role.MAIN]))
 
 
 def agree(role: Role, config: Any, states: PatchStates, table: EligibilityTable) -> None:
-    """Warn of other patches for a role than the main process selects, or raise AgreementError."""
+    """Compare the patches for a role with those that the main process selects.
+
+    Args:
+        role: The role that this process enters.
+        config: The engine's `VllmConfig`, which the main process has stamped.
+        states: The patches of this process, with their journal.
+        table: Decides which of them are selected.
+
+    Raises:
+        AgreementError: They differ; with `PATCHKIT_ON_FAILURE=warn` that is a warning.
+    """
     ours = patch_set(states.patches.values(), table, role)
     states.journal.write("digest", role=str(role), digest=digest(ours))
     try:
-        theirs = _stamped(config, role)
-        # None where the main process knows no patchkit, and says nothing.
-        if theirs is not None and (differences := list(_differences(theirs, ours))):
-            raise AgreementError(
-                f"the {role} process {os.getpid()} on node {os.uname().nodename} has other patches "
-                f"than the engine: {'; '.join(differences)}. The main process selects "
-                f"{_show(theirs)} for {role}; here it is {_show(ours)}. Install the same packs and "
-                "versions on every node, and set the same PATCHKIT_* variables."
-            )
+        _refuse_differences(role, _stamped(config, role), ours)
     except AgreementError as error:
         states.journal.write("disagreement", role=str(role), reason=str(error))
         if states.settings.on_failure == "stop":
@@ -89,28 +117,64 @@ def agree(role: Role, config: Any, states: PatchStates, table: EligibilityTable)
         states.say("warning", str(error))
 
 
+def _refuse_differences(role: Role, theirs: PatchSet | None, ours: PatchSet) -> None:
+    if theirs is None:
+        return  # the main process has no patchkit, and stamps nothing
+    differences = list(_differences(theirs, ours))
+    if differences:
+        raise AgreementError(
+            f"the {role} process {_process()} has other patches "
+            f"than the engine: {'; '.join(differences)}. The main process selects "
+            f"{_show(theirs)} for {role}; here it is {_show(ours)}. Install the same packs and "
+            "versions on every node, and set the same PATCHKIT_* variables."
+        )
+
+
+def _process() -> str:
+    return f"{os.getpid()} on node {os.uname().nodename}"
+
+
 def digest(patches: PatchSet) -> str:
-    """Hash a patch set: equal digests mean equal patch sets, in one order, by one patchkit."""
+    """Hash a patch set.
+
+    Args:
+        patches: The digests of its patches, by their names.
+
+    Returns:
+        The hash; equal ones mean equal patch sets, in one order, by one patchkit.
+    """
     lines = [f"{name} {patches[name].code} {patches[name].pack}" for name in _in_order(patches)]
     return hash_of(line.encode() for line in (_version(), *lines))
 
 
 def fingerprint(row: Row) -> str:
-    """Hash what a row does: what it declares, its body, and its data files."""
+    """Hash what a row does.
+
+    Args:
+        row: The row.
+
+    Returns:
+        The hash of what it declares, of its body, and of its data files.
+    """
     fields = {name: value for name, value in vars(row.patch).items() if name not in _NO_CODE}
-    declared = "\n".join([canonical(fields), *map(_words, row.patch.changes)])
-    folders = _folders(row.pack)
-    data = [b"".join(_bytes(f"{at}/{name}") for at in folders) for name in row.patch.data]
+    changes = [_declared(change) for change in row.patch.changes]
+    declared = "\n".join([canonical(fields), *changes])
+    data = [_data_file(row.pack, name) for name in row.patch.data]
     return hash_of((declared.encode(), body_bytes(row), *data))
+
+
+def _data_file(pack: str, name: str) -> bytes:
+    contents = [_bytes(f"{folder}/{name}") for folder in _folders(pack)]
+    return b"".join(contents)
 
 
 def _version() -> str:
     return str(sys.modules["patchkit"].__version__)  # the package is a layer above
 
 
-def _words(change: Change) -> str:
+def _declared(change: Change) -> str:
     fields = dict(vars(change))
-    for name in ("requires", "rebind"):  # collections whose order says nothing
+    for name in ("requires", "rebind"):  # the order of these collections says nothing
         if not isinstance(fields[name], bool):
             fields[name] = frozenset(fields[name])
     return f"{change.kind} {canonical(fields)}"
@@ -121,37 +185,46 @@ def _in_order(patches: PatchSet) -> list[str]:
 
 
 def _stamped(config: Any, role: Role) -> PatchSet | None:
-    """Read the patch set for a role back; None where no patchkit wrote one."""
+    """Read the patch set for a role back; None if no patchkit wrote one."""
     extra = getattr(config, "additional_config", None)
-    sets = extra.get(KEY) if isinstance(extra, dict) else None
+    if not isinstance(extra, dict):
+        return None
+    sets = extra.get(KEY)
     if not isinstance(sets, dict):
         return None
-    if (theirs := sets.get(_VERSION)) != _version():
+    version = sets.get(_VERSION)
+    if version != _version():
         raise AgreementError(
-            f"the {role} process {os.getpid()} on node {os.uname().nodename} runs patchkit "
-            f"{_version()}, and the main process {theirs or 'an earlier one'}. Install the same "
+            f"the {role} process {_process()} runs patchkit "
+            f"{_version()}, and the main process {version or 'an earlier one'}. Install the same "
             "patchkit on every node."
         )
-    return {name: PatchDigest(**mark) for name, mark in sets.get(str(role), {}).items()}
+    patches = sets.get(str(role), {})
+    return {name: PatchDigest(**fields) for name, fields in patches.items()}
 
 
 def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:
-    yield from (f"{name} only in the main process" for name in _more(theirs, ours))
-    yield from (f"{name} only here" for name in _more(ours, theirs))
-    both = [name for name in _in_order(theirs) if name in ours]
-    code = [name for name in both if theirs[name].code != ours[name].code]
-    yield from (f"{name} has other code here" for name in code)
-    pack = [name for name in both if theirs[name].pack != ours[name].pack]
-    if not code:
-        yield from (f"{name} has another module in its pack here" for name in pack)
-    here = [name for name in _in_order(ours) if name in theirs]
-    if both != here:
-        yield f"they apply in the order {', '.join(here)} here, not {', '.join(both)}"
+    for name in _decided_only_in(theirs, ours):
+        yield f"{name} only in the main process"
+    for name in _decided_only_in(ours, theirs):
+        yield f"{name} only here"
+    common = [name for name in _in_order(theirs) if name in ours]
+    other_code = [name for name in common if theirs[name].code != ours[name].code]
+    other_pack = [name for name in common if theirs[name].pack != ours[name].pack]
+    for name in other_code:
+        yield f"{name} has other code here"
+    if not other_code:
+        for name in other_pack:
+            yield f"{name} has another module in its pack here"
+    common_here = [name for name in _in_order(ours) if name in theirs]
+    if common != common_here:
+        yield f"they apply in the order {', '.join(common_here)} here, not {', '.join(common)}"
 
 
-def _more(patches: PatchSet, other: PatchSet) -> list[str]:
-    names = [name for name in _in_order(patches) if name not in other]
-    return [name for name in names if not patches[name].is_open]
+def _decided_only_in(patches: PatchSet, others: PatchSet) -> list[str]:
+    """Name the patches that another set lacks, but for those whose `when` nobody has asked."""
+    missing = [name for name in _in_order(patches) if name not in others]
+    return [name for name in missing if not patches[name].is_open]
 
 
 def _show(patches: PatchSet) -> str:
@@ -159,7 +232,14 @@ def _show(patches: PatchSet) -> str:
 
 
 def hash_of(parts: Iterable[bytes]) -> str:
-    """Hash parts, whichever they are and in this order."""
+    """Hash a sequence of byte strings.
+
+    Args:
+        parts: The byte strings; where one ends and the next begins is hashed, too.
+
+    Returns:
+        16 hexadecimal digits.
+    """
     import hashlib  # noqa: PLC0415 - 3 ms of a start, and few processes hash anything
 
     total = hashlib.sha256()
@@ -169,13 +249,30 @@ def hash_of(parts: Iterable[bytes]) -> str:
 
 
 def modules_digest(pack: str) -> str:
-    """Hash the names and the bytes of every module in a pack's package, beneath it too."""
-    modules = (one for folder in _folders(pack) for one in sorted(_modules(folder)))
-    return hash_of(part for name, text in modules for part in (name.encode(), text))
+    """Hash every module of a pack, those of its subpackages too.
+
+    Args:
+        pack: The name of the pack.
+
+    Returns:
+        The hash of their names and bytes.
+    """
+    parts: list[bytes] = []
+    for folder in _folders(pack):
+        for name, text in sorted(_modules(folder)):
+            parts += [name.encode(), text]
+    return hash_of(parts)
 
 
 def body_bytes(row: Row) -> bytes:
-    """Read a row's body, wherever it lies; nothing where there is none."""
+    """Read the file of a row's body.
+
+    Args:
+        row: The row.
+
+    Returns:
+        The bytes; none if it has no body, or one that cannot be read.
+    """
     spec = PathFinder.find_spec(row.body, _folders(row.pack))
     if spec is None or spec.origin is None:
         return b""
@@ -190,26 +287,33 @@ def _folders(pack: str) -> list[str]:
 
 
 def _modules(folder: str) -> Iterator[tuple[str, bytes]]:
-    if archive := _archive(folder):
+    archive = _archive(folder)
+    if archive:
         yield archive, _bytes(archive)  # all of it, data files too
-    endings = tuple({f".{suffix.rpartition('.')[2]}" for suffix in all_suffixes()})
+    endings = tuple({_last_suffix(suffix) for suffix in all_suffixes()})
     for path in _files(folder):
-        name = path.rpartition("/")[2]
-        if name.endswith(endings) and name.partition(".")[0].isidentifier():
+        _, _, filename = path.rpartition("/")
+        stem, _, _ = filename.partition(".")
+        if filename.endswith(endings) and stem.isidentifier():
             yield path[len(folder) :], _bytes(path)
 
 
-def _files(folder: str, above: tuple[str, ...] = ()) -> Iterator[str]:
-    """Walk a folder and all beneath it that can be imported, links too, unless they lead back."""
+def _last_suffix(suffix: str) -> str:
+    _, _, ending = suffix.rpartition(".")
+    return f".{ending}"
+
+
+def _files(folder: str, parents: tuple[str, ...] = ()) -> Iterator[str]:
+    """Walk a folder and all below it that can be imported, links too, unless they lead back."""
     real = os.path.realpath(folder)
-    if real in above or not os.path.isdir(folder):  # noqa: PTH112 - pathlib costs a start
+    if real in parents or not os.path.isdir(folder):  # noqa: PTH112 - pathlib costs a start
         return
     for name in sorted(os.listdir(folder)):  # noqa: PTH208 - as above
         path = f"{folder}/{name}"
         if not os.path.isdir(path):  # noqa: PTH112
             yield path
         elif name.isidentifier() and name != "__pycache__":
-            yield from _files(path, (*above, real))
+            yield from _files(path, (*parents, real))
 
 
 def _archive(folder: str) -> str:
