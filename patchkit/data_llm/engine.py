@@ -29,50 +29,80 @@ class VLLMEngine(RowStage):
 
     title = "vLLMEngineStage"
 
-    def __init__(self, model: str, given: dict[str, Any], task: str, room: int | None) -> None:
+    def __init__(
+        self, model: str, engine_arguments: dict[str, Any], task: str, pending: int | None
+    ) -> None:
+        """Start an engine, in the actor.
+
+        Args:
+            model: The name of the model.
+            engine_arguments: Arguments of `AsyncEngineArgs` but for the model.
+            task: `generate` or `embed`.
+            pending: How many rows may be in the engine at a time; None for a tenth more than it
+                works on at a time, and -1 for any number.
+        """
         import vllm  # noqa: PLC0415 - in the actor
 
         super().__init__()
-        self._vllm, self._model, self._embeds = vllm, model, task == "embed"
-        stages = given.get("pipeline_parallel_size", 1)
-        room = room or math.ceil(1.1 * given["max_num_seqs"] * stages)
-        self._room = asyncio.Semaphore(room if room > 0 else sys.maxsize)
+        self._vllm = vllm
+        self._model = model
+        self._embeds = task == "embed"
+        if not pending:
+            stages = engine_arguments.get("pipeline_parallel_size", 1)
+            pending = math.ceil(1.1 * engine_arguments["max_num_seqs"] * stages)
+        if pending < 0:
+            pending = sys.maxsize
+        self._pending = asyncio.Semaphore(pending)
         self._adapters: dict[str, Any] = {}
         self._numbers = itertools.count()
-        self._engine = self._wait_for(self._started(given))
+        self._engine = self._wait_for(self._started(engine_arguments))
         # Where Ray ends the actor, the engine's own processes would stay.
         weakref.finalize(self, self._engine.shutdown)
 
-    async def _started(self, given: dict[str, Any]) -> Any:
-        """Start an engine on the loop that will ask it; vLLM has renamed what makes one embed."""
-        known = {field.name for field in dataclasses.fields(self._vllm.AsyncEngineArgs)}
-        new, old = {"runner": "pooling", "convert": "embed"}, {"task": "embed"}
-        task = (new if known >= new.keys() else old) if self._embeds else {}
-        arguments = self._vllm.AsyncEngineArgs(**{**task, **given}, model=self._model)
+    async def _started(self, engine_arguments: dict[str, Any]) -> Any:
+        """Start an engine on the loop that will call it."""
+        defaults: dict[str, str] = {}
+        if self._embeds:
+            defaults = self._arguments_to_embed()
+        combined = {**defaults, **engine_arguments}
+        arguments = self._vllm.AsyncEngineArgs(**combined, model=self._model)
         return self._vllm.AsyncLLMEngine.from_engine_args(arguments)
+
+    def _arguments_to_embed(self) -> dict[str, str]:
+        """Return the arguments that make an engine embed, which vLLM has renamed."""
+        fields = {field.name for field in dataclasses.fields(self._vllm.AsyncEngineArgs)}
+        if fields >= {"runner", "convert"}:
+            return {"runner": "pooling", "convert": "embed"}
+        return {"task": "embed"}
 
     async def _all(self, rows: list[Row]) -> list[Row]:
         batch = {"batch_uuid": uuid.uuid4().hex}
-        return [{**one, **batch} for one in await super()._all(rows)]
+        answered = await super()._all(rows)
+        return [{**row, **batch} for row in answered]
 
     async def _answer(self, row: Row) -> Row:
-        began, number = time.perf_counter(), next(self._numbers)
-        ask = self._engine.encode if self._embeds else self._engine.generate
+        start = time.perf_counter()
+        number = next(self._numbers)
+        request = self._engine.generate
+        if self._embeds:
+            request = self._engine.encode
         params = self._params(row)
-        told = {"request_id": number, "params": str(params)}
-        async with self._room:
-            answers = ask(_prompt(row), params, str(number), lora_request=self._adapter(row))
-            async for answer in answers:
+        columns = {"request_id": number, "params": str(params)}
+        adapter = self._adapter(row)
+        async with self._pending:
+            async for answer in request(_prompt(row), params, str(number), lora_request=adapter):
                 if answer.finished:
-                    told["time_taken_llm"] = time.perf_counter() - began
-                    return {**told, **_columns(row, answer)}
+                    columns["time_taken_llm"] = time.perf_counter() - start
+                    return {**columns, **_columns(row, answer)}
         raise RuntimeError("the engine ended before the answer did")
 
     def _params(self, row: Row) -> Any:
         if not self._embeds:
             return self._vllm.SamplingParams(**plain(row["sampling_params"]))
-        knows_task = "task" in getattr(self._vllm.PoolingParams, "__struct_fields__", ())
-        return self._vllm.PoolingParams(**({"task": "embed"} if knows_task else {}))
+        pooling_params = self._vllm.PoolingParams
+        if "task" in getattr(pooling_params, "__struct_fields__", ()):
+            return pooling_params(task="embed")
+        return pooling_params()
 
     def _adapter(self, row: Row) -> Any:
         """Return the LoRA adapter that a row asks for by another model than the engine's."""
@@ -81,62 +111,100 @@ class VLLMEngine(RowStage):
             return None
         from vllm.lora.request import LoRARequest  # noqa: PLC0415 - in the actor
 
-        new = LoRARequest(name, len(self._adapters) + 1, name)
-        return self._adapters.setdefault(name, new)
+        if name not in self._adapters:
+            self._adapters[name] = LoRARequest(name, len(self._adapters) + 1, name)
+        return self._adapters[name]
 
 
 def _prompt(row: Row) -> dict[str, Any]:
-    """Say what is asked; with images vLLM has to make the tokens itself."""
-    if images := row.get("image"):
+    """Return the prompt of a row; with images vLLM has to make the tokens itself."""
+    images = row.get("image")
+    if images:
         return {"prompt": row["prompt"], "multi_modal_data": {"image": images}}
     tokens = plain(row.get("tokenized_prompt"))
-    return {"prompt": row["prompt"]} if tokens is None else {"prompt_token_ids": tokens}
+    if tokens is None:
+        return {"prompt": row["prompt"]}
+    return {"prompt_token_ids": tokens}
 
 
 def _columns(row: Row, answer: Any) -> Row:
-    tokens, metrics = list(answer.prompt_token_ids), getattr(answer, "metrics", None)
-    columns = {"prompt": row["prompt"], "prompt_token_ids": tokens}
-    columns["num_input_tokens"] = len(tokens)
-    columns["metrics"] = None if metrics is None else dataclasses.asdict(metrics)
+    tokens = list(answer.prompt_token_ids)
+    metrics = getattr(answer, "metrics", None)
+    if metrics is not None:
+        metrics = dataclasses.asdict(metrics)
+    columns = {
+        "prompt": row["prompt"],
+        "prompt_token_ids": tokens,
+        "num_input_tokens": len(tokens),
+        "metrics": metrics,
+    }
     if hasattr(answer.outputs, "data"):
-        generated, text, embeddings = [], "", answer.outputs.data.cpu().float().numpy()
-    else:
-        first, embeddings = answer.outputs[0], None
-        generated, text = list(first.token_ids), first.text
-        if first.finish_reason in {"abort", "error"}:
-            raise RuntimeError(f"the engine ended the answer with {first.finish_reason!r}")
-    columns.update(generated_tokens=generated, num_generated_tokens=len(generated))
-    return {**columns, "generated_text": text, "embeddings": embeddings}
+        embeddings = answer.outputs.data.cpu().float().numpy()
+        return {**columns, **_output_columns([], "", embeddings)}
+    completion = answer.outputs[0]
+    if completion.finish_reason in {"abort", "error"}:
+        raise RuntimeError(f"the engine ended the answer with {completion.finish_reason!r}")
+    return {**columns, **_output_columns(list(completion.token_ids), completion.text, None)}
+
+
+def _output_columns(token_ids: list[int], text: str, embeddings: Any) -> Row:
+    return {
+        "generated_tokens": token_ids,
+        "num_generated_tokens": len(token_ids),
+        "generated_text": text,
+        "embeddings": embeddings,
+    }
 
 
 # -- placement ------------------------------------------------------------------------------------
 
 
-def placed(given: dict[str, Any], accelerator_type: str | None) -> dict[str, Any]:
-    """Return the resources of one replica: an accelerator for each of its workers, if any."""
-    workers = given.get("tensor_parallel_size", 1) * given.get("pipeline_parallel_size", 1)
-    device = _device() or ("GPU" if accelerator_type else "")
-    if workers > 1 and given["distributed_executor_backend"] == "ray":
+def placed(engine_arguments: dict[str, Any], accelerator_type: str | None) -> dict[str, Any]:
+    """Return the resources of one replica: an accelerator for each of its workers, if any.
+
+    Args:
+        engine_arguments: Arguments of `AsyncEngineArgs`.
+        accelerator_type: The type that is asked for, as Ray names it; None for any.
+
+    Returns:
+        Arguments of `ray.remote`.
+
+    Raises:
+        RuntimeError: The cluster has accelerators of several makers.
+    """
+    tensor_parallel = engine_arguments.get("tensor_parallel_size", 1)
+    workers = tensor_parallel * engine_arguments.get("pipeline_parallel_size", 1)
+    device = _device()
+    if not device and accelerator_type:
+        device = "GPU"
+    if workers > 1 and engine_arguments["distributed_executor_backend"] == "ray":
         group = partial(_in_a_group, workers, device, accelerator_type)
         return {"ray_remote_args_fn": group, "num_gpus": 0}
-    wanted: dict[str, Any] = {"accelerator_type": accelerator_type} if accelerator_type else {}
+    resources: dict[str, Any] = {}
+    if accelerator_type:
+        resources["accelerator_type"] = accelerator_type
     if device == "GPU":
-        return {**wanted, "num_gpus": workers}
-    return {**wanted, "resources": {device: workers}} if device else wanted
+        resources["num_gpus"] = workers
+    elif device:
+        resources["resources"] = {device: workers}
+    return resources
 
 
 def _device() -> str:
-    """Name the accelerator of this cluster as Ray does; '' where there is none."""
-    there = {name for name, count in ray.cluster_resources().items() if count > 0}
-    found = sorted(there & get_all_accelerator_resource_names())
-    if len(found) > 1:
-        raise RuntimeError(f"found {' and '.join(found)} in this cluster, expected one of them")
-    return found[0] if found else ""
+    """Name the accelerator of this cluster as Ray does; '' if there is none."""
+    resources = {name for name, count in ray.cluster_resources().items() if count > 0}
+    accelerators = sorted(resources & get_all_accelerator_resource_names())
+    if len(accelerators) > 1:
+        names = " and ".join(accelerators)
+        raise RuntimeError(f"found {names} in this cluster, expected one of them")
+    return "".join(accelerators)
 
 
 def _in_a_group(workers: int, device: str, accelerator_type: str | None) -> dict[str, Any]:
     """Reserve a bundle for each worker on one node; vLLM's Ray executor finds the group."""
-    bundle: dict[str, float] = {"CPU": 1, **({device: 1} if device else {})}
+    bundle: dict[str, float] = {"CPU": 1}
+    if device:
+        bundle[device] = 1
     if accelerator_type:
         bundle[f"accelerator_type:{accelerator_type}"] = 0.001
     group = placement_group([bundle] * workers, strategy="STRICT_PACK")

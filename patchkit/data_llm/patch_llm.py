@@ -176,13 +176,20 @@ def _engine_kwargs(config: vLLMEngineProcessorConfig) -> dict[str, Any]:
     return given
 
 
-def _engine(config: vLLMEngineProcessorConfig, given: dict[str, Any]) -> Stage:
-    size, tasks = config.concurrency, config.max_concurrent_batches
-    pool: dict[str, Any] = {"concurrency": size}
+def _engine(config: vLLMEngineProcessorConfig, engine_arguments: dict[str, Any]) -> Stage:
+    tasks = config.max_concurrent_batches
+    options: dict[str, Any] = {"concurrency": config.concurrency}
     if tasks > _TASKS:  # Ray calls `compute` deprecated, but has no other word for it
-        pool = {"compute": ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=tasks)}
-    where = engine.placed(given, config.accelerator_type)
-    env = {"runtime_env": config.runtime_env} if config.runtime_env else {}
-    told: dict[str, Any] = {"model": config.model_source, "given": given, "task": config.task_type}
-    told["room"] = config.max_pending_requests
-    return Stage(engine.VLLMEngine, told, {**pool, "max_concurrency": tasks, **where, **env})
+        pool = ActorPoolStrategy(size=config.concurrency, max_tasks_in_flight_per_actor=tasks)
+        options = {"compute": pool}
+    options["max_concurrency"] = tasks
+    options.update(engine.placed(engine_arguments, config.accelerator_type))
+    if config.runtime_env:
+        options["runtime_env"] = config.runtime_env
+    constructor_arguments = {
+        "model": config.model_source,
+        "engine_arguments": engine_arguments,
+        "task": config.task_type,
+        "pending": config.max_pending_requests,
+    }
+    return Stage(engine.VLLMEngine, constructor_arguments, options)

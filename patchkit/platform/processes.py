@@ -8,10 +8,19 @@ from collections.abc import Collection, Iterator
 from patchkit.core.rows.declaration import Role
 from patchkit.core.rows.processes import ProcessRow
 
-_ROUTES = ("anthropic", "cohere", "generate", "mcp", "openai", "pooling", "serve", "speech_to_text")
 _BY_RUST = (
-    *(f"vllm.entrypoints.{name}" for name in (*_ROUTES, "chat_utils")),
-    *("vllm.parser", "vllm.renderers", "vllm.tool_parsers"),
+    "vllm.entrypoints.anthropic",
+    "vllm.entrypoints.cohere",
+    "vllm.entrypoints.generate",
+    "vllm.entrypoints.mcp",
+    "vllm.entrypoints.openai",
+    "vllm.entrypoints.pooling",
+    "vllm.entrypoints.serve",
+    "vllm.entrypoints.speech_to_text",
+    "vllm.entrypoints.chat_utils",
+    "vllm.parser",
+    "vllm.renderers",
+    "vllm.tool_parsers",
 )
 
 # Whoever makes an engine's configuration is its main process; so are those that serve it.
