@@ -65,8 +65,8 @@ def command(
 ) -> int:
     """Write rows and bodies that make the same changes.
 
-    Of a pile, which patches another package by assignments, or registers patches; of a unified diff
-    (- reads it); of a later release; or of an edited installation. Exit code 1: some is in no row.
+    The source is a pile (a package that patches another one), a unified diff (-: standard input), a
+    later release, or an edited installation. Exit code 1 means that no row expresses some changes.
 
     \b
     Examples:

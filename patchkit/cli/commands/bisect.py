@@ -61,9 +61,9 @@ def command(
     """Find the patch, or the smallest set of them, that makes a command fail.
 
     The command has to fail with all patches that apply here and pass with none of them. Its exit
-    code judges a set: 0 good, 125 skipped, others to 127 bad; above 127 ends the search. Bad too:
-    it is killed by a fault such as SIGSEGV, or by --timeout. What is known, and the output of each
-    run, is in .patchkit-bisect. Exit code 1 means that culprits were found.
+    code judges a set: 0 is good, 125 skips the set, any other code up to 127 is bad, and one above
+    127 ends the search. A crash such as SIGSEGV and a timeout are bad, too. Results and the output
+    of each run are in .patchkit-bisect. Exit code 1 means that culprits were found.
 
     \b
     Examples:

@@ -29,8 +29,8 @@ def command() -> None:
 def install_command() -> None:
     """Write it into this Python's site-packages.
 
-    What an older patchkit has written is brought up to date. Where the folder cannot be written,
-    nothing is: see `patchkit run`. pip does not know it: remove it before patchkit.
+    Files of an older patchkit are brought up to date. If the folder is not writable, nothing is
+    installed: use `patchkit run`. pip does not track the files: remove them before patchkit.
     """
     folder = bootstrap.site_folder()
     location = None

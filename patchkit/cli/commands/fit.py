@@ -31,8 +31,8 @@ def command(
 ) -> int:
     """Check what a package uses of vLLM against releases, all of them by default.
 
-    The package need not know patchkit. Neither it nor vLLM is run. It is one that is installed, a
-    folder, a wheel, or a release on the index such as name==1.0.
+    PACKAGE is an installed package, a folder, a wheel, or a release on the index such as name==1.0.
+    It need not know patchkit. Neither PACKAGE nor vLLM is run.
 
     \b
     Examples:

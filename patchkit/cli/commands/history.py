@@ -32,7 +32,9 @@ from patchkit.core.versions.requirements import canonical
 )
 @inputs.library_option
 @options.patches_option
-@options.make_format_option("json", "markdown", help_text="Markdown, of a patch, is for an issue.")
+@options.make_format_option(
+    "json", "markdown", help_text="markdown is for an issue, and needs a patch."
+)
 def command(
     target: str,
     releases: str | None,

@@ -17,10 +17,14 @@ from patchkit.core.versions.requirements import canonical
     "--all", "everything", is_flag=True, help="Also those that do not apply here, and why."
 )
 @click.option("--debt", is_flag=True, help="What keeps each patch, and when it may be deleted.")
-@click.option("--releases", metavar="SPEC", multiple=True, help="With --debt: those supported.")
+@click.option(
+    "--releases", metavar="SPEC", multiple=True, help="With --debt: the releases that you support."
+)
 @options.offline_option
 @options.patches_option
-@options.make_format_option("json", "markdown", "badge", help_text="The last two with --debt.")
+@options.make_format_option(
+    "json", "markdown", "badge", help_text="markdown and badge need --debt."
+)
 def command(
     role: str | None,
     vllm: str | None,

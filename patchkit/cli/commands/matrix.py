@@ -41,8 +41,8 @@ def command(
 ) -> int:
     """Choose the few releases that a CI matrix should cover, or say what yours covers.
 
-    They cover both ends of every range, and every source that a target has had in it. Patches of
-    an installed pack, and patchkit's own, count only if you name them.
+    The releases cover both ends of every range, and each version of a target's source within it.
+    Patches of an installed pack, and patchkit's own, count only if you name them.
 
     With --lanes, list both ends of every range and the lanes that cover them: one at the very end,
     or one on each side. An end without lanes needs a reason in the file; otherwise exit with 1.

@@ -57,7 +57,7 @@ def command(
     """Carry patches to a later release by a three-way merge.
 
     Edits, and copies of upstream's functions, are merged by git with what upstream changed; targets
-    and imports follow what moved. A row is written if `check` holds. Exit code 1: some conflict.
+    and imports follow what moved. A row is written if `check` holds. Exit code 1: conflicts.
 
     \b
     Examples:

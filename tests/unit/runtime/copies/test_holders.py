@@ -1,3 +1,5 @@
+"""What else can hold a copy (defaults, closures, containers, partials) is found and named."""
+
 from __future__ import annotations
 
 import sys
