@@ -71,7 +71,7 @@ def _faults(change: Edit, facts: Facts, text: str, before: _RowEdits) -> Iterato
         position += f", as {' and '.join(names)} leaves it"
     try:
         if edited(change, text) == text:
-            message = f"found new the same as old, expected other code, {where(facts)}"
+            message = f"new equals old: the Edit changes nothing, {where(facts)}"
             fix = "write into new what should stand there"
             yield Fault(codes.EDIT_CHANGES_NOTHING, message, fix)
     except MiscountError as error:

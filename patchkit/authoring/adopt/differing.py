@@ -102,7 +102,7 @@ class DifferenceRows(AdoptedRows):
         texts = {patch.name: self._new_code(patch) for patch in self.patches}
         self.left = [code._replace(used_by=_users(code, texts)) for code in self.left]
         if not self.sites:
-            raise ScaffoldError(f"{self.origin}: found nothing that a row says, expected changes")
+            raise ScaffoldError(f"{self.origin} contains no change that a row can express")
 
     def _new_code(self, patch: Patch) -> str:
         """Write all code that a row brings: its body, and what its Edits write."""

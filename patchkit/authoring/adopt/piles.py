@@ -96,7 +96,7 @@ class PileRows(AdoptedRows):
         for rows in rows_by_module:
             rows.run()
         if not self.sites:
-            raise ScaffoldError(f"{self.origin}: found nothing that a row says, expected patches")
+            raise ScaffoldError(f"{self.origin} contains no patch that a row can express")
         self.patches = list(chained(self.patches))
         if self.patches:
             self._switch_off([rows for rows in rows_by_module if last_of(rows.code) in self.bodies])

@@ -46,9 +46,7 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
     assert context.module is not None
     label = f"Edit({change.target!r})"
     if change.old.strip() == change.new.strip():
-        raise TargetError(
-            f"{label}: found new={change.new!r}, the same as old, expected other code"
-        )
+        raise TargetError(f"{label}: new={change.new!r} equals old: the Edit changes nothing")
     try:
         outer_layers, function = function_at(context.module, change.place.qualname, context.sites)
         code = context.sites.noted(CodeSites).at(function)

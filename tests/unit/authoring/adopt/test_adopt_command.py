@@ -139,7 +139,7 @@ def test_an_edited_installation(installed: Path, capsys: pytest.CaptureFixture[s
     """What its RECORD has another hash of becomes rows; its files are given back on request."""
     words = ["adopt", "up", "--installed", "--into", "mine", "--of", "up"]
     assert main(words) == 2
-    assert "found nothing that a row says" in capsys.readouterr().err
+    assert "contains no change that a row can express" in capsys.readouterr().err
     installed.write_text(NEW["lib"])
     assert rows(capsys, "up", "--installed", "--restore") == {"lib": ["Add", "Replace", "Edit"]}
     assert installed.read_text() == OLD["lib"]

@@ -322,8 +322,8 @@ def test_a_pile_that_no_row_says(here: World, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("x = 1\n", "found nothing that a row says"),
-        ("def\n", "found nothing that a row says"),
+        ("x = 1\n", "contains no patch that a row can express"),
+        ("def\n", "contains no patch that a row can express"),
     ],
 )
 def test_no_pile(here: World, capsys: pytest.CaptureFixture[str], text: str, fault: str) -> None:

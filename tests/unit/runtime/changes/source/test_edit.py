@@ -230,7 +230,7 @@ def test_no_answer_outlives_the_code_that_gave_it(target: str, call: str) -> Non
 def test_an_edit_that_changes_nothing_is_refused(new: str) -> None:
     """It would be told as applied and do nothing."""
     desk = Desk("def f(x): return x + 1")
-    with pytest.raises(TargetError, match="the same as old, expected other code"):
+    with pytest.raises(TargetError, match="equals old: the Edit changes nothing"):
         desk.edit("f", "x + 1", new)
 
 
