@@ -133,7 +133,7 @@ def adopt(pile: Pile, folder: Path) -> PileRows:
         metadata.write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {pile.vllm}\n")
         subject = on_index(f"vllm=={pile.vllm}", library)[-1]
         required = f"vllm=={pile.vllm}"
-        rows = PileRows(required, pile.wheel, subject=subject, pack=pack, readers=readers)
+        rows = PileRows(required, pile.wheel, release=subject, pack=pack, readers=readers)
         rows.run()
     write(rows.files(PackLocation(pack, folder / pack)))
     return rows

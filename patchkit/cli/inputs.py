@@ -114,10 +114,10 @@ def open_packages(
     """
     versions = Versions.of(Settings.read())
     if release_options.releases:
-        subjects: list[CheckedRelease] = []
+        releases: list[CheckedRelease] = []
         for requirement in release_options.releases:
-            subjects += on_index(requirement, library, brief=brief)
-        return subjects
+            releases += on_index(requirement, library, brief=brief)
+        return releases
     if release_options.path:
         return tree(Path(release_options.path), packages, versions)
     if release_options.wheel:
@@ -126,12 +126,12 @@ def open_packages(
 
 
 def _open_installed(packages: Sequence[str], versions: Versions) -> list[CheckedRelease]:
-    subjects, missing = installed(packages, versions)
-    if not subjects:
+    releases, missing = installed(packages, versions)
+    if not releases:
         raise UpstreamError(
             f"found no release to look at, expected one of {', '.join(missing) or 'a package'}: "
             "none is installed here; --releases, --path and --wheel name others"
         )
     if missing:
         say(f"not installed, so not looked at: {', '.join(missing)}")
-    return subjects
+    return releases

@@ -80,7 +80,7 @@ class BodyUses:
     def _of_module(self, pack: PackSource, module: str) -> list[Use]:
         key = (pack.root, module)
         if key not in self._by_module:
-            tree = pack.subject.resolver.modules.get(module)
+            tree = pack.as_release.resolver.modules.get(module)
             roots = self._packages | {pack.name.partition(".")[0]}
             self._by_module[key] = []
             if tree:

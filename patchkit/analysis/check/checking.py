@@ -46,18 +46,18 @@ class Check:
     def __init__(
         self,
         rows: Sequence[Row],
-        subjects: Sequence[CheckedRelease],
+        releases: Sequence[CheckedRelease],
         lock: Lock,
         known: Mapping[str, Sequence[str]],
         commands: Commands | None = None,
         *,
         inverse: bool = False,
     ) -> None:
-        self._coverage = Coverage(rows, subjects, inverse=inverse)
+        self._coverage = Coverage(rows, releases, inverse=inverse)
         self._lock = lock
         self._versions = known
         self._commands = commands or Commands()
-        self._edits = {release.name: EditSequence() for release in subjects}
+        self._edits = {release.name: EditSequence() for release in releases}
         packs = dict.fromkeys(row.pack for row in rows)
         self._packs = {name: PackSource(name) for name in packs}
         self._uses = RowUses(self._coverage, self._packs)
@@ -76,16 +76,16 @@ class Check:
             The findings, and the state of each row in each release.
         """
         every = self._coverage
-        faults = learn_all(every.subjects, self._looked_up, progress)
+        faults = learn_all(every.releases, self._looked_up, progress)
         findings = [unreadable(name, error, _AGAIN) for name, error in faults.items()]
         self._coverage = every.without(faults)
-        moves = Moves(self._coverage.subjects, self._expected)
+        moves = Moves(self._coverage.releases, self._expected)
         for row in every.rows:
             findings += of_row(row, self._packs[row.pack])
             findings += self._of_row(row, moves)
         findings += self._order()
         findings += of_importers(self._coverage)
-        names = [release.name for release in every.subjects]
+        names = [release.name for release in every.releases]
         return Report(names, findings, self._states, unreadable=faults.keys())
 
     def _looked_up(self, release: CheckedRelease) -> list[Target]:
@@ -102,7 +102,7 @@ class Check:
     def _of_row(self, row: Row, moves: Moves) -> Iterator[Finding]:
         yield from of_ranges(row, self._coverage, self._versions, self._place(row))
         releases = [
-            release for release in self._coverage.subjects if self._coverage.meets(row, release)
+            release for release in self._coverage.releases if self._coverage.meets(row, release)
         ]
         tried = [release for release in releases if self._coverage.tried(row, release)]
         misfits_by_release = self._uses.misfits(row, tried)
@@ -162,7 +162,7 @@ class Check:
         """Compare a row's targets with the lock, where its state is known."""
         states = self._states[row.name]
         readable = self._coverage.without(
-            release.name for release in self._coverage.subjects if release.name not in states
+            release.name for release in self._coverage.releases if release.name not in states
         )
         for finding in of_reviews(row, readable, self._lock, self._commands, self._place(row)):
             state = State.UNREVIEWED
@@ -207,7 +207,7 @@ class Check:
     def _unordered(self) -> dict[tuple[str, str, str], list[str]]:
         """List the names of releases, by a target and the names of the two rows that change it."""
         releases: dict[tuple[str, str, str], list[str]] = {}
-        for release in self._coverage.subjects:
+        for release in self._coverage.releases:
             due = partial(self._coverage.due, release=release)
             for clash in unordered(self._coverage.rows, due):
                 releases.setdefault(clash, []).append(release.name)
@@ -227,7 +227,7 @@ def of_importers(coverage: Coverage) -> Iterator[Finding]:
     Yields:
         A finding for each target of a row that is imported so.
     """
-    for release in coverage.subjects:
+    for release in coverage.releases:
         if not release.is_local:
             continue
         replaced = dict.fromkeys(_replaced(coverage, release))

@@ -123,23 +123,23 @@ class Difference(NamedTuple):
 
 
 def differences(
-    rows: Sequence[Row], subjects: Sequence[CheckedRelease], lock: Lock
+    rows: Sequence[Row], releases: Sequence[CheckedRelease], lock: Lock
 ) -> list[Difference]:
     """Compare each release with the last reviewed before it.
 
     Args:
         rows: the rows whose targets are compared.
-        subjects: the releases, of each distribution the oldest first.
+        releases: the releases, of each distribution the oldest first.
         lock: what was reviewed.
 
     Returns:
         The differences; releases that changed a target alike share one.
     """
-    coverage = Coverage(rows, subjects)
+    coverage = Coverage(rows, releases)
     by_diff: dict[tuple[str, Target, str], Difference] = {}
     for row in rows:
         reviewed: dict[Target, CheckedRelease] = {}
-        for release in subjects:
+        for release in releases:
             with contextlib.suppress(UpstreamError):
                 for target, text in _diffs(row, release, coverage, reviewed, lock):
                     hunks = text.split("\n", 2)[-1]  # without the two heads, which name releases
@@ -182,7 +182,7 @@ def _diffs(
 
 
 def ends(
-    row: Row, subjects: Sequence[CheckedRelease], lock: Lock, old: str | None, new: str | None
+    row: Row, releases: Sequence[CheckedRelease], lock: Lock, old: str | None, new: str | None
 ) -> tuple[CheckedRelease, CheckedRelease]:
     """Choose the releases to compare.
 
@@ -191,7 +191,7 @@ def ends(
 
     Args:
         row: the row whose targets are compared.
-        subjects: all releases of one distribution, the oldest first.
+        releases: all releases of one distribution, the oldest first.
         lock: what was reviewed.
         old: the version to compare from; None where none is asked for.
         new: the version to compare to; None where none is asked for.
@@ -202,23 +202,23 @@ def ends(
     Raises:
         UpstreamError: There is no such release.
     """
-    inside = _in_range(row, subjects)
+    inside = _in_range(row, releases)
     if not inside:
-        actual = f"found no release of {subjects[0].project} in the range of {row.name}"
+        actual = f"found no release of {releases[0].project} in the range of {row.name}"
         raise UpstreamError(f"{actual}, expected one at least: correct its `requires`")
-    first = _reviewed(row, subjects, lock) or inside[0]
+    first = _reviewed(row, releases, lock) or inside[0]
     if old:
-        first = _named(subjects, old)
+        first = _named(releases, old)
     if new:
-        return first, _named(subjects, new)
+        return first, _named(releases, new)
     last = inside[-1]
     if last is first:
-        last = subjects[-1]
+        last = releases[-1]
     return first, last
 
 
 def base_of(
-    row: Row, subjects: Sequence[CheckedRelease], lock: Lock, old: str | None, new: str
+    row: Row, releases: Sequence[CheckedRelease], lock: Lock, old: str | None, new: str
 ) -> tuple[CheckedRelease, CheckedRelease]:
     """Choose the release that a row was written for, and the later one that is asked for.
 
@@ -226,7 +226,7 @@ def base_of(
 
     Args:
         row: the row.
-        subjects: all releases of one distribution, the oldest first.
+        releases: all releases of one distribution, the oldest first.
         lock: what was reviewed.
         old: the version that the row was written for; None where none is named.
         new: the version that is asked for.
@@ -237,8 +237,8 @@ def base_of(
     Raises:
         UpstreamError: There is no such release.
     """
-    last = _named(subjects, new)
-    before = subjects[: subjects.index(last)]
+    last = _named(releases, new)
+    before = releases[: releases.index(last)]
     # What is carried already is for that release alone; so it comes first, the older ones after it.
     inside = _in_range(row, [last, *before])
     first = _reviewed(row, inside, lock) if inside else None
@@ -306,24 +306,24 @@ class HistoryEntry(NamedTuple):
 
 def histories(
     targets: Sequence[Target],
-    subjects: Sequence[CheckedRelease],
+    releases: Sequence[CheckedRelease],
     progress: Progress | None = None,
 ) -> dict[Target, list[HistoryEntry]]:
     """Follow targets through the releases of one distribution.
 
     Args:
         targets: the targets.
-        subjects: the releases, the oldest first.
+        releases: the releases, the oldest first.
         progress: told how many releases are read.
 
     Returns:
         An entry for each release, by target.
     """
-    faults = learn_all(subjects, lambda _: targets, progress)
-    readable = [release for release in subjects if release.name not in faults]
+    faults = learn_all(releases, lambda _: targets, progress)
+    readable = [release for release in releases if release.name not in faults]
     trails = Trails(readable, targets, ways=(1, -1))
     trails.follow()
-    return {target: _history(target, subjects, trails, faults) for target in targets}
+    return {target: _history(target, releases, trails, faults) for target in targets}
 
 
 def _history(
@@ -366,20 +366,20 @@ def _entry(release: CheckedRelease, target: Target, move: MoveResult | None) -> 
 
 
 def never_there(
-    target: Target, steps: Sequence[HistoryEntry], subjects: Sequence[CheckedRelease]
+    target: Target, steps: Sequence[HistoryEntry], releases: Sequence[CheckedRelease]
 ) -> str:
     """Say that no release has, or may have, a target, and what is like it.
 
     Args:
         target: the target.
         steps: its history.
-        subjects: the releases, one for each entry.
+        releases: the releases, one for each entry.
 
     Returns:
         The sentence; '' where a release has it or may have it, or where none could be read.
     """
     lacking = [
-        release for release, entry in zip(subjects, steps, strict=True) if entry.state == "absent"
+        release for release, entry in zip(releases, steps, strict=True) if entry.state == "absent"
     ]
     for entry in steps:
         if entry.state not in ("absent", "unreadable") or entry.moved_to:

@@ -25,16 +25,16 @@ class Coverage:
 
     Args:
         rows: the rows.
-        subjects: the releases.
+        releases: the releases.
         inverse: whether releases out of a row's range are looked into as well.
     """
 
     def __init__(
-        self, rows: Sequence[Row], subjects: Sequence[CheckedRelease], *, inverse: bool = False
+        self, rows: Sequence[Row], releases: Sequence[CheckedRelease], *, inverse: bool = False
     ) -> None:
         self.inverse = inverse
         self.rows = rows
-        self.subjects = subjects
+        self.releases = releases
         self.packages = packages_of(rows)
         self._packages_in: dict[str, frozenset[str]] = {}  # by the name of a release
         self._due: dict[tuple[str, str], list[Change]] = {}  # by the names of row and release
@@ -47,7 +47,7 @@ class Coverage:
         """
         left_out = set(names)
         remaining = copy.copy(self)
-        remaining.subjects = [release for release in self.subjects if release.name not in left_out]
+        remaining.releases = [release for release in self.releases if release.name not in left_out]
         return remaining
 
     def meets(self, row: Row, release: CheckedRelease) -> bool:

@@ -85,7 +85,7 @@ def of_ranges(
         )
         yield finding_of_row(codes.OPEN_RANGE, message, fix, row, row_place)
     for alternatives in _alternatives(row):
-        for release in coverage.subjects:
+        for release in coverage.releases:
             yield from _gap_or_overlap(row, alternatives, coverage, release, row_place)
 
 

@@ -168,7 +168,7 @@ class Judge:
         if ours.is_sure and ours.kind in _FUNCTIONS | {Kind.CONSTANT}:
             yield _kind(facts, f"no class, as {change.by} is none ({ours.kind})")
             return
-        bases = bases_of(self._pack.subject.resolver, Target(self._row.body, change.by))
+        bases = bases_of(self._pack.as_release.resolver, Target(self._row.body, change.by))
         if not bases.is_whole or any(self._derives(base, facts) for base in bases.outside):
             return
         base = "object"

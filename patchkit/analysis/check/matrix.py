@@ -61,7 +61,7 @@ def _ends(
     for number, change in enumerate(row.patch.changes, start=1):
         if change.requires:
             ranges[f"{row.name}, change {number}"] = [
-                index for index in readable if change in coverage.due(row, coverage.subjects[index])
+                index for index in readable if change in coverage.due(row, coverage.releases[index])
             ]
     for name, inside in ranges.items():
         if inside:
@@ -72,7 +72,7 @@ def _ends(
 def _in_range(row: Row, coverage: Coverage, readable: Sequence[int]) -> list[int]:
     inside = []
     for index in readable:
-        release = coverage.subjects[index]
+        release = coverage.releases[index]
         if coverage.meets(row, release) and not coverage.is_out(row, release):
             inside.append(index)
     return inside
@@ -88,7 +88,7 @@ def _end(which: str, name: str, index: int, limit: int) -> tuple[str, frozenset[
 def _sources(row: Row, coverage: Coverage, readable: Sequence[int]) -> Cases:
     by_source: dict[str, set[int]] = {}
     for index in readable:
-        release = coverage.subjects[index]
+        release = coverage.releases[index]
         for change in coverage.due(row, release):
             facts = release.facts(change.place)
             source = f"{change.place} as {facts.fingerprint or facts.state}"

@@ -111,7 +111,7 @@ class PackSource:
         self._row_places: dict[str, Place] = {}
         # Its source, and that of the packages around it.
         source = Tree(f"pack {name}", None, self.root, name.partition(".")[0])
-        self.subject = CheckedRelease(source.name, name, "", lambda: source)
+        self.as_release = CheckedRelease(source.name, name, "", lambda: source)
 
     @functools.cached_property
     def bodies(self) -> Mapping[str, Path]:
@@ -129,7 +129,7 @@ class PackSource:
             row: The row.
             name: The object's name in the body.
         """
-        return self.subject.facts(Target(row.body, name))
+        return self.as_release.facts(Target(row.body, name))
 
     def place(self, row: Row, name: str = "") -> Place:
         """Return the file and line of an object of a row's body, or else of the row.

@@ -132,7 +132,7 @@ def _releases_by_source(
 ) -> dict[tuple[Target, str], list[CheckedRelease]]:
     """Group releases by the fingerprint that each reviewed target of a row has in them."""
     releases: dict[tuple[Target, str], list[CheckedRelease]] = {}
-    for release in coverage.subjects:
+    for release in coverage.releases:
         for target in coverage.reviewed(row, release):
             fingerprint = release.facts(target).fingerprint
             if fingerprint:
@@ -152,7 +152,7 @@ def of_bases(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Finding
         A finding for each class and release.
     """
     previous_releases: dict[tuple[str, Target], CheckedRelease] = {}
-    for release in coverage.subjects:
+    for release in coverage.releases:
         for target in dict.fromkeys(change.place for change in coverage.due(row, release)):
             key = (release.project, target)
             previous = previous_releases.get(key)
@@ -212,7 +212,7 @@ def accept(
         new_spans = {}
         for target in sorted(targets, key=str):
             in_releases = list(_spans(row, target, readable))
-            spans = _merged(old_spans.get(str(target), ()), in_releases, readable.subjects)
+            spans = _merged(old_spans.get(str(target), ()), in_releases, readable.releases)
             if spans:
                 new_spans[str(target)] = spans
         lock = lock.with_patch(row.name, new_spans)
@@ -228,7 +228,7 @@ def _spans(row: Row, target: Target, coverage: Coverage) -> Iterator[Span]:
             fingerprint = release.facts(target).fingerprint
         return release.project, fingerprint
 
-    for (project, fingerprint), run in groupby(coverage.subjects, source):
+    for (project, fingerprint), run in groupby(coverage.releases, source):
         if fingerprint:
             releases = list(run)
             wordings = {release.facts(target).wording for release in releases}

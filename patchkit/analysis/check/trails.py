@@ -50,7 +50,7 @@ class Trails:
     target that was found is looked up.
 
     Args:
-        subjects: the releases, the oldest first.
+        releases: the releases, the oldest first.
         targets: the targets.
         ways: the directions in which they are followed: 1 to later releases, -1 to earlier ones.
         by_name: whether what no release has is looked for by its name.
@@ -58,13 +58,13 @@ class Trails:
 
     def __init__(
         self,
-        subjects: Sequence[CheckedRelease],
+        releases: Sequence[CheckedRelease],
         targets: Iterable[Target],
         ways: Sequence[int],
         *,
         by_name: bool = False,
     ) -> None:
-        self._releases = subjects
+        self._releases = releases
         self._directions = ways
         self._by_name = by_name
         # What a target is called in the releases that have it, by their indexes.
@@ -97,14 +97,14 @@ class Trails:
                 searched.append((onwards, result))
         self._confirm(searched)
 
-    def told(self, target: Target, subject: CheckedRelease) -> MoveResult | None:
+    def told(self, target: Target, release: CheckedRelease) -> MoveResult | None:
         """Return what became of a target in a release; None where that was not asked.
 
         Args:
             target: the target.
-            subject: the release.
+            release: the release.
         """
-        return self._results.get((target, self._releases.index(subject)))
+        return self._results.get((target, self._releases.index(release)))
 
     def _edges(self) -> Iterator[_Edge]:
         for target, names in self._names.items():
@@ -203,35 +203,35 @@ class Moves:
             for project, of_project in self._projects.items()
         }
 
-    def told(self, target: Target, subject: CheckedRelease) -> MoveResult | None:
+    def told(self, target: Target, release: CheckedRelease) -> MoveResult | None:
         """Return where a target went that a release lacks; None where nothing is known.
 
         Args:
             target: the target.
-            subject: the release.
+            release: the release.
         """
-        return self._trails[subject.project].told(target, subject)
+        return self._trails[release.project].told(target, release)
 
-    def words(self, target: Target, subject: CheckedRelease) -> str:
+    def words(self, target: Target, release: CheckedRelease) -> str:
         """Return where a target went that a release lacks, or since when it is there.
 
         Args:
             target: the target.
-            subject: the release.
+            release: the release.
 
         Returns:
             The end of a sentence, which begins with a semicolon; '' where nothing is known.
         """
-        of_project = self._projects[subject.project]
+        of_project = self._projects[release.project]
         first = _first_with(target, of_project)
-        if first and of_project.index(first) > of_project.index(subject):
+        if first and of_project.index(first) > of_project.index(release):
             return f"; it is there from {first.name} on"
-        move = self.told(target, subject)
+        move = self.told(target, release)
         if move and move.words:
             return f"; {move.words}"
         if first:
             return ""
-        return meant(target, subject)
+        return meant(target, release)
 
 
 def _first_with(target: Target, releases: Iterable[CheckedRelease]) -> CheckedRelease | None:

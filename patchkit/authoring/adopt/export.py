@@ -22,12 +22,12 @@ class Export:
     """The files of a release, as rows change them.
 
     Args:
-        subject: the release.
+        release: the release.
         texts: the changed files, by path; their lines end with a newline alone.
         unwritten: the changes that a diff cannot have, each as a line with the reason.
     """
 
-    subject: CheckedRelease
+    release: CheckedRelease
     texts: dict[str, str] = field(default_factory=dict)
     unwritten: list[str] = field(default_factory=list)
 
@@ -72,7 +72,7 @@ class Export:
         target = change.place
         if isinstance(change, Add):
             target = target.holder
-        facts = self.subject.facts(target)
+        facts = self.release.facts(target)
         if not facts.is_present:
             raise ScaffoldError(facts.reason or "it is not there")
         qualname = facts.qualname
@@ -98,7 +98,7 @@ class Export:
 
     def _read(self, path: str) -> str:
         """Read a file of the release; '' where it has no such file."""
-        return (self.subject.source.read(path) or b"").decode(errors="surrogateescape")
+        return (self.release.source.read(path) or b"").decode(errors="surrogateescape")
 
     def diff(self) -> str:
         """Return a unified diff, as `git apply` takes it."""
@@ -117,7 +117,7 @@ class Export:
             return
         yield f"diff --git a/{path} b/{path}\n"
         old_name = f"a/{path}"
-        if not self.subject.source.has(path):
+        if not self.release.source.has(path):
             yield "new file mode 100644\n"
             old_name = "/dev/null"
         for line in unified_diff(_lines(old), _lines(new), old_name, f"b/{path}"):
@@ -140,8 +140,8 @@ def exported(rows: Iterable[Row], coverage: Coverage, packs: Mapping[str, PackSo
     Raises:
         UpstreamError: the release, or a body, cannot be read.
     """
-    (subject,) = coverage.subjects
-    export = Export(subject)
+    (release,) = coverage.releases
+    export = Export(release)
     for row in rows:
-        export.add(row, coverage.due(row, subject), packs[row.pack])
+        export.add(row, coverage.due(row, release), packs[row.pack])
     return export

@@ -43,7 +43,7 @@ class PileRows(AdoptedRows):
     """The rows of a pile, for one release of upstream.
 
     Args:
-        subject: The release.
+        release: The release.
         pack: The name of the pack that the rows are written into.
         readers: The readers of the pile's modules, in the order of their imports.
         by_hand: Copies that the pile sets itself, with the definition that they are copies of.
@@ -52,7 +52,7 @@ class PileRows(AdoptedRows):
         codes: By module of the pile, the module of the pack that has its code.
     """
 
-    subject: CheckedRelease = field(kw_only=True)
+    release: CheckedRelease = field(kw_only=True)
     pack: str = field(kw_only=True)
     readers: Sequence[PileReader] = field(kw_only=True)
     by_hand: dict[str, str] = field(default_factory=dict)
@@ -344,8 +344,8 @@ class _ModuleRows:
             holder = placed.target.holder
             if placed.is_absent and holder in holders:
                 continue  # an alternative name: the release has another one of them
-            if placed.is_absent and not self._pile.subject.has(holder):
-                reason = f"{self._pile.subject.name} has no {holder}"
+            if placed.is_absent and not self._pile.release.has(holder):
+                reason = f"{self._pile.release.name} has no {holder}"
                 self._pile.leave(self.reader, placement, reason, dotted_name)
                 continue
             facts = placed.facts or Facts("undecidable")
@@ -357,9 +357,9 @@ class _ModuleRows:
         Raises:
             ValueError: One of them is no target, or any of several may be meant.
         """
-        subject = self._pile.subject
+        release = self._pile.release
         targets = {
-            name: placed_target(subject, name, is_definition=placement.rebinds)
+            name: placed_target(release, name, is_definition=placement.rebinds)
             for name in placement.dotted_names
         }
         present = {placed.target for placed in targets.values() if placed.is_present}

@@ -39,12 +39,12 @@ class PlacedTarget:
 
 
 def placed_target(
-    subject: CheckedRelease, dotted_name: str, *, is_definition: bool
+    release: CheckedRelease, dotted_name: str, *, is_definition: bool
 ) -> PlacedTarget:
     """Find where the module ends in a dotted name, and ask a release for the target.
 
     Args:
-        subject: The release.
+        release: The release.
         dotted_name: An attribute or an item, such as `up.lib.TABLE['a']`.
         is_definition: Whether the definition is meant, where the name is a copy of it.
 
@@ -56,28 +56,28 @@ def placed_target(
     parts = head.split(".")
     module_length = 1
     for length in range(len(parts) - 1, 0, -1):
-        if _is_module(subject, parts[:length]):
+        if _is_module(release, parts[:length]):
             module_length = length
             break
     qualname = ".".join(parts[module_length:]) + item_part
     target = Target(".".join(parts[:module_length]), qualname)
     Target.parse(str(target))
-    if not subject.covers(parts[:1]):
+    if not release.covers(parts[:1]):
         return PlacedTarget(target, None)
-    holder = subject.facts(target.holder)
+    holder = release.facts(target.holder)
     if holder.kind == str(Kind.CLASS) and holder.qualname:
         # A class has its own name there, whichever name the pile found it by.
         target = Target(holder.module, f"{holder.qualname}.{parts[-1]}{item_part}")
-    facts = subject.facts(target)
+    facts = release.facts(target)
     if is_definition and facts.qualname:
         target = Target(facts.module, facts.qualname)
     return PlacedTarget(target, facts)
 
 
-def _is_module(subject: CheckedRelease, parts: Sequence[str]) -> bool:
+def _is_module(release: CheckedRelease, parts: Sequence[str]) -> bool:
     """Return whether the parts of a dotted name are a module, judged by case elsewhere."""
-    if subject.covers(parts[:1]):
-        return subject.has(Target(".".join(parts)))
+    if release.covers(parts[:1]):
+        return release.has(Target(".".join(parts)))
     return not any(part.lstrip("_")[:1].isupper() for part in parts)
 
 

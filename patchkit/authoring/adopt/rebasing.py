@@ -192,7 +192,7 @@ class Rebase:
     def _tried(self, release: CheckedRelease) -> Sequence[Change]:
         """List the changes that the row makes in a release."""
         coverage = Coverage([self.row], [release], inverse=True)
-        return coverage.tried(self.row, coverage.subjects[0])
+        return coverage.tried(self.row, coverage.releases[0])
 
     def _carry_group(self, group: Sequence[tuple[int, Change]]) -> None:
         """Carry changes together; the first of them becomes what all of them become."""
@@ -393,6 +393,6 @@ def _definitions(release: CheckedRelease, facts: Facts) -> Definitions:
     return Definitions.of(facts.path, release.source.read(facts.path) or b"")
 
 
-def _release(subject: CheckedRelease) -> str:
+def _release(release: CheckedRelease) -> str:
     """Name the version of a release, as requirements have to name it."""
-    return FoundVersion(subject.project, subject.version, subject.name).counts_as
+    return FoundVersion(release.project, release.version, release.name).counts_as

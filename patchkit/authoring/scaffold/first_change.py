@@ -80,18 +80,18 @@ class UpstreamTarget:
         return ScaffoldError(f"{self.target}: found {actual}, expected {expected}")
 
 
-def look_up(target: Target, subjects: Sequence[CheckedRelease]) -> UpstreamTarget:
+def look_up(target: Target, checked_releases: Sequence[CheckedRelease]) -> UpstreamTarget:
     """Return a target with the releases of its package.
 
     Args:
         target: the target.
-        subjects: releases, the oldest of each distribution first.
+        checked_releases: releases, the oldest of each distribution first.
 
     Raises:
         ScaffoldError: none of them has the package.
     """
     package = target.module.partition(".")[0]
-    releases = tuple(subject for subject in subjects if subject.covers([package]))
+    releases = tuple(release for release in checked_releases if release.covers([package]))
     if not releases:
         raise ScaffoldError(
             f"{target}: found no {package} to look it up in, expected it installed here, or "

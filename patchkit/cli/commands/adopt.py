@@ -141,7 +141,7 @@ def _adopt_pile(
     if changed.endswith(".whl"):
         name = "-".join(Path(changed).name.split("-")[:2])
     pile = PileRows(
-        _requirement(package, base.version), name, subject=base, pack=pack, readers=readers
+        _requirement(package, base.version), name, release=base, pack=pack, readers=readers
     )
     pile.run()
     return pile

@@ -119,18 +119,18 @@ def check_patches(
     reviewed = options.locks_of(lock).of_all(rows)
     packages = released(rows)
     with progress_bar() as progress:
-        subjects: list[CheckedRelease] = []
+        releases: list[CheckedRelease] = []
         if rows:
-            subjects = inputs.open_packages(release_options, packages, library)
-        versions = _versions_on_index(subjects, library)
-        check = Check(rows, subjects, reviewed, versions, commands, inverse=inverse)
+            releases = inputs.open_packages(release_options, packages, library)
+        versions = _versions_on_index(releases, library)
+        check = Check(rows, releases, reviewed, versions, commands, inverse=inverse)
         report = check.run(progress)
         is_unread = any(finding.code is RELEASE_UNREADABLE for finding in report.findings)
         if rows and report.releases and not is_unread:
             _refuse_nothing_checked(report, packages, inverse=inverse)
         diffs: Sequence[Difference] = ()
         if with_diffs:
-            diffs = differences(rows, subjects, reviewed)
+            diffs = differences(rows, releases, reviewed)
     report = replace(report, findings=[*faults, *report.findings])
     return report.accepting(project.ignore, project.accept), diffs
 
@@ -157,12 +157,12 @@ def _suggested_commands(
 
 
 def _versions_on_index(
-    subjects: Sequence[CheckedRelease], library: Library
+    releases: Sequence[CheckedRelease], library: Library
 ) -> dict[str, list[str]]:
     """List all versions of the projects of which releases on the index are checked."""
     versions: dict[str, list[str]] = {}
-    for subject in subjects:
-        if not subject.is_local and subject.project not in versions:
-            releases = find_releases(subject.project, library)
-            versions[subject.project] = [release.version for release in releases]
+    for release in releases:
+        if not release.is_local and release.project not in versions:
+            on_index = find_releases(release.project, library)
+            versions[release.project] = [published.version for published in on_index]
     return versions

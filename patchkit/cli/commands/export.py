@@ -37,14 +37,14 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows = inputs.own_rows_of(packs, names)
     sources = {row.pack: PackSource(row.pack) for row in rows}
-    subjects = inputs.open_packages(release_options, released(rows), library)
+    releases = inputs.open_packages(release_options, released(rows), library)
     if form == "sbom":
-        click.echo(sbom_json(subjects, rows, sources))
+        click.echo(sbom_json(releases, rows, sources))
         return 0
-    if len(subjects) != 1:
-        names_of_releases = ", ".join(subject.name for subject in subjects)
+    if len(releases) != 1:
+        names_of_releases = ", ".join(release.name for release in releases)
         raise click.UsageError(f"found {names_of_releases}, expected one release for a diff")
-    result = exported(rows, Coverage(rows, subjects), sources)
+    result = exported(rows, Coverage(rows, releases), sources)
     click.echo(result.diff(), nl=False)
     for message in result.unwritten:
         say(message)

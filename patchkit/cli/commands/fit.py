@@ -46,8 +46,8 @@ def command(
         release_options = options.ReleaseOptions(releases=(distribution,))
     with progress_bar() as progress:
         name, source = open_package(package, library)
-        subjects = inputs.open_packages(release_options, roots, library, brief=True)
-        result = fit(name, source, roots, subjects, FactStore(library.cache), progress)
+        checked_releases = inputs.open_packages(release_options, roots, library, brief=True)
+        result = fit(name, source, roots, checked_releases, FactStore(library.cache), progress)
     if not result.uses:
         raise click.UsageError(f"{package} does not use {distribution}")
     pages.write_report(result.report, form, output, lambda: fit_json(result))

@@ -69,9 +69,9 @@ def _follow_target(target: Target, releases: str | None, library: Library, form:
     """Print in which releases a target changed; return 1 if that cannot be told of each."""
     package = target.module.partition(".")[0]
     with progress_bar() as progress:
-        subjects = on_index(releases or canonical(package), library)
-        steps = histories([target], subjects, progress)[target]
-        warning = never_there(target, steps, subjects)
+        checked_releases = on_index(releases or canonical(package), library)
+        steps = histories([target], checked_releases, progress)[target]
+        warning = never_there(target, steps, checked_releases)
     if form == "json":
         click.echo(history_json(target, steps))
     else:

@@ -58,8 +58,8 @@ def command(
     rows = inputs.own_rows_of(packs, names)
     rows_by_file = _rows_by_file(lock, rows)
     with progress_bar() as progress:
-        subjects = inputs.open_packages(release_options, released(rows), library)
-        locks, faults = _locks_before_and_after(rows_by_file, subjects, progress)
+        releases = inputs.open_packages(release_options, released(rows), library)
+        locks, faults = _locks_before_and_after(rows_by_file, releases, progress)
     for cause in told_causes(faults):
         say(f"not looked at: {cause}")
     changed = [file for file, (before, after) in locks.items() if before != after]
@@ -115,7 +115,7 @@ def _hint_to_be_read(file: Path, rows: Sequence[Row]) -> str:
 
 def _locks_before_and_after(
     rows_by_file: Mapping[Path, Sequence[Row]],
-    subjects: Sequence[CheckedRelease],
+    releases: Sequence[CheckedRelease],
     progress: Progress | None,
 ) -> tuple[BeforeAndAfter, dict[str, UpstreamError]]:
     """Accept the sources in releases.
@@ -127,7 +127,7 @@ def _locks_before_and_after(
     faults: dict[str, UpstreamError] = {}
     for file, rows in rows_by_file.items():
         before = read_lock(file)
-        after, unreadable = accept(before, rows, subjects, progress)
+        after, unreadable = accept(before, rows, releases, progress)
         locks[file] = (before, after)
         faults.update(unreadable)
     return locks, faults

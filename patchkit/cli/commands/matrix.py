@@ -68,15 +68,15 @@ def command(
 def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> int:
     """Print the releases to cover, each with the cases that it exercises."""
     with progress_bar() as progress:
-        subjects = on_index(releases, library)
-        subjects_by_case, faults = cases(rows, subjects, progress)
+        checked_releases = on_index(releases, library)
+        releases_by_case, faults = cases(rows, checked_releases, progress)
     for cause in told_causes(faults):
         say(f"left out: {cause}")
-    project = subjects[0].project
+    project = checked_releases[0].project
     chosen: dict[str, list[str]] = {}
-    for index in few(subjects_by_case):
-        version = subjects[index].version
-        chosen[version] = [case for case, indexes in subjects_by_case.items() if index in indexes]
+    for index in few(releases_by_case):
+        version = checked_releases[index].version
+        chosen[version] = [case for case, indexes in releases_by_case.items() if index in indexes]
     if not chosen and not faults:
         raise UpstreamError(f"none of the patches is for any release of {releases!r}")
     if form == "json":

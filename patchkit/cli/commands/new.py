@@ -153,10 +153,10 @@ def _look_up(
     targets = list(dict.fromkeys(options.parse_target(text) for text in texts))
     packages = list(dict.fromkeys(target.module.partition(".")[0] for target in targets))
     with progress_bar() as progress:
-        subjects = inputs.open_packages(release_options, packages, library)
-        for fault in learn_all(subjects, lambda _: targets, progress).values():
+        releases = inputs.open_packages(release_options, packages, library)
+        for fault in learn_all(releases, lambda _: targets, progress).values():
             raise fault
-        return [look_up(target, subjects) for target in targets]
+        return [look_up(target, releases) for target in targets]
 
 
 def _next_steps(plan: Plan) -> Iterator[NextStep]:

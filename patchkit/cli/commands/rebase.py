@@ -72,12 +72,12 @@ def command(
     rebases: list[Rebase] = []
     try:
         with Library(offline=offline, notice=say) as library, progress_bar():
-            subjects = on_index(canonical(package), library)
+            releases = on_index(canonical(package), library)
             for row in rows:
                 if package not in packages_of([row]):
                     say(f"{row.name}: left as it is, it changes nothing of {package}")
                     continue
-                old_release, new_release = base_of(row, subjects, locks.of_all([row]), old, new)
+                old_release, new_release = base_of(row, releases, locks.of_all([row]), old, new)
                 rebase = Rebase(row, old_release, new_release, PackSource(row.pack), keep)
                 _run(rebase, write=not dry_run, offline=offline)
                 rebases.append(rebase)

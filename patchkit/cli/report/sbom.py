@@ -11,34 +11,34 @@ from patchkit.core.rows.declaration import Row
 
 
 def sbom_json(
-    subjects: Iterable[CheckedRelease], rows: Sequence[Row], packs: Mapping[str, PackSource]
+    releases: Iterable[CheckedRelease], rows: Sequence[Row], packs: Mapping[str, PackSource]
 ) -> str:
     """Write a bill of materials.
 
     Args:
-        subjects: The releases.
+        releases: The releases.
         rows: The rows; those that are for a release are its patches.
         packs: The packs that the rows are of, by name.
 
     Returns:
         The JSON. A patch without a diff is one that no diff can say.
     """
-    components = [_component(subject, rows, packs) for subject in subjects]
+    components = [_component(release, rows, packs) for release in releases]
     head = {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1}
     return to_json({**head, "components": components})
 
 
 def _component(
-    subject: CheckedRelease, rows: Sequence[Row], packs: Mapping[str, PackSource]
+    release: CheckedRelease, rows: Sequence[Row], packs: Mapping[str, PackSource]
 ) -> Data:
-    coverage = Coverage(rows, [subject])
-    patches = [_patch(row, coverage, packs) for row in rows if coverage.due(row, subject)]
-    url = f"pkg:pypi/{subject.project}@{subject.version}"
+    coverage = Coverage(rows, [release])
+    patches = [_patch(row, coverage, packs) for row in rows if coverage.due(row, release)]
+    url = f"pkg:pypi/{release.project}@{release.version}"
     return {
         "type": "library",
         "bom-ref": url,
-        "name": subject.project,
-        "version": subject.version,
+        "name": release.project,
+        "version": release.version,
         "purl": url,
         "pedigree": {"patches": patches},
     }
