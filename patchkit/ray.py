@@ -58,7 +58,7 @@ def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
             raise RuntimeEnvError(f"{_SETUP_HOOK}: found {hook!r}, expected 'module.attribute'")
         variables[NEXT_VARIABLE] = hook
     environment["env_vars"] = variables
-    environment[_SETUP_HOOK] = _composed(hook)
+    environment[_SETUP_HOOK] = _hook_before(hook)
     return environment
 
 
@@ -67,11 +67,17 @@ def set_up() -> None:
     _arm_and(_named_hook)
 
 
-def _composed(hook: object) -> object:
-    """Return the setup hook that arms the process and then runs another one."""
+def _hook_before(hook: object) -> object:
+    """Return the setup hook that arms the process and then runs another one.
+
+    A hook that is named is run by `set_up`, which reads its name from `NEXT_VARIABLE`.
+
+    Raises:
+        RuntimeEnvError: The other one is neither a function nor a name.
+    """
     if hook is None or isinstance(hook, str):
         return _OWN_HOOK
-    if getattr(hook, "_is_patchkits", False):
+    if getattr(hook, "_arms_patchkit", False):
         return hook
     if not callable(hook):
         expected = "expected a function or 'module.attribute'"
@@ -80,7 +86,7 @@ def _composed(hook: object) -> object:
     def set_up_both() -> None:
         _arm_and(hook)
 
-    set_up_both._is_patchkits = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own
+    set_up_both._arms_patchkit = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own
     return set_up_both
 
 

@@ -100,10 +100,13 @@ class Record:
     def __init_subclass__(
         cls, *, frozen: bool = True, kw_only: bool = False, eq: bool = True
     ) -> None:
+        """Read the fields of a subclass, and give it the methods that its options ask for."""
         super().__init_subclass__()
-        cls._declared = _declared(cls, kw_only=kw_only)
-        defaults = [(name, default) for name, (_, default, _) in cls._declared.items()]
-        factories = [pair for pair in defaults if isinstance(pair[1], _Factory)]
+        cls._declared = _fields_of(cls, kw_only=kw_only)
+        factories: list[tuple[str, _Factory]] = []
+        for name, (_, default, _) in cls._declared.items():
+            if isinstance(default, _Factory):
+                factories.append((name, default))
         cls._factories = tuple(factories)
         if "__match_args__" not in vars(cls):
             cls.__match_args__ = _names(cls, kw_only=False)  # type: ignore[misc]
@@ -151,7 +154,7 @@ class Record:
         self.__post_init__()
 
 
-def _declared(cls: type[Record], *, kw_only: bool) -> dict[str, tuple[Any, Any, bool]]:
+def _fields_of(cls: type[Record], *, kw_only: bool) -> dict[str, tuple[Any, Any, bool]]:
     """Read the fields of a class and its bases; take defaults that are factories off the class."""
     fields: dict[str, tuple[Any, Any, bool]] = {}
     for base in reversed(cls.__mro__[1:]):

@@ -107,6 +107,10 @@ class Trails:
         return self._results.get((target, self._releases.index(release)))
 
     def _edges(self) -> Iterator[_Edge]:
+        """Yield each release that lacks a target and lies beside one that has it.
+
+        A release in which the target was searched for is left out.
+        """
         for target, names in self._names.items():
             for index in sorted(names):
                 origin = (names[index], self._releases[index])

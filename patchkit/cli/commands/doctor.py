@@ -74,7 +74,7 @@ def _health_lines(
     for name in dict.fromkeys(("vllm", *options.required_distributions(rows))):
         yield _version(selection.versions, name)
     yield from lines_of_packs
-    yield from _selected(registry, selection)
+    yield from _selection_lines(registry, selection)
     yield from _reviews(registry, selection)
     yield from _settings(environ, selection.settings, {row.name for row in rows})
     yield from ways_in(environ)
@@ -123,16 +123,19 @@ def _origin(name: str, settings: Settings) -> str:
     return "from --patches"
 
 
-def _selected(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
+def _selection_lines(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
+    """Tell how many patches are selected, which of them conflict, and which reach no process."""
     selected = [row for row in registry if options.reason(selection.reason_to_skip, row) is None]
     share = f"{len(selected)} of {count(len(registry), 'patch')}"
     yield HealthLine("patches", "note", "selected", share)
     names = {row.name for row in selected}
     for row in selected:
-        for conflicting in names & set(row.patch.conflicts):
-            remedy = "which is selected too: PATCHKIT_DISABLE one of them"
-            message = f"conflicts with {conflicting}, {remedy}"
-            yield HealthLine("patches", "bad", row.name, message)
+        for name in sorted(row.patch.conflicts):
+            if name in names:
+                message = (
+                    f"conflicts with {name}, which is selected too: PATCHKIT_DISABLE one of them"
+                )
+                yield HealthLine("patches", "bad", row.name, message)
     for name, message in options.without_process(registry, selection):
         yield HealthLine("patches", "warn", name, message)
 

@@ -166,32 +166,50 @@ class Inspection(Record, eq=False):
 
     def _inspect(self, patch: PatchState) -> None:
         for group in filter(self.executions.is_current, patch.groups):
-            error = self._error_of(group)
+            error = self._report_overwrites(group)
             if error is not None:
                 self.undoing.undo(patch)  # all its changes or none
                 self.undoing.states.fail(patch, error, module=group.module)
                 return
 
-    def _error_of(self, group: ChangeGroup) -> OverwrittenError | None:
-        """Return why a group's changes act no more; another thread may be at one not current."""
-        made = group.made
-        sites = self.undoing.sites
-        found = [(target, stranger_at(site, sites)) for target, site in tuple(made.sites)]
-        found += [(route.target, stranger_on(route, sites)) for route in tuple(made.routes)]
-        for target, overwrite in found:
-            if overwrite is not None and self.executions.is_current(group):
-                self._tell(group, target, overwrite)
+    def _report_overwrites(self, group: ChangeGroup) -> OverwrittenError | None:
+        """Report what somebody else has put where a group has changed something.
+
+        Returns:
+            The error of a group that acts no more, because a target of it was overwritten. It
+            still acts below a stranger's wrapper, and beside a copy that was overwritten: those
+            are only reported.
+        """
+        for target, overwrite in self._overwrites_of_targets(group):
+            # Another thread may be taking the group back, which looks like somebody else's work.
+            if self.executions.is_current(group):
+                self._report(group, target, overwrite, "info")
                 if not overwrite.wraps:
                     return OverwrittenError(f"{target} was overwritten by {overwrite.by}")
-        for _, site in tuple(made.sites):
+        for _, site in tuple(group.made.sites):
             for copy, overwrite in strangers_on_copies(site):
-                level = "info" if overwrite.wraps else "warning"
-                self._tell(group, copy, overwrite, level)
+                level = "warning"
+                if overwrite.wraps:
+                    level = "info"
+                self._report(group, copy, overwrite, level)
         return None
 
-    def _tell(
-        self, group: ChangeGroup, target: str, overwrite: Overwrite, level: str = "info"
-    ) -> None:
+    def _overwrites_of_targets(self, group: ChangeGroup) -> list[tuple[str, Overwrite]]:
+        """List the targets of a group that somebody else has changed, or that are out of reach."""
+        sites = self.undoing.sites
+        overwrites: list[tuple[str, Overwrite]] = []
+        for target, site in tuple(group.made.sites):
+            overwrite = stranger_at(site, sites)
+            if overwrite is not None:
+                overwrites.append((target, overwrite))
+        for route in tuple(group.made.routes):
+            overwrite = stranger_on(route, sites)
+            if overwrite is not None:
+                overwrites.append((route.target, overwrite))
+        return overwrites
+
+    def _report(self, group: ChangeGroup, target: str, overwrite: Overwrite, level: str) -> None:
+        """Write an overwrite to the journal, and to stderr at a level; each once."""
         name = group.patch.name
         event = "wrapped" if overwrite.wraps else "overwritten"
         text = f"{target} was {event} by {overwrite.by}"

@@ -183,12 +183,26 @@ def watch_compilers(session: Session) -> None:
 
 
 def watch_children(session: Session) -> None:
-    """Hook the functions that start a child, and the one with which a child begins.
+    """Watch the children that `multiprocessing` starts, from both ends, and report unknown ones.
 
     Args:
         session: The session of this process.
     """
-    starting = threading.local()  # the role of the child that the thread starts
+    _watch_starts(session)
+    _watch_beginnings(session)
+
+    def report_unknown(*_: Any) -> None:
+        for process in running_here():
+            _report_if_unknown(session, process)
+
+    session.hooks.setdefault("vllm", []).append(report_unknown)
+
+
+def _watch_starts(session: Session) -> None:
+    """Have the parent note each child, and send a spawned one its role."""
+    # What a spawned child is sent is prepared within `start`, by a function that is given no
+    # process but its name. So `start` leaves the role for it, by thread.
+    starting = threading.local()
 
     def start(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
         role = _role(session.processes.of_process(process))
@@ -204,10 +218,19 @@ def watch_children(session: Session) -> None:
     def prepare(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         data = wrapped(*args, **kwargs)
         role = getattr(starting, "role", None)
-        if role is None:
+        if role is None:  # somebody prepares a child outside `start`: only its name can tell
             role = _role(session.processes.beginning("name", str(data.get("name", ""))))
         data["patchkit"] = Carrier(role, data.get("sys_path"))
         return data
+
+    for library in LIBRARIES:
+        _wrap(session, Target.parse(f"{library}.process:BaseProcess.start"), start)
+        _wrap(session, Target.parse(f"{library}.spawn:get_preparation_data"), prepare)
+    _wrap(session, _ASK_HELPER, _ask_helper)
+
+
+def _watch_beginnings(session: Session) -> None:
+    """Have a child enter its role before its function runs, and end with patchkit's exit code."""
 
     def bootstrap(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
         exit_code = _begin(session, process)
@@ -216,16 +239,7 @@ def watch_children(session: Session) -> None:
         return session.lookout.exit_code(wrapped(*args, **kwargs))
 
     for library in LIBRARIES:
-        _wrap(session, Target.parse(f"{library}.process:BaseProcess.start"), start)
         _wrap(session, Target.parse(f"{library}.process:BaseProcess._bootstrap"), bootstrap)
-        _wrap(session, Target.parse(f"{library}.spawn:get_preparation_data"), prepare)
-    _wrap(session, _ASK_HELPER, _ask_helper)
-
-    def report_unknown(*_: Any) -> None:
-        for process in running_here():
-            _report_if_unknown(session, process)
-
-    session.hooks.setdefault("vllm", []).append(report_unknown)
 
 
 def _role(row: ProcessRow | None) -> Role | None:
