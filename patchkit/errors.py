@@ -127,11 +127,12 @@ def place_of_row(pack: str, patch: str | None) -> tuple[str, int | None] | None:
     """Find where a row is declared.
 
     Args:
-        pack: The dotted name of the pack, which need not have been imported.
+        pack: The dotted name of the pack.
         patch: The name of the row's patch; None for the pack itself.
 
     Returns:
-        The file, and the line if the row was found in it; None if the pack has no file.
+        The file, and the line if the row was found in it; None if the pack has no file, or was not
+        imported.
     """
     file = getattr(sys.modules.get(pack), "__file__", None)
     if file is None:

@@ -173,7 +173,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(f"patchkit: {error}") from error
     strict = config.getoption("patchkit_strict")
     for item, marker in marked:
-        _judge(item, _bounds(item, marker), versions, strict=strict)
+        _skip_or_fail(item, _bounds(item, marker), versions, strict=strict)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -202,8 +202,12 @@ def _bounds(item: pytest.Item, marker: pytest.Mark) -> str:
     return bounds
 
 
-def _judge(item: pytest.Item, bounds: str, versions: Versions, *, strict: bool) -> None:
-    """Have a test skipped, or failed, if the version of vLLM is not within its bounds."""
+def _skip_or_fail(item: pytest.Item, bounds: str, versions: Versions, *, strict: bool) -> None:
+    """Skip a test that the version of vLLM here is not for.
+
+    Where vLLM is not installed and `strict` asks for it, or its version cannot be told, the test
+    fails: `pytest_runtest_setup` raises the fault that is stored here.
+    """
     try:
         version = versions.find("vllm")
         reason = versions.unmet(f"vllm{bounds}")
@@ -212,9 +216,9 @@ def _judge(item: pytest.Item, bounds: str, versions: Versions, *, strict: bool) 
         return
     if reason is None:
         return
-    if version is not None:
-        reason += f" (version from {version.source})"
-    elif strict:
+    if version is None and strict:
         item.stash[_FAULT] = f"{reason}, and --patchkit-strict asks for it"
         return
+    if version is not None:
+        reason += f" (version from {version.source})"
     item.add_marker(pytest.mark.skip(reason=reason))

@@ -118,9 +118,9 @@ def _pairs(env: Mapping[str, str], name: str) -> tuple[tuple[str, str], ...]:
     """Read `dist=version,…`; the names of distributions are normalized (PEP 503)."""
     versions: dict[str, str] = {}
     for pair in _names(env, name):
-        left, _, right = pair.partition("=")
-        dist = re.sub(r"[-_.]+", "-", left.strip()).lower()
-        version = right.strip()
+        written_name, _, written_version = pair.partition("=")
+        dist = re.sub(r"[-_.]+", "-", written_name.strip()).lower()
+        version = written_version.strip()
         if not dist or not version:
             raise SettingsError(f"{name}: found {pair!r}, expected dist=version,…")
         first = versions.setdefault(dist, version)

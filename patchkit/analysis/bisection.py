@@ -46,20 +46,21 @@ class Search:
 
     Args:
         order: names of patches, each behind those it comes after.
-        before: by name, those it comes after; names that are not in `order` do not count.
+        predecessors: by name, those it comes after; names that are not in `order` do not count.
         fails: whether a set fails, which it is asked for once.
     """
 
     def __init__(
         self,
         order: Sequence[str],
-        before: Mapping[str, Collection[str]],
+        predecessors: Mapping[str, Collection[str]],
         fails: Callable[[Patches], bool],
     ) -> None:
-        self._closures: dict[str, Patches] = {}  # each patch with all that it comes after
+        # Each patch with all that it comes after, in the order of the patches.
+        self._closures: dict[str, Patches] = {}
         for name in order:
             closure = {name}
-            for predecessor in before.get(name, ()):
+            for predecessor in predecessors.get(name, ()):
                 closure |= self._closures.get(predecessor, frozenset())
             self._closures[name] = frozenset(closure)
         self.fails = cache(fails)

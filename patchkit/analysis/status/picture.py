@@ -25,6 +25,7 @@ Running = dict[str, dict[int, dict[str, Any]]]
 ByPid = Mapping[tuple[str, int], Sequence[ProcessStatus]]
 """By host and pid, the processes that had this pid, the oldest first."""
 
+_MOST_DIGITS = 10  # of a rank or a pid; a journal that was tampered with can hold more
 _PATIENCE = 10.0
 """Seconds that a child which runs has, from its start, until it must have a journal."""
 
@@ -321,7 +322,7 @@ def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> N
             process.rank = _rank_of_name(process.name)
         candidates.append(claim.parent)
     host, _, pid = (process.asked_by or "").rpartition(":")
-    if pid.isdecimal() and len(pid) < 10:
+    if _is_number(pid):
         candidates += _latest_before(process, by_pid.get((host, int(pid)), ()))
     candidates += _latest_before(process, by_pid.get((process.host, process.ppid), ()))
     for parent in candidates:
@@ -348,7 +349,12 @@ def _descends(process: ProcessStatus | None, ancestor: ProcessStatus) -> bool:
 
 def _rank_of_name(name: str) -> int | None:
     """Return the rank in the name that vLLM gives a worker, `VllmWorker-0`; None without one."""
-    rank = name.removeprefix("VllmWorker-")
-    if rank == name or not rank.isdecimal() or len(rank) >= 10:
+    prefix, _, rank = name.partition("VllmWorker-")
+    if prefix or not _is_number(rank):
         return None
     return int(rank)
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text can be a rank or a pid."""
+    return text.isdecimal() and len(text) < _MOST_DIGITS

@@ -56,15 +56,18 @@ class PileReader:
         self.imports: list[PileImport] = []
         self.scope = NameScope()
         self._dialects = dialects
-        self._called = called_at_import(module.tree)
-        self._called_plainly = {"", *called_by_statements(module.tree)}
-        self._functions = deque[tuple[ast.FunctionDef | ast.AsyncFunctionDef, StatementContext]]()
+        self._run_at_import = called_at_import(module.tree)
+        # Statements at the module's level are in no function, which "" stands for.
+        self._run_unconditionally = {"", *called_by_statements(module.tree)}
+        self._unread_functions = deque[
+            tuple[ast.FunctionDef | ast.AsyncFunctionDef, StatementContext]
+        ]()
 
     def read(self) -> None:
         """Read the module, then its functions, which may use any name of the module."""
         self._read_block(self.module.tree.body, StatementContext(self.scope))
-        while self._functions:
-            function, context = self._functions.popleft()
+        while self._unread_functions:
+            function, context = self._unread_functions.popleft()
             parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
             scope = context.scope.inner(parameters)
             self._read_block(function.body, StatementContext(scope, function=function.name))
@@ -111,7 +114,7 @@ class PileReader:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             self._read_import(node, context)
         elif isinstance(node, DEFS):
-            self._functions.append((node, context))
+            self._unread_functions.append((node, context))
         elif isinstance(node, ast.Assign):
             self._read_assignment(node, context)
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
@@ -123,7 +126,7 @@ class PileReader:
 
     def _refuse_mutations(self, node: ast.stmt, context: StatementContext) -> None:
         """List containers that a statement changes in place, as by `lib.NAMES.append(1)`."""
-        if context.function and context.function not in self._called:
+        if context.function and context.function not in self._run_at_import:
             return
         for call in expressions(node):
             function = call.func if isinstance(call, ast.Call) else None
@@ -298,9 +301,9 @@ class PileReader:
             is_named: Whether the value has a name once the loop is gone that it may be in.
         """
         function = context.function
-        if function and function not in self._called:
+        if function and function not in self._run_at_import:
             return f"it is set when {function} runs, not as the module is imported"
-        is_conditional = bool(context.conditions) or function not in self._called_plainly
+        is_conditional = bool(context.conditions) or function not in self._run_unconditionally
         if placement.text == "pass" and is_conditional:
             return _CONDITIONAL_LOOP
         loses_value = placement.node is context.loop and not is_named

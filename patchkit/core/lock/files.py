@@ -28,14 +28,14 @@ class Locks:
     """
 
     def __init__(self, named: str | None = None, folder: Path | None = None) -> None:
-        self._named: Path | None = None
+        self._lock_of_all: Path | None = None
         if named:
-            self._named = Path(named)
-        self._added: Path | None = None
+            self._lock_of_all = Path(named)
+        self._added_lock: Path | None = None
         if folder is not None:
-            self._added = folder / NAME
+            self._added_lock = folder / NAME
         self._read = functools.cache(read_lock)
-        self._own: dict[str, Path | None] = {}
+        self._file_of_pack: dict[str, Path | None] = {}
 
     def of(self, row: Row) -> Lock | None:
         """Return what was reviewed for a row.
@@ -77,10 +77,10 @@ class Locks:
         is_foreign = self.home(row.pack) is None
         own = self.own(row.pack)
         files = []
-        if self._named is not None:
-            if not self._named.is_file():
-                raise LockError(f"found no file {str(self._named)!r}, expected a lock")
-            files.append(self._named)
+        if self._lock_of_all is not None:
+            if not self._lock_of_all.is_file():
+                raise LockError(f"found no file {str(self._lock_of_all)!r}, expected a lock")
+            files.append(self._lock_of_all)
             if own is not None and is_foreign:
                 files.append(own)
             return files
@@ -92,11 +92,11 @@ class Locks:
 
     def _added_files(self, row: Row, own: Path | None) -> list[Path]:
         """Return the lock that adds to what a pack brings, if it is there and has the row."""
-        if self._added is None or not self._added.exists():
+        if self._added_lock is None or not self._added_lock.exists():
             return []
-        if own is not None and row.name not in self._read(self._added).entries:
+        if own is not None and row.name not in self._read(self._added_lock).entries:
             return []
-        return [self._added]
+        return [self._added_lock]
 
     def of_all(self, rows: Iterable[Row]) -> Lock:
         """Make one lock of those that speak of some rows.
@@ -126,9 +126,9 @@ class Locks:
         Returns:
             The file, or None if the pack brings no lock.
         """
-        if pack not in self._own:
-            self._own[pack] = _own_lock(pack)
-        return self._own[pack]
+        if pack not in self._file_of_pack:
+            self._file_of_pack[pack] = _own_lock(pack)
+        return self._file_of_pack[pack]
 
     @staticmethod
     def home(pack: str) -> Path | None:

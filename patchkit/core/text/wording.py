@@ -240,15 +240,19 @@ class _ModuleSource(SourceLines):
                 yield text
                 yield from self._earlier_clauses(header)
 
-    def _earlier_clauses(self, header: int) -> Iterator[bytes]:
-        """Yield the headers of the clauses before an `else` or the like, the nearest first."""
-        indent = self.indent(header)
-        while _CONTINUES.match(self.source, header + indent):
-            above = self.above(header, indent)
-            if above is None:
+    def _earlier_clauses(self, at: int) -> Iterator[bytes]:
+        """Yield the headers before that of an `else` or the like: of each `elif`, and of the `if`.
+
+        Args:
+            at: Where the header begins, in bytes.
+        """
+        indent = self.indent(at)
+        while _CONTINUES.match(self.source, at + indent):
+            earlier = self.above(at, indent)
+            if earlier is None:
                 return
-            header = above
-            yield self.text(header).strip()
+            yield self.text(earlier).strip()
+            at = earlier
 
 
 def _maker_rank(match: re.Match[bytes]) -> int:

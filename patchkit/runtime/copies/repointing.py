@@ -97,7 +97,7 @@ class _Pass:
             if value is site.current:
                 continue
             named_owner, name = _named(owner, step)
-            if self.stale.is_led(named_owner, name, site):
+            if self.stale.comes_from(named_owner, name, site):
                 self._write(Holder(words(named_owner, name), site, owner, step))
 
     def rejoin(self, site: Site) -> None:

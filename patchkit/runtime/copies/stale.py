@@ -90,26 +90,26 @@ class StaleValues:
         origin = self._origins.of(owner, name, value)
         if origin is None:
             for claimant in self.claims(value):
-                if self._is_from(claimant, owner, name):
+                if self._site_comes_from(claimant, owner, name):
                     return UNRELATED
             origin = self._all_sites.leader(owner, name)
         if isinstance(origin, Site):
             return self._onwards(origin)
         return origin
 
-    def _is_from(self, site: Site, owner: Any, name: str) -> bool:
+    def _site_comes_from(self, site: Site, owner: Any, name: str) -> bool:
         """Whether the site itself got what it holds from an attribute."""
         if isinstance(site.name, Item):
             return False
         return self._origins.leads((site.owner, site.name), (owner, name))
 
-    def is_led(self, owner: Any, name: str, site: Site) -> bool:
-        """Whether an attribute got what it holds from a site, as far as the code says.
+    def comes_from(self, owner: Any, name: str, site: Site) -> bool:
+        """Whether an attribute got what it holds from a site, as the code that bound it says.
 
         Args:
             owner: The module or class that has the attribute.
             name: Its name.
-            site: The site.
+            site: The site, which is an attribute, not an item.
         """
         return self._origins.leads((owner, name), (site.owner, str(site.name)))
 

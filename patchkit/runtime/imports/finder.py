@@ -233,7 +233,7 @@ class BodyFinder(Finder):
     """
 
     def __init__(self, arm: Callable[[], object]) -> None:
-        super().__init__(self)
+        super().__init__(self)  # it is the watcher of its own imports
         self._arm = arm
 
     def find_spec(
@@ -256,8 +256,8 @@ class BodyFinder(Finder):
             self.watch((name,))
         return super().find_spec(name, path, target)
 
-    def importing(self, name: str) -> None:  # noqa: ARG002 - any body will do
-        """Arm the process before the body executes and imports its targets.
+    def importing(self, name: str) -> None:  # noqa: ARG002 - whichever body it is
+        """Arm the process before a body executes and imports its targets, as a `Watcher` is told.
 
         Args:
             name: The dotted name of the body.

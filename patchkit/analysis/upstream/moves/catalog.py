@@ -93,7 +93,7 @@ def block(text: bytes, definition: Definition) -> bytes:
     return text[definition.start : following.start() + 1]
 
 
-def node_of(text: bytes, definition: Definition) -> ast.stmt | None:
+def parse_definition(text: bytes, definition: Definition) -> ast.stmt | None:
     """Parse a definition by itself.
 
     Args:
@@ -101,12 +101,12 @@ def node_of(text: bytes, definition: Definition) -> ast.stmt | None:
         definition: The definition.
 
     Returns:
-        Its statement; None where its lines alone do not show where it ends.
+        Its statement; None where its lines cannot be parsed, or are more than one statement.
     """
     lines = block(text, definition)
     is_indented = definition.width > 0
     if is_indented:
-        lines = b"if 1:\n" + lines
+        lines = b"if 1:\n" + lines  # a header that any indentation may follow
     tree, fault = parse(lines)
     if fault or not tree.body:
         return None
@@ -208,7 +208,7 @@ class SourceFile:
         Returns:
             Its likeness; None where its lines alone do not show where it ends.
         """
-        node = node_of(self.text, definition)
+        node = parse_definition(self.text, definition)
         if node is None:
             return None
         return Likeness([node])

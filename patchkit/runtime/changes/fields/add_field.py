@@ -12,9 +12,9 @@ from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context, PreparedLayers
 from patchkit.runtime.changes.fields.dataclass_fields import (
     LateDefault,
+    field_inserter,
     generated_sites,
     heirs,
-    inserted,
     is_shared,
     options,
     parts_of,
@@ -140,7 +140,7 @@ def _layers(
     definition = _definition(name, annotation, change.default)
     for owner in (cls, *heirs(cls, FIELDS)):
         if name not in vars(owner)[FIELDS]:
-            layer = context.layer(inserted(owner, name, definition), base=True)
+            layer = context.layer(field_inserter(owner, name, definition), base=True)
             yield from parts_of(owner, layer, sites).parts
 
 

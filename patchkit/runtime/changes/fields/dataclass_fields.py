@@ -174,21 +174,25 @@ def heirs(cls: type, key: str) -> list[type]:
     return sorted(holders, key=lambda holder: len(holder.__mro__))
 
 
-def inserted(cls: type, name: str, value: Any) -> Callable[[Fields], Fields]:
-    """Return a function that adds a field to a class's table.
+def field_inserter(cls: type, name: str, value: Any) -> Callable[[Fields], Fields]:
+    """Return a function that adds a field to a class's table of fields.
 
-    It stands where it would, had the class or its base been written with it: after the other
-    fields of the class that has it first, and so before those of its subclasses.
+    The field comes where it would be if the class had been written with it. A base that was given
+    the same field is changed before its subclasses, so that its fields stay before theirs: where
+    `A` has `a` and `B(A)` has `b`, a field `x` of `A` makes `a, x` of `A`, and `a, x, b` of `B`.
 
     Args:
         cls: The class.
         name: The name of the field.
         value: The field.
+
+    Returns:
+        A function that makes the new table of the one that the layer below has left.
     """
 
-    def insert(below: Fields) -> Fields:
-        fields = {**below, name: value}
-        order: list[str] = []
+    def insert(table_below: Fields) -> Fields:
+        fields = {**table_below, name: value}
+        order: list[str] = []  # the first mention of a name counts
         for base in reversed(cls.__mro__[1:]):
             order += vars(base).get(FIELDS, ())
         order += fields

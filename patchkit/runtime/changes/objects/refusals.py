@@ -226,19 +226,27 @@ def refused_call(old: Any, new: Any) -> str | None:
         return None
     parameters = list(allowed.parameters.values())
     required = [parameter for parameter in parameters if parameter.default is parameter.empty]
-    for call in (required, parameters):
-        error = _binding_error(accepted, call)
+    for passed in (required, parameters):
+        error = _binding_error(accepted, passed)
         if error is not None:
             return f"takes {accepted}, expected to take what callers of {allowed} pass: {error}"
     return None
 
 
-def _binding_error(signature: inspect.Signature, call: list[inspect.Parameter]) -> TypeError | None:
-    """Return what Python says of a call that passes something for each of these parameters."""
-    positions = [part for part in call if part.kind <= part.POSITIONAL_OR_KEYWORD]
-    keywords = [part.name for part in call if part.kind is part.KEYWORD_ONLY]
+def _binding_error(
+    signature: inspect.Signature, passed: list[inspect.Parameter]
+) -> TypeError | None:
+    """Return the error of a call with an argument for each of some parameters, None without one.
+
+    Args:
+        signature: That of the function that is called.
+        passed: The parameters of another function, for which there are arguments.
+    """
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    count = len([parameter for parameter in passed if parameter.kind in by_position])
+    names = [parameter.name for parameter in passed if parameter.kind is parameter.KEYWORD_ONLY]
     try:
-        signature.bind(*positions, **dict.fromkeys(keywords))
+        signature.bind(*[None] * count, **dict.fromkeys(names))  # their values do not matter
     except TypeError as error:
         return error
     return None

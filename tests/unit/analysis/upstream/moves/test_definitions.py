@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.analysis.upstream.moves.catalog import block, node_of, scan
+from patchkit.analysis.upstream.moves.catalog import block, parse_definition, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +61,7 @@ def test_quotes_to_the_end() -> None:
 def test_what_lines_do_not_tell_is_left_to_the_parser() -> None:
     """A text at the margin looks like the end; then nothing is said."""
     text = b"def a():\n    x = '''\nhere\n'''\n    return x\n"
-    assert node_of(text, scan(text)[0]) is None
+    assert parse_definition(text, scan(text)[0]) is None
 
 
 @pytest.mark.parametrize("name", STANDARD)
@@ -71,7 +71,7 @@ def test_agrees_with_the_parser(name: str) -> None:
     found = {one.qualname: one for one in scan(text) if one.kind != "name"}
     for qualname, node in _defined(ast.parse(text).body, ""):
         assert qualname in found
-        quoted = node_of(text, found[qualname])
+        quoted = parse_definition(text, found[qualname])
         if quoted is not None:
             assert getattr(quoted, "name", "") == node.name
 
