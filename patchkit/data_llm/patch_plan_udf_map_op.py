@@ -49,9 +49,7 @@ def read_to_the_end(fn: Callable[[Any], Any]) -> Callable[[Iterable[Any], Any], 
 
         async def read_all() -> None:
             tasks = [loop.create_task(read(batch)) for batch in batches]
-            finished = asyncio.as_completed(tasks)
-            if keeps_order:
-                finished = iter(tasks)
+            finished = iter(tasks) if keeps_order else asyncio.as_completed(tasks)
             for task in finished:
                 for row in await task:
                     rows.put(row)

@@ -226,9 +226,10 @@ def is_defined_at(value: Any, owner: Any, name: TargetStep) -> bool:
     functions = inside(value)
     if functions:
         value = functions[0]
-    qualname = namespace(value).get("__qualname__")
     if isinstance(value, (type, FunctionType)):
-        qualname = value.__qualname__
+        qualname: str | None = value.__qualname__
+    else:
+        qualname = namespace(value).get("__qualname__")
     expected = f"{owner.__qualname__}.{name}" if isinstance(owner, type) else str(name)
     return qualname == expected and origin_of(value) == _module_of(owner)
 

@@ -110,8 +110,8 @@ class CopySearch:
                 attributes = tuple(container.values.values())
                 if not ids.isdisjoint(map(id, attributes)):
                     yield from self._attributes(container)
-        is_pack = is_within(name, self._keepers.packages)
-        if not is_pack and not ids.isdisjoint(map(id, parts)):
+        has_parts = not ids.isdisjoint(map(id, parts))
+        if has_parts and not is_within(name, self._keepers.packages):
             for container in containers:
                 yield from self._holders(container)
 

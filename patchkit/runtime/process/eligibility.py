@@ -71,7 +71,7 @@ def eligibility(
     """
     is_decided = patch.is_decided  # first, as it is set last
     is_for_roles = roles is None or not patch.row.roles.isdisjoint(roles)
-    if not (is_for_roles or is_early or patch.holders):
+    if not (is_for_roles or is_early or patch.holders > 0):
         names = ", ".join(sorted(patch.row.roles))
         return Eligibility(NOT_YET, f"waits for a process of role {names or '(none)'}")
     if patch.status in {FAILED, SKIPPED}:

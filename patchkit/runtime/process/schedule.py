@@ -104,8 +104,7 @@ class Schedule:
             The change groups in the order in which they apply: those that were to come before, and
             were missed; those that serve the module; those that come after.
         """
-        before = self._groups.get((module, BEFORE), ())
-        missed = [group for group in before if not group.applied_to]
+        missed = [group for group in self.due(module, BEFORE) if not group.applied_to]
         return [*missed, *self.due(module, SERVING), *self.due(module, AFTER)]
 
     def due_of_body(self, module: str) -> list[ChangeGroup]:
@@ -130,7 +129,7 @@ class Schedule:
             Whether an AfterImport was called for its last execution, or changes were made from
             this body.
         """
-        for group in self._groups.get((module, AFTER), ()):
+        for group in self.due(module, AFTER):
             if group.made.calls:
                 return True
         return any(group.made.sites for group in self.by_body.get(module, ()))

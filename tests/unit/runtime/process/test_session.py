@@ -354,3 +354,18 @@ def test_a_fork_while_another_thread_loads_a_body(world: World) -> None:
     finally:
         gate.go.set()
         thread.join(20)
+
+
+def test_what_nothing_is_due_for_is_bound_as_python_binds_it(world: World) -> None:
+    """A name of the package that is like a module's stays, when that is executed once more."""
+    world.module("up.late", "def late(): ...\n")
+    world.module("up.__init__", "from .late import late\n")
+    change = "BeforeImport('up.late', call='before')"
+    world.pack(row("p", "patch_a", change), patch_a="def before(): ...\n")
+    session = world.session()
+    session.arm(MAIN)
+    package = load("up")
+    function = package.late
+    assert callable(function)
+    importlib.reload(sys.modules["up.late"])
+    assert package.late is function
