@@ -283,8 +283,8 @@ def _collect_returned(
         elif not isinstance(statement, SCOPES):
             for field_name in ("body", "orelse", "finalbody"):
                 _collect_returned(getattr(statement, field_name, ()), use, returned)
-            for handler in getattr(statement, "handlers", ()):
-                _collect_returned(handler.body, use, returned)
+            for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+                _collect_returned(part.body, use, returned)
     return True
 
 
@@ -298,6 +298,6 @@ def _collect_from_if(
         return _collect_returned(statement.body, use, returned)
     if truth is False:
         return _collect_returned(statement.orelse, use, returned)
-    if _collect_returned(statement.body, use, returned):
-        return True
-    return _collect_returned(statement.orelse, use, returned)
+    reaches_end = _collect_returned(statement.body, use, returned)
+    reaches_end_otherwise = _collect_returned(statement.orelse, use, returned)
+    return reaches_end or reaches_end_otherwise

@@ -66,9 +66,28 @@ def test_a_decorator_that_leaves_the_signature_is_read(source: str, use: str) ->
     assert (str(resolution.kind), str(resolution.signature)) == ("function", "(a, *, b=…)")
 
 
+OTHERWISE = """
+def api(func):
+    if fast:
+        register(func)
+    else:
+        return partial(func, 1)
+    return func
+"""
+CASE = """
+def api(func):
+    match speed:
+        case 1:
+            return partial(func, 1)
+    return func
+"""
+
+
 @pytest.mark.parametrize(
     ("source", "use"),
     [
+        (OTHERWISE, "api"),
+        (CASE, "api"),
         (CAST.replace("@wraps(func)", ""), "api"),
         (CAST.replace("@wraps(func)", "@wraps(other)"), "api"),
         (ARGS.replace("return obj", "return partial(obj, 1)"), "api"),
