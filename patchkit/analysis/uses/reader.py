@@ -143,8 +143,7 @@ class _Reader:
         self._names = names_of(tree)
         self._modules = imported_modules(nodes)
         self._texts = assigned_texts(nodes)
-        futures = (node for node in nodes if isinstance(node, ast.ImportFrom))
-        self._is_lazy = any(node.module == "__future__" for node in futures)
+        self._is_lazy = any(_makes_annotations_lazy(node) for node in nodes)
         self._guarded = False
         self._in_function = False
         self._bases: list[Target] = []  # of the class that is read, if it has no further base
@@ -374,6 +373,12 @@ class _Reader:
         if not self._is_ours(target):
             return None
         return target
+
+
+def _makes_annotations_lazy(node: ast.AST) -> bool:
+    if not isinstance(node, ast.ImportFrom) or node.module != "__future__":
+        return False
+    return any(alias.name == "annotations" for alias in node.names)
 
 
 def _is_super_call(node: ast.expr) -> bool:

@@ -172,7 +172,7 @@ def keys_of(value: Any) -> tuple[Any, ...]:
 
 
 def _mapping_named(value: Any) -> _NamedParts:
-    if len(value) > MOST:
+    if dict.__len__(value) > MOST:
         return
     for key, part in tuple(dict.items(value)):
         if type(key) in _PLAIN_KEYS:

@@ -16,6 +16,7 @@ from patchkit.analysis.upstream.moves.evidence import (
 from patchkit.analysis.upstream.resolving.resolve import Resolution, Resolver
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.target import Target
+from patchkit.errors import UpstreamError
 
 
 class MoveResult(NamedTuple):
@@ -68,7 +69,11 @@ class MoveSearch:
         if target not in self._results:
             # A search that comes back to its own target goes round in a circle: it finds nothing.
             self._results[target] = GONE
-            self._results[target] = self._search(target)
+            try:
+                self._results[target] = self._search(target)
+            except UpstreamError:
+                del self._results[target]  # who asks again hears of it, too
+                raise
         return self._results[target]
 
     def _search(self, target: Target) -> MoveResult:

@@ -36,6 +36,7 @@ MAX_ALL = 1 << 30
 MAX_DOWNLOAD = 4 << 30
 """Bytes of an archive that is fetched whole, and of what one unpacks to."""
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BAD_NAME = re.compile(r"[\x00-\x1f\x7f\\]|^/|^[A-Za-z]:|(^|/)\.\.?(/|$)")
 
 
@@ -216,7 +217,10 @@ def check_name(name: str) -> None:
         UpstreamError: It leads out of the archive, or has control characters.
     """
     if _BAD_NAME.search(name):
-        raise UpstreamError(f"it holds a file named {name[:200]!r}, which leads out of the archive")
+        fault = "which leads out of the archive"
+        if _CONTROL.search(name):
+            fault = "which has control characters"
+        raise UpstreamError(f"it holds a file named {name[:200]!r}, {fault}")
 
 
 SUFFIX = ".tar.gz"

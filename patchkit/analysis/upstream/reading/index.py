@@ -175,9 +175,11 @@ def local_path(location: str) -> Path | None:
 
 def _local_links(path: Path) -> Iterable[Link]:
     """Of a page, what it links to; of a directory, what its page links to, or else its files."""
-    is_directory = path.is_dir()
-    page = path / "index.html" if is_directory else path
+    page = path
     try:
+        is_directory = path.is_dir()
+        if is_directory:
+            page = path / "index.html"
         if is_directory and not page.exists():
             return [Link(file.absolute().as_uri(), file.name, "") for file in path.iterdir()]
         body = page.read_bytes()

@@ -56,6 +56,10 @@ def told(text: str) -> list[str]:
         ("import up\ngetattr(up.C, 'x')", ["import up", "attribute up:C.x", "attribute up:C"]),
         ("importlib.import_module('up.a')", ["import up.a"]),
         ("from __future__ import annotations\nimport up\ndef f(x: up.C): ...", ["import up"]),
+        (
+            "from __future__ import generators\nimport up\ndef f(x: up.C): ...",
+            ["import up", "attribute up:C"],
+        ),
         ("import up\ndef f(x: up.C): ...", ["import up", "attribute up:C"]),
         ("import up\ndef f():\n    x: up.C = 1", ["import up"]),
         ("import up\n@up.C\n@own\ndef f(): ...", ["import up", "attribute up:C"]),

@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from patchkit.analysis.upstream.moves.evidence import RENAMED
 from patchkit.analysis.upstream.moves.whereabouts import MoveResult, MoveSearch
 from patchkit.analysis.upstream.resolving.resolve import Resolver
 from patchkit.core.rows.target import Target
+from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
     import random
@@ -233,6 +235,25 @@ def test_files_that_are_the_same_are_not_read() -> None:
     old = Resolver(Memory({**OLD, **same}))
     assert MoveSearch(Resolver(source), old).find(Target.parse("up.old:Worker")).place
     assert set(source.read_paths) == {"up/new.py"} | ({"up/__init__.py"} & set(source.read_paths))
+
+
+def test_an_error_is_raised_again_when_a_target_is_searched_again() -> None:
+    """What could not be read the first time is not gone the second time."""
+
+    class Unreadable(Memory):
+        is_offline = False
+
+        def read(self, path: str) -> bytes | None:
+            if self.is_offline:
+                raise UpstreamError("the index does not answer")
+            return super().read(path)
+
+    source = Unreadable({"up.": "", "up.new": WORKER})
+    moves = MoveSearch(Resolver(source), Resolver(Memory({"up.": "", **OLD})))
+    source.is_offline = True
+    for _ in range(2):
+        with pytest.raises(UpstreamError):
+            moves.find(Target.parse("up.old:Worker"))
 
 
 # --- laws, on source that others wrote
