@@ -1,10 +1,11 @@
-"""Which of the applied changes are in effect: their code was called in this process, or traced.
+"""Finds out which applied changes are in effect: their code was called in this process, or traced.
 
-A look asks and tells the journal; nothing is written, and nothing runs, in the call itself. What
-torch.compile inlines is never called, but it lists the code that it traces.
+A look asks, and writes to the journal; in the call itself nothing is written, and nothing runs.
+What torch.compile inlines is never called, but it lists the code that it traces.
 """
 
 import threading
+from collections.abc import Collection, Iterable, Mapping
 from types import CodeType
 from typing import Any
 from weakref import ref
@@ -16,32 +17,66 @@ from patchkit.runtime.process.observing import observer
 from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup
 from patchkit.runtime.process.schedule import Schedule
 
-Key = tuple[str, str]  # a patch and a target of it
+Key = tuple[str, str]
+"""The name of a patch, and a target of it."""
 
-CALLED, NEVER_CALLED, NOT_OBSERVABLE = "called", "never called", "not observable"
+CALLED = "called"
+NEVER_CALLED = "never called"
+NOT_OBSERVABLE = "not observable"
 
 _EDITED = "an edited file"
 """Home of edited code, which artefacts do not name."""
 
 
-class Observation(Record, frozen=False, eq=False):
-    """What can be seen of one target of a patch."""
+class CallEvidence(Record, frozen=False, eq=False):
+    """What can be seen of one target of a patch.
 
-    codes: list[CodeType] = field(default_factory=list)  # what runs, by now
-    homes: set[str] = field(default_factory=set)  # modules whose code an artefact may hold
-    is_called: bool = False  # by what applied it
-    is_unseen: bool = False  # a call may run none of the functions
+    Args:
+        codes: The code that runs, by now, when the target is called.
+        homes: Names of the modules whose code an artefact of torch.compile may hold.
+        is_called: Whether what applied the change has called it.
+        is_unseen: Whether a call may run none of the functions.
+    """
+
+    codes: list[CodeType] = field(default_factory=list)
+    homes: set[str] = field(default_factory=set)
+    is_called: bool = False
+    is_unseen: bool = False
+
+    def add(self, value: Any, pack: str) -> None:
+        """Add the functions of a pack in a value.
+
+        Args:
+            value: What a layer has put on a site.
+            pack: The name of the pack's package.
+        """
+        for function in functions_in(value, pack):
+            self.codes.append(function.__code__)
+            self.homes.add(str(function.__globals__.get("__name__")))
+        if is_unseen(value, pack):
+            self.is_unseen = True
 
 
 class Compilers(Record, frozen=False, eq=False):
-    """What torch.compile has told of the code that it has traced."""
+    """What torch.compile has told of the code that it has traced.
+
+    Args:
+        tracings: The tracings since the last look, and those that go on: a weak reference to the
+            context of each, and the list of code that the context fills.
+        loaded: Names of the modules of which artefacts of a cache hold code.
+        is_silent: Whether something is traced, and this release of torch does not tell what.
+    """
 
     tracings: list[tuple[Any, list[CodeType]]] = field(default_factory=list)
-    loaded: set[str] = field(default_factory=set)  # modules with code in artefacts of a cache
-    is_silent: bool = False  # it traces, and this release of torch does not tell what
+    loaded: set[str] = field(default_factory=set)
+    is_silent: bool = False
 
     def begins(self, context: Any) -> None:
-        """Note that a tracing begins: it fills the list of code that it keeps."""
+        """Note that a tracing begins.
+
+        Args:
+            context: torch's `TracingContext`, which fills a list of the code that it traces.
+        """
         codes = getattr(context, "traced_code", None)
         if isinstance(codes, list):
             self.tracings.append((ref(context), codes))
@@ -49,24 +84,41 @@ class Compilers(Record, frozen=False, eq=False):
             self.is_silent = True
 
     def loads(self, artefact: Any) -> None:
-        """Note of which modules an artefact holds code, which is not traced again."""
+        """Note of which modules an artefact holds code, which is not traced again.
+
+        Args:
+            artefact: What torch has loaded from a cache; its `source_info` names the modules.
+        """
         try:
-            self.loaded.update(one.module for one in artefact.source_info().inlined_sources)
+            for source in artefact.source_info().inlined_sources:
+                self.loaded.add(source.module)
             self.loaded.add(_EDITED)
         except (AttributeError, TypeError):
             self.is_silent = True
 
     def traced(self) -> set[int]:
-        """Identify the code that was traced since the last look."""
-        is_over = [context() is None for context, _ in self.tracings]  # before its list is read
-        found = {id(code) for _, codes in self.tracings for code in list(codes)}
-        pairs = zip(self.tracings, is_over, strict=False)
-        self.tracings[: len(is_over)] = [tracing for tracing, over in pairs if not over]
-        return found
+        """Identify the code that was traced since the last look, and forget what is over.
+
+        Returns:
+            The `id` of each code object.
+        """
+        tracings = list(self.tracings)  # another thread may begin one meanwhile
+        # Asked before the lists are read: what is traced after that is for the next look.
+        ongoing = [tracing for tracing in tracings if tracing[0]() is not None]
+        identities: set[int] = set()
+        for _, codes in tracings:
+            identities.update(map(id, list(codes)))
+        self.tracings[: len(tracings)] = ongoing
+        return identities
 
 
 class Effects:
-    """Observes what is applied, as long as it is, where the journal is for others to read."""
+    """Observes what is applied, as long as it is, where the journal is for others to read.
+
+    Args:
+        schedule: All change groups of this process.
+        journal: Where each look writes what has changed; without a directory nothing is observed.
+    """
 
     def __init__(self, schedule: Schedule, journal: Journal) -> None:
         self._schedule = schedule
@@ -78,27 +130,32 @@ class Effects:
         self.compilers = Compilers()
         self._guard = threading.Lock()
         self._called: set[Key] = set()
-        self._told: dict[Key, str] = {}
+        self._written: dict[Key, str] = {}
 
     def observe(self) -> None:
         """Begin to observe what was applied."""
         if self._journal.directory is not None:
             with self._guard:
-                self._judge()
+                self._observations()
 
     def look(self, *, is_last: bool = False) -> None:
-        """Tell which targets have become another word since the last look; at the end, of all."""
+        """Write which targets have another observation than at the last look.
+
+        Args:
+            is_last: Whether the process ends: then the observations of all targets are written.
+        """
         if self._journal.directory is None:
             return
         with self._guard:
-            words = self._judge()
-            told: dict[str, dict[str, str]] = {}
-            for (patch, target), word in words.items():
-                if is_last or self._told.get((patch, target)) != word:
-                    told.setdefault(patch, {})[target] = word
-            self._told = words
-        if told:
-            self._journal.write("in-effect", patches=told)
+            observations = self._observations()
+            changed: dict[str, dict[str, str]] = {}
+            for key, observation in observations.items():
+                if is_last or self._written.get(key) != observation:
+                    patch, target = key
+                    changed.setdefault(patch, {})[target] = observation
+            self._written = observations
+        if changed:
+            self._journal.write("in-effect", patches=changed)
 
     def after_fork(self) -> None:
         """Begin anew: what the parent has called says nothing of the child."""
@@ -113,51 +170,91 @@ class Effects:
 
     # -- the evidence -----------------------------------------------------------------------------
 
-    def _judge(self) -> dict[Key, str]:
+    def _observations(self) -> dict[Key, str]:
+        """Say of each applied target whether it was called, and observe those that are new."""
+        evidence = self._evidence()
+        self._called &= evidence.keys()
+        codes: list[CodeType] = []
+        for target_evidence in evidence.values():
+            codes += target_evidence.codes
+        self._observer.watch(codes)
+        traced = self.compilers.traced()
+        shared = _shared(evidence)
+        observations: dict[Key, str] = {}
+        for key, target_evidence in evidence.items():
+            runs = self._runs(target_evidence.codes, traced)
+            if self._is_called(key, target_evidence, runs, shared):
+                self._called.add(key)
+                observations[key] = CALLED
+            elif self._is_observable(target_evidence, runs):
+                observations[key] = NEVER_CALLED
+            else:
+                observations[key] = NOT_OBSERVABLE
+        return observations
+
+    def _evidence(self) -> dict[Key, CallEvidence]:
+        """Gather what can be seen of each target of the patches that are applied."""
         groups = [group for group in self._schedule.groups() if group.patch.status == APPLIED]
-        found = {
-            (group.patch.name, target): _evidence(group, target)
-            for group in groups
-            for target in tuple(group.made.targets)
-        }
-        self._called &= found.keys()
-        self._observer.watch(code for one in found.values() for code in one.codes)
-        traced, shared = self.compilers.traced(), _shared(found)
-        return {key: self._word(key, one, traced, shared) for key, one in found.items()}
+        evidence: dict[Key, CallEvidence] = {}
+        for group in groups:
+            for target in tuple(group.made.targets):
+                evidence[group.patch.name, target] = _evidence_of(group, target)
+        return evidence
 
-    def _word(self, key: Key, one: Observation, traced: set[int], shared: set[int]) -> str:
-        ran = {id(code): self._observer.has_run(code) for code in one.codes}
-        ran |= dict.fromkeys(ran.keys() & traced, True)
-        called = {code for code, has_run in ran.items() if has_run}
-        if one.is_called or key in self._called or called - shared:
-            self._called.add(key)
-            return CALLED
-        is_silent = self.compilers.is_silent or not one.homes.isdisjoint(self.compilers.loaded)
-        is_known = bool(ran) and all(has_run is False for has_run in ran.values())
-        return NEVER_CALLED if is_known and not (is_silent or one.is_unseen) else NOT_OBSERVABLE
+    def _runs(self, codes: Iterable[CodeType], traced: Collection[int]) -> dict[int, bool | None]:
+        """Say of each code, by its `id`, whether it has run; None where nobody can tell."""
+        runs: dict[int, bool | None] = {}
+        for code in codes:
+            identity = id(code)
+            if identity in traced:
+                runs[identity] = True
+            else:
+                runs[identity] = self._observer.has_run(code)
+        return runs
+
+    def _is_called(
+        self,
+        key: Key,
+        evidence: CallEvidence,
+        runs: Mapping[int, bool | None],
+        shared: Collection[int],
+    ) -> bool:
+        """Whether a target was called, now or at an earlier look."""
+        if evidence.is_called or key in self._called:
+            return True
+        return any(has_run and code not in shared for code, has_run in runs.items())
+
+    def _is_observable(self, evidence: CallEvidence, runs: Mapping[int, bool | None]) -> bool:
+        """Whether a call of a target, of which none was seen, would have been seen."""
+        if self.compilers.is_silent or evidence.is_unseen:
+            return False
+        if not evidence.homes.isdisjoint(self.compilers.loaded):
+            return False
+        return bool(runs) and all(has_run is False for has_run in runs.values())
 
 
-def _evidence(group: ChangeGroup, target: str) -> Observation:
-    patch, pack, made = group.patch.name, group.patch.row.pack, group.made
+def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
+    patch = group.patch.name
+    pack = group.patch.row.pack
+    is_attribute = ":" in target
     # What runs beside an import, or serves one, was called with it.
-    one = Observation(homes={group.module, group.patch.body}, is_called=":" not in target)
-    sites = [site for told, site in tuple(made.sites) if told == target]
-    for value in [value for site in sites for value in values_at(site, patch)]:
-        functions = list(functions_in(value, pack))
-        one.codes += [function.__code__ for function in functions]
-        one.homes |= {str(function.__globals__.get("__name__")) for function in functions}
-        one.is_unseen |= is_unseen(value, pack)
-    for way in tuple(made.routes):
-        if way.target == target and way.edited is not None:
-            one.codes.append(way.edited[0].__code__)
-            one.homes.add(_EDITED)
-    return one
+    evidence = CallEvidence(homes={group.module, group.patch.body}, is_called=not is_attribute)
+    for site_target, site in tuple(group.made.sites):
+        if site_target == target:
+            for value in values_at(site, patch):
+                evidence.add(value, pack)
+    for route in tuple(group.made.routes):
+        if route.target == target and route.edited is not None:
+            function, _ = route.edited
+            evidence.codes.append(function.__code__)
+            evidence.homes.add(_EDITED)
+    return evidence
 
 
-def _shared(found: dict[Key, Observation]) -> set[int]:
+def _shared(evidence: Mapping[Key, CallEvidence]) -> set[int]:
     """Identify the code that serves several targets: nobody knows for which it was called."""
-    holders: dict[int, set[str]] = {}
-    for (_, target), one in found.items():
-        for code in one.codes:
-            holders.setdefault(id(code), set()).add(target)
-    return {code for code, targets in holders.items() if len(targets) > 1}
+    targets_by_code: dict[int, set[str]] = {}
+    for (_, target), target_evidence in evidence.items():
+        for code in target_evidence.codes:
+            targets_by_code.setdefault(id(code), set()).add(target)
+    return {code for code, targets in targets_by_code.items() if len(targets) > 1}
