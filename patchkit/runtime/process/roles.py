@@ -1,4 +1,4 @@
-"""Which role a process has when patchkit arrives in it, and where it belongs: who asked for it.
+"""Tells which role a process has when patchkit arrives in it, and which process asked for it.
 
 How processes are known is in `patchkit.core.rows.processes`.
 """
@@ -6,7 +6,7 @@ How processes are known is in `patchkit.core.rows.processes`.
 import functools
 import os
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
 
 from patchkit.core.rows.declaration import Role
@@ -36,7 +36,7 @@ _TRACKER = "from multiprocessing.resource_tracker import main;"
 def is_ray_worker() -> bool:
     """Whether Ray's raylet started this process."""
     # `sys.argv` is not there yet while `site` runs.
-    return any(word.endswith("default_worker.py") for word in sys.orig_argv)
+    return any(argument.endswith("default_worker.py") for argument in sys.orig_argv)
 
 
 def is_spawned_child() -> bool:
@@ -46,15 +46,28 @@ def is_spawned_child() -> bool:
 
 def _is_told_by_parent() -> bool:
     """Whether a parent may tell the role; what other libraries start with this flag has nobody."""
-    texts = [word for word in sys.orig_argv if " import spawn_main" in word]
-    known = any(f"from {library}.spawn import" in text for library in LIBRARIES for text in texts)
-    return is_spawned_child() and (known or not texts)
+    if not is_spawned_child():
+        return False
+    programs = [argument for argument in sys.orig_argv if " import spawn_main" in argument]
+    if not programs:
+        return True
+    starts = [f"from {library}.spawn import" for library in LIBRARIES]
+    return any(start in program for program in programs for start in starts)
 
 
 def role_of_actor(cls: type) -> Role | None:
-    """Tell the role of a Ray actor by its class; None for one that is known for none."""
+    """Tell the role of a Ray actor by its class.
+
+    Args:
+        cls: The class of the actor, which has been unpickled.
+
+    Returns:
+        The role; None where no pack's row knows the class or a base of it.
+    """
     row = _known_processes().of_actor(cls)
-    return row.role if row else None
+    if row is None:
+        return None
+    return row.role
 
 
 @functools.cache
@@ -65,40 +78,80 @@ def _known_processes() -> ProcessTable:
 
 
 def running_here() -> list[Any]:
-    """List what this process is to the libraries that start child processes."""
-    started = [sys.modules.get(f"{library}.process") for library in LIBRARIES]
-    return [module.current_process() for module in started if module is not None]
+    """List what this process is to the libraries that start child processes.
+
+    Returns:
+        The `current_process()` of each library that has been imported.
+    """
+    modules = [sys.modules.get(f"{library}.process") for library in LIBRARIES]
+    return [module.current_process() for module in modules if module is not None]
 
 
 def initial_roles(environ: MutableMapping[str, str], table: ProcessTable) -> frozenset[Role]:
     """Tell the roles that a process has when patchkit arrives in it.
 
-    None where that is yet to come: a Ray worker process learns it from its actor's class, unless
-    whoever asked for the actor told, and a spawned child from its parent, or when it begins. Takes
-    `PATCHKIT_ROLE` out of environ where it is meant for this process.
+    A Ray worker process learns its role from its actor's class, unless whoever asked for the actor
+    has told it, and a spawned child from its parent, or when it begins.
+
+    Args:
+        environ: The environment; loses `PATCHKIT_ROLE` where that is meant for this process.
+        table: The rows of all packs that say how processes are known.
+
+    Returns:
+        The role, `main` where nothing tells another; none where it is yet to come.
+
+    Raises:
+        SettingsError: `PATCHKIT_ROLE` names no role.
     """
     if is_ray_worker():
-        told = environ.pop(ROLE_VARIABLE, "")
-        if told and told not in map(str, Role):
-            roles = ", ".join(repr(str(known)) for known in Role)
-            raise SettingsError(f"{ROLE_VARIABLE}: found {told!r}, expected one of {roles}")
-        return frozenset({Role(told)} if told else ())
+        return _take_role(environ)
     processes = running_here()
-    rows = (*map(table.of_process, processes), table.of_command(sys.orig_argv))
-    role = next((row.role for row in rows if row is not None), None)
+    role = _role_by_row(processes, table)
+    if role is not None:
+        return frozenset({role})
     has_begun = any(type(process).__name__ != "_MainProcess" for process in processes)
-    if role is None and _is_told_by_parent() and not has_begun:
+    if _is_told_by_parent() and not has_begun:
         return frozenset()
-    return frozenset({role or Role.MAIN})
+    return frozenset({Role.MAIN})
+
+
+def _take_role(environ: MutableMapping[str, str]) -> frozenset[Role]:
+    """Take the role of a Ray worker process out of its environment; none if nobody has told it."""
+    name = environ.pop(ROLE_VARIABLE, "")
+    if not name:
+        return frozenset()
+    if name not in map(str, Role):
+        roles = ", ".join(repr(str(role)) for role in Role)
+        raise SettingsError(f"{ROLE_VARIABLE}: found {name!r}, expected one of {roles}")
+    return frozenset({Role(name)})
+
+
+def _role_by_row(processes: Iterable[Any], table: ProcessTable) -> Role | None:
+    """Return the role of the first row that knows this process, by its object or its command."""
+    for process in processes:
+        row = table.of_process(process)
+        if row is not None:
+            return row.role
+    row = table.of_command(sys.orig_argv)
+    if row is None:
+        return None
+    return row.role
 
 
 def run_beside_its_name() -> str | None:
-    """Name the module that was run as `__main__` by other code than patchkit's, or None."""
+    """Find the module that runs as `__main__`, and that others can import under its own name.
+
+    Returns:
+        Its own name; None where the process runs none with `python -m`, or one of vLLM's helpers.
+    """
     module = sys.modules.get("__main__")
+    if getattr(module, "__name__", "") != "__main__":
+        return None
     spec = getattr(module, "__spec__", None)
-    is_main = getattr(module, "__name__", "") == "__main__"
-    name = getattr(spec, "name", None) if is_main else None
-    return None if name in _HELPERS else name
+    name = getattr(spec, "name", None)
+    if name in _HELPERS:
+        return None
+    return name
 
 
 def tests_decide(environ: Mapping[str, str]) -> bool:
@@ -107,6 +160,9 @@ def tests_decide(environ: Mapping[str, str]) -> bool:
     So it is in the process that runs them, in its forks, and in children that carry on its work:
     those of multiprocessing and Ray. A program that a test starts is on its own, and `PATCHKIT=1`
     asks to be armed.
+
+    Args:
+        environ: The environment of this process.
     """
     if TESTS_VARIABLE not in environ or environ.get("PATCHKIT", "").strip() == "1":
         return False
@@ -114,35 +170,60 @@ def tests_decide(environ: Mapping[str, str]) -> bool:
         "patchkit.pytest_plugin" in sys.modules
         or is_spawned_child()
         or is_ray_worker()
-        or any(part in word for word in sys.orig_argv for part in _PARTS)
+        or any(part in argument for argument in sys.orig_argv for part in _PARTS)
     )
 
 
 def is_resource_tracker() -> bool:
     """Whether this process is what `multiprocessing` tidies up with; it runs no code of others."""
-    return any(word.startswith(_TRACKER) for word in sys.orig_argv)
+    return any(argument.startswith(_TRACKER) for argument in sys.orig_argv)
 
 
 def this_process() -> str:
-    """Name this process as `PATCHKIT_PARENT` does."""
+    """Name this process as `PATCHKIT_PARENT` does.
+
+    Returns:
+        Its node and its pid, as `host:pid`.
+    """
     return f"{os.uname().nodename}:{os.getpid()}"
 
 
 def asked_by(environ: Mapping[str, str]) -> str | None:
-    """Name the process that asked for this one; None where Ray did not start it."""
-    # The children of a Ray worker inherit the variable, and have an ordinary parent.
-    return environ.get(PARENT_VARIABLE) if is_ray_worker() else None
+    """Name the process that asked Ray for this one.
+
+    Args:
+        environ: The environment of this process.
+
+    Returns:
+        The process as `host:pid`; None where Ray did not start this one, or nobody has told.
+    """
+    if not is_ray_worker():  # the children of one inherit the variable, and have ordinary parents
+        return None
+    return environ.get(PARENT_VARIABLE)
 
 
 def rank_given(call: Any, instance: Any, args: Any, kwargs: Any) -> int | None:
-    """Find a worker's rank among the arguments of its constructor, or those of `init_worker`."""
+    """Find a worker's rank among the arguments of its constructor, or those of `init_worker`.
+
+    Args:
+        call: The constructor, or `init_worker`, bound to the worker.
+        instance: The worker; it has the index of its own arguments among those of all workers.
+        args: The positional arguments of the call.
+        kwargs: The keyword arguments of the call.
+
+    Returns:
+        The rank; None where the call has none, as its signature is that of another release.
+    """
     import inspect  # noqa: PLC0415 - 10 ms of a start, and vLLM imports it anyway
 
     try:
-        given = inspect.signature(call).bind_partial(*args, **kwargs).arguments
-        if "all_kwargs" in given:
-            given = given["all_kwargs"][instance.rpc_rank]
-        rank = given.get("rank", given.get("global_rank"))  # the latter of a weight-cache daemon
+        arguments = inspect.signature(call).bind_partial(*args, **kwargs).arguments
+        if "all_kwargs" in arguments:
+            arguments = arguments["all_kwargs"][instance.rpc_rank]
+        global_rank = arguments.get("global_rank")  # of a weight-cache daemon
+        rank = arguments.get("rank", global_rank)
     except (TypeError, ValueError, LookupError, AttributeError):
         return None  # another release's signature: the call itself will say what is wrong
-    return rank if isinstance(rank, int) else None
+    if not isinstance(rank, int):
+        return None
+    return rank
