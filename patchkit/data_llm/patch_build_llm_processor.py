@@ -7,7 +7,9 @@ import ray.data.llm
 
 def is_renamed() -> bool | str:
     """Whether there is a function to call in place of the one that is gone."""
-    return hasattr(ray.data.llm, "build_processor") or "this ray.data.llm has no build_processor"
+    if hasattr(ray.data.llm, "build_processor"):
+        return True
+    return "this ray.data.llm has no build_processor"
 
 
 def build_llm_processor(*args: Any, **kwargs: Any) -> Any:

@@ -51,9 +51,11 @@ def _open_folder(folder: Path) -> ReleaseSource:
     if (folder / "__init__.py").is_file():
         return Tree(str(folder), None, folder.resolve().parent, folder.resolve().name)
     root = _import_root(folder)
-    tops = {file.relative_to(root).parts[0] for file in root.glob("*/**/*.py")}
-    tops |= {file.stem for file in root.glob("*.py")}
-    return Tree(str(folder), None, root, *(top for top in tops if not top.startswith(".")))
+    tops = {file.stem for file in root.glob("*.py")}
+    for file in root.glob("*/**/*.py"):
+        tops.add(file.relative_to(root).parts[0])
+    visible = [top for top in tops if not top.startswith(".")]
+    return Tree(str(folder), None, root, *visible)
 
 
 def _import_root(project: Path) -> Path:

@@ -143,8 +143,11 @@ def digest(patches: PatchSet) -> str:
     Returns:
         The hash; equal ones mean equal patch sets, in one order, by one patchkit.
     """
-    lines = [f"{name} {patches[name].code} {patches[name].pack}" for name in _in_order(patches)]
-    return hash_of(line.encode() for line in (_version(), *lines))
+    lines = [_version()]
+    for name in _in_order(patches):
+        patch = patches[name]
+        lines.append(f"{name} {patch.code} {patch.pack}")
+    return hash_of(line.encode() for line in lines)
 
 
 def fingerprint(row: Row) -> str:
