@@ -269,9 +269,15 @@ def maker_of(value: Any) -> Any:
 
 
 def modules_named_by(sites: Collection[Site]) -> frozenset[str]:
-    """Name modules in scope of which the targets' modules have anything.
+    """Name the modules in scope that made anything that the targets' modules hold.
 
     They were there before, and cannot have copied; but what decorates a target may put it there.
+
+    Args:
+        sites: The changed attributes; the packages of their `rebind` are the scope.
+
+    Returns:
+        The names of the modules.
     """
     makers: set[str] = set()
     packages: set[str] = set()

@@ -1,4 +1,4 @@
-"""What blocks ask for: patches applied whatever the roles of the process, then as they were.
+"""Holds patches for blocks: applied whatever the roles of the process, and then as they were.
 
 A block may bring rows along, of a pack that is not installed; for no role, and for a while.
 """
@@ -31,7 +31,16 @@ _PATIENCE = 600.0
 
 
 class Blocks(Record, eq=False):
-    """Holds patches for blocks, and knows the rows that they bring along."""
+    """Holds patches for blocks, and knows the rows that they bring along.
+
+    Args:
+        schedule: All change groups of this process; rows that blocks bring along are added to it.
+        states: The statuses of patches.
+        table: Says which patches are for this process.
+        applier: Applies what waits.
+        undoing: Takes patches back, and has the turns of threads.
+        finder: Watches the modules that rows change.
+    """
 
     schedule: Schedule
     states: PatchStates
@@ -43,12 +52,22 @@ class Blocks(Record, eq=False):
     def hold(self, names: Collection[str]) -> tuple[str, ...]:
         """Apply patches whatever the roles of this process, and import what they change.
 
-        What comes before an import waits for it. Without names all that are for here are meant,
-        but what a `when` refuses. Returns the names, to be let go later, once for each time that
-        they are held. Raises ApplyError where a patch that was named is not for here, or one fails;
-        then all are as they were.
+        What comes before an import waits for it.
+
+        Args:
+            names: Names of patches; without any, all that are for here are meant, but for those
+                that their `when` refuses.
+
+        Returns:
+            The names of what is held, to be let go later, once for each time that it is held.
+
+        Raises:
+            ApplyError: A patch that was named is not for here, one fails, or another thread's block
+                does not end in time; then all patches are as they were.
+            UnknownPatchError: There is no patch of a name.
         """
-        states, selection = list(self.schedule.patches.values()), self.table.selection
+        states = list(self.schedule.patches.values())
+        selection = self.table.selection
         if names:
             chosen = self._named(names)
             states = [state for state in states if state in chosen]
@@ -57,9 +76,9 @@ class Blocks(Record, eq=False):
         # As one step: nobody counts on what another thread takes back.
         with self.undoing.turns.within(*states, patience=_PATIENCE) as has_it:
             if not has_it:
-                wanted = ", ".join(state.name for state in states)
+                held = ", ".join(state.name for state in states)
                 raise ApplyError(
-                    f"{wanted}: for {_PATIENCE:.0f} s another thread has been applying one of them "
+                    f"{held}: for {_PATIENCE:.0f} s another thread has been applying one of them "
                     "for a block of its own, expected it to end; look at what their bodies wait for"
                 )
             for state in states:
@@ -68,25 +87,38 @@ class Blocks(Record, eq=False):
                 state.holders += 1
                 if state.holders == 1:
                     self.states.reopen(state)
+            unwanted = {FAILED}
+            if names:
+                unwanted.add(SKIPPED)
             try:
-                self._make(states, {FAILED, SKIPPED} if names else {FAILED})
+                self._make(states, unwanted)
             except BaseException:
                 self._let_go(states)
                 raise
         return tuple(state.name for state in states)
 
     def let_go(self, names: Iterable[str]) -> None:
-        """Take back what no other block and no role has; UndoError where that cannot be."""
-        if errors := self._let_go(self._named(names)):
+        """Take back what no other block and no role has.
+
+        Args:
+            names: What `hold` has returned.
+
+        Raises:
+            UndoError: Something cannot be taken back; all else is.
+        """
+        errors = self._let_go(self._named(names))
+        if errors:
             raise UndoError("; ".join(str(error) for error in errors))
 
     def _named(self, names: Iterable[str]) -> list[PatchState]:
-        names, patches = list(names), self.schedule.patches
+        patches = self.schedule.patches
+        states: list[PatchState] = []
         for name in names:
             if name not in patches:
-                known = ", ".join(patches) or "none"
-                raise UnknownPatchError(f"found {name!r}, expected a patch's name: {known}")
-        return [patches[name] for name in names]
+                declared = ", ".join(patches) or "none"
+                raise UnknownPatchError(f"found {name!r}, expected a patch's name: {declared}")
+            states.append(patches[name])
+        return states
 
     def _let_go(self, states: Sequence[PatchState]) -> list[Exception]:
         """Take back what nobody holds any more and no role has; return what went wrong."""
@@ -113,8 +145,10 @@ class Blocks(Record, eq=False):
 
     def _refuse_unfit(self, state: PatchState) -> None:
         _refuse([state], {FAILED})
-        is_applied = state.status == APPLIED
-        if not is_applied and (reason := self.table.selection.reason_to_skip(state.row)):
+        if state.status == APPLIED:
+            return
+        reason = self.table.selection.reason_to_skip(state.row)
+        if reason:
             raise ApplyError(f"patch {state.name} does not apply here: {reason}")
 
     def _make(self, states: Sequence[PatchState], unwanted: Collection[str]) -> None:
@@ -149,21 +183,33 @@ class Blocks(Record, eq=False):
     # -- rows that blocks bring along ---------------------------------------------------------
 
     def meet(self, rows: Iterable[Row]) -> None:
-        """Know further rows until they are forgotten; no name may be that of another row."""
+        """Know further rows until they are forgotten.
+
+        Args:
+            rows: The rows; those that are known already stay as they are.
+
+        Raises:
+            DeclarationError: A row has the name of another one.
+        """
         for row in [row for row in rows if not self._is_known(row)]:
             self.schedule.add(Row(row.pack, row.patch, frozenset()))
         self.finder.watch(self.schedule.modules)
         let_pass(self.schedule.modules)
 
     def forget(self, packs: Collection[str] | None = None) -> None:
-        """Leave out the rows that nobody holds, all or those of these packs."""
+        """Leave out the rows that blocks have brought along, and that nobody holds.
+
+        Args:
+            packs: The packs whose rows are meant; None for all.
+        """
         for name, state in list(self.schedule.patches.items()):
             is_guest = not (state.row.roles or state.holders)
             if is_guest and (packs is None or state.row.pack in packs):
                 self.schedule.remove(name)
 
     def _is_known(self, row: Row) -> bool:
-        if (state := self.schedule.patches.get(row.name)) is None:
+        state = self.schedule.patches.get(row.name)
+        if state is None:
             return False
         if (state.row.pack, state.row.patch) != (row.pack, row.patch):
             raise duplicate(row, state.row)
@@ -185,6 +231,7 @@ def _import(group: ChangeGroup) -> None:
 def _refuse(states: Iterable[PatchState], unwanted: Collection[str]) -> None:
     for state in states:
         if state.status in unwanted:
-            is_failed = state.status == FAILED
-            what = f"({state.body}) failed" if is_failed else "does not apply here"
-            raise ApplyError(f"patch {state.name} {what}: {state.reason}") from state.error
+            problem = "does not apply here"
+            if state.status == FAILED:
+                problem = f"({state.body}) failed"
+            raise ApplyError(f"patch {state.name} {problem}: {state.reason}") from state.error

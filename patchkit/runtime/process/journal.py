@@ -1,4 +1,4 @@
-"""What happened in this process, written for other processes to read.
+"""Writes what happens in this process, for other processes to read.
 
 One file a process, one JSON object a line. The file is opened for appending for each line, as a
 process may close all its descriptors or change its folder: it leaves whole lines, or at worst one
@@ -38,6 +38,9 @@ class Journal:
 
     A journal that cannot be written never changes what the process does: it says so once on
     stderr and goes on in memory. What can be written again later, after a disk was full, is.
+
+    Args:
+        directory: The folder; it is made if it is not there. None for memory only.
     """
 
     def __init__(self, directory: str | None = None) -> None:
@@ -45,7 +48,12 @@ class Journal:
         self.after_fork()
 
     def write(self, event: str, **fields: Any) -> None:
-        """Add an entry; what JSON cannot hold in `fields` is written as text."""
+        """Add an entry.
+
+        Args:
+            event: What happened.
+            **fields: What there is to say of it; what JSON cannot hold is written as text.
+        """
         entry = {"event": event, "time": time.time(), "pid": os.getpid(), **fields}
         self.entries.append(entry)
         if len(self.entries) > MAX_ENTRIES:
@@ -97,9 +105,11 @@ class Journal:
     def _overwrite(self, directory: str, at: int, line: bytes) -> bool:
         try:
             with self._opened(directory, os.O_RDWR) as fd:
-                there = os.pread(fd, len(line), at)
-                same = len(there) == len(line) and there[:25] == line[:25]
-                return same and there.endswith(b"\n") and os.pwrite(fd, line, at) == len(line)
+                former = os.pread(fd, len(line), at)
+                same = len(former) == len(line) and former[:25] == line[:25]
+                if not same or not former.endswith(b"\n"):
+                    return False
+                return os.pwrite(fd, line, at) == len(line)
         except OSError:
             return False
 
@@ -126,8 +136,8 @@ class Journal:
 
 
 def _identity(fd: int) -> tuple[int, int]:
-    there = os.fstat(fd)
-    return there.st_dev, there.st_ino
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
 
 
 def _line(entry: dict[str, Any]) -> bytes:
@@ -136,16 +146,17 @@ def _line(entry: dict[str, Any]) -> bytes:
     try:
         text = json.dumps(entry, separators=(",", ":"), default=str)
     except Exception as error:  # noqa: BLE001 - a strange object stops no process
-        kept = {name: entry[name] for name in ("event", "time", "pid")}
-        text = json.dumps({**kept, "unwritten": type(error).__name__})
+        essentials = {name: entry[name] for name in ("event", "time", "pid")}
+        text = json.dumps({**essentials, "unwritten": type(error).__name__})
     return text.encode() + b"\n"
 
 
 def process_facts() -> dict[str, Any]:
-    """Say who this process is: host, pids and command line.
+    """Gather who this process is: host, pids and command line.
 
-    `began` with the pid tells it from an earlier process of the same number, and is the same after
-    an `exec`; `asked_by` is the process that asked Ray for this one.
+    Returns:
+        The facts by name. `began` with the pid tells the process from an earlier one of the same
+        number, and is the same after an `exec`; `asked_by` is the process that asked Ray for it.
     """
     return {
         "format": 1,  # which `status` reads
@@ -170,7 +181,13 @@ def _began() -> int | None:
 
 
 def say(level: str, text: str, threshold: str = "warning") -> None:
-    """Write one line to stderr; never raises, because talk must not stop a process."""
+    """Write one line to stderr; never raises, because talk must not stop a process.
+
+    Args:
+        level: One of `LEVELS`.
+        text: The message.
+        threshold: The lowest level that is written.
+    """
     if LEVELS.index(level) < LEVELS.index(threshold):
         return
     try:

@@ -108,7 +108,14 @@ class Lookout:
         self._states.journal.verified()
 
     def exit_code(self, code: Any) -> Any:
-        """Tell how a child ends, and return the exit code of one that would end with this one."""
+        """Write what a child has to say at its end, and choose its exit code.
+
+        Args:
+            code: What the child would exit with.
+
+        Returns:
+            That code, or `EXIT_CODE` where the process may not end well.
+        """
         self.tell_at_end()
         return self._states.failure_exit.code(code)
 
@@ -119,7 +126,11 @@ class Lookout:
     # -- what the journal says beside the status of patches ----------------------------------------
 
     def tell_armed(self, **facts: Any) -> None:
-        """Write which patches there are, for which roles, and what process this is."""
+        """Write which patches there are, for which roles, and what process this is.
+
+        Args:
+            **facts: What the entry says beside that.
+        """
         rows = {name: sorted(state.row.roles) for name, state in self._states.patches.items()}
         facts |= process_facts()
         self._states.journal.write("armed", patches=list(rows), roles=rows, **facts)
@@ -151,7 +162,11 @@ class Lookout:
             self._states.journal.write("unmet", reasons=self._unmet)
 
     def tell_unmet(self, *, anew: bool = True) -> None:
-        """Write which patches that wait are not for here; `anew` also if nobody has asked yet."""
+        """Write which patches that wait are not for here.
+
+        Args:
+            anew: Whether to do so also if nobody has asked yet.
+        """
         if self._unmet is None and not anew:
             return
         unmet = self._table.unmet_here()
@@ -176,7 +191,15 @@ class Lookout:
 
 
 class Verifier:
-    """A thread, once it is started, that looks every so many seconds; never for 0."""
+    """A thread, once it is started, that looks at what is applied from time to time.
+
+    Args:
+        look: Looks at everything.
+        seconds: The time between two of its calls; 0 for no thread at all.
+        waits_for_me: Says of a thread, by its identifier, whether it waits for the calling one, or
+            is that.
+        glance: Looks at what costs little; it is called at least every two seconds.
+    """
 
     def __init__(
         self,
@@ -232,7 +255,11 @@ class Verifier:
         self._halt(_PATIENCE_TO_FORK)
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Go on, in both processes."""
+        """Go on, in both processes.
+
+        Args:
+            in_child: Whether this is the child, which has no thread, and a lock of its own.
+        """
         if in_child:
             forget_imports({thread.ident for thread in self._ending})
             self._begin()

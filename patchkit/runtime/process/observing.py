@@ -1,4 +1,4 @@
-"""Whether code has run, told by the interpreter: no code is changed, and no later call costs more.
+"""Observes whether code has run: the interpreter tells, no code is changed, no call costs more.
 
 Since Python 3.12 `sys.monitoring` tells of a first call, and is switched off for that code then.
 Before, the interpreter itself counts the first calls of code, to know what is worth optimising.
@@ -17,8 +17,14 @@ _TOOLS = (4, 3)
 
 
 def observer() -> "Counted":
-    """Make what this Python can observe with."""
-    return Monitored() if hasattr(sys, "monitoring") else Counted()
+    """Make what this Python can observe with.
+
+    Returns:
+        An observer by `sys.monitoring`, or before Python 3.12 by the interpreter's own count.
+    """
+    if hasattr(sys, "monitoring"):
+        return Monitored()
+    return Counted()
 
 
 class Counted:
@@ -29,18 +35,32 @@ class Counted:
         self._first: dict[int, int] = {}
 
     def watch(self, codes: Iterable[CodeType]) -> None:
-        """Observe this code, what is new in it from now on, and no other any more."""
-        wanted = {id(code): code for code in codes}
-        for at in self._codes.keys() - wanted.keys():
-            self._leave(self._codes.pop(at))
-        for at in wanted.keys() - self._codes.keys():
-            self._codes[at] = wanted[at]
-            self._begin(wanted[at])
+        """Observe some code, and no other any more.
+
+        Args:
+            codes: The code; what was not observed before is from now on.
+        """
+        watched = {id(code): code for code in codes}
+        for identity in self._codes.keys() - watched.keys():
+            self._leave(self._codes.pop(identity))
+        for identity in watched.keys() - self._codes.keys():
+            self._codes[identity] = watched[identity]
+            self._begin(watched[identity])
 
     def has_run(self, code: CodeType) -> bool | None:
-        """Whether it has run since; None where that cannot be observed, as it was hot before."""
+        """Say whether code has run since it is observed.
+
+        Args:
+            code: The code.
+
+        Returns:
+            None where that cannot be observed, as it was hot before.
+        """
         first = self._first.get(id(code))
-        return None if first is None else self._count(code)[0] != first
+        if first is None:
+            return None
+        count, _ = self._count(code)
+        return count != first
 
     def close(self) -> None:
         """Observe nothing more."""
@@ -56,10 +76,11 @@ class Counted:
 
     def _count(self, code: CodeType) -> tuple[int, int]:
         """How often it has run, and where the count ends; the same where nobody counts."""
-        if (counter := _counter()) is None:
+        counter = _counter()
+        if counter is None:
             return 0, 0
-        kind, place, end = counter
-        return int(kind.from_address(id(code) + place).value), end
+        number, offset, end = counter
+        return int(number.from_address(id(code) + offset).value), end
 
 
 class Monitored(Counted):
@@ -72,7 +93,14 @@ class Monitored(Counted):
         self._ran: dict[int, bool] = {}
 
     def has_run(self, code: CodeType) -> bool | None:
-        """Whether it has run since; None where that cannot be observed."""
+        """Say whether code has run since it is observed.
+
+        Args:
+            code: The code.
+
+        Returns:
+            None where that cannot be observed.
+        """
         return self._ran.get(id(code))
 
     def close(self) -> None:
@@ -120,7 +148,8 @@ class Monitored(Counted):
 def _counter() -> tuple[Any, int, int] | None:
     """Find the one number in a code object that grows by one with each of its first calls.
 
-    Its type, its place, and the last it counts to.
+    Returns:
+        Its type, its offset in bytes, and the last that it counts to; None where there is none.
     """
     try:
         # Not `ctypes`: an import hook of somebody's that rewrites modules may not get through it.
@@ -136,13 +165,13 @@ def _counter() -> tuple[Any, int, int] | None:
 
     probe.__code__ = code = probe.__code__.replace()
     states = []
-    places = range(0, type(code).__basicsize__, sizeof(number))
+    offsets = range(0, type(code).__basicsize__, sizeof(number))
     for _ in range(4):
-        states.append([number.from_address(id(code) + place).value for place in places])
+        states.append([number.from_address(id(code) + offset).value for offset in offsets])
         probe()
     grown = [
-        place
-        for place, values in zip(places, zip(*states, strict=True), strict=True)
+        offset
+        for offset, values in zip(offsets, zip(*states, strict=True), strict=True)
         if all(later - earlier == 1 for earlier, later in pairwise(values))
     ]
     if len(grown) != 1:
@@ -151,8 +180,9 @@ def _counter() -> tuple[Any, int, int] | None:
         probe()
     end = number.from_address(id(code) + grown[0]).value
     probe()
-    is_over = number.from_address(id(code) + grown[0]).value == end
-    return (number, grown[0], end) if is_over else None
+    if number.from_address(id(code) + grown[0]).value != end:
+        return None
+    return number, grown[0], end
 
 
 _HOT = 2000

@@ -1,4 +1,4 @@
-"""The one mutable thing in a process: the roles that it has entered, and what its imports make due.
+"""Holds the patches of a process: applies what roles and imports make due, and takes it back.
 
 A patch applies when its target's module has been imported *and* the process has entered one of
 its roles; whichever comes last makes it due.
@@ -42,7 +42,13 @@ Hook = Callable[[ModuleType, Sites], None]
 
 
 class Session:
-    """The patches of one process."""
+    """The patches of one process; it hears of imports as the finder's `Watcher`.
+
+    Args:
+        registry: The rows of the installed packs, and those that say how processes are known.
+        selection: Decides by environment and versions which rows apply.
+        journal: Where what happens is written.
+    """
 
     def __init__(self, registry: Registry, selection: Selection, journal: Journal) -> None:
         self.journal = journal
@@ -71,7 +77,15 @@ class Session:
     # -- arm ------------------------------------------------------------------------------------
 
     def arm(self, roles: Collection[Role], *, lent: bool = False) -> None:
-        """Watch imports, and enter the roles there are; others come later, or never if `lent`."""
+        """Watch imports, and enter the roles that the process has.
+
+        Args:
+            roles: The roles; none where they are yet to come.
+            lent: Whether the session is only lent to blocks, and enters no role by itself.
+
+        Raises:
+            ApplyError: A required patch for one of the roles has failed.
+        """
         self.lookout.tell_armed()
         self.lookout.tell_others()
         self._table.awaits_role = not (roles or lent)
@@ -94,9 +108,22 @@ class Session:
         self.lookout.stand_down()
 
     def patches_on(self, owner: object, name: Any) -> list[str]:
-        """Name the patches that lie on an attribute or item; another copy of patchkit asks."""
-        site = self.sites.get(owner, name if isinstance(name, str) else Item(name.key))
-        return site.patches if site is not None else []
+        """Name the patches on an attribute or item; another copy of patchkit asks.
+
+        Args:
+            owner: The object that has the attribute or item.
+            name: The attribute's name; for an item, an `Item` of any copy of patchkit.
+
+        Returns:
+            The names, that of the innermost layer first.
+        """
+        step = name
+        if not isinstance(name, str):
+            step = Item(name.key)
+        site = self.sites.get(owner, step)
+        if site is None:
+            return []
+        return site.patches
 
     def _look_at_patches(self) -> None:
         self._inspection.inspect()
@@ -106,7 +133,11 @@ class Session:
     # -- what the finder tells ------------------------------------------------------------------
 
     def importing(self, name: str) -> None:
-        """A module is about to execute."""
+        """Apply what is due before a module executes.
+
+        Args:
+            name: The dotted name of the module.
+        """
         self._executions.note(name)
         if self._schedule.is_made_of(name):
             self._undoing.prepare_execution(name)
@@ -115,7 +146,12 @@ class Session:
             self._applier.apply(due, {}, lambda: NO_MODULES)
 
     def imported(self, name: str, module: ModuleType) -> None:
-        """A module has executed."""
+        """Apply what is due now that a module has executed, and call patchkit's own hooks for it.
+
+        Args:
+            name: The dotted name of the module.
+            module: What `sys.modules` holds for it, as it may have replaced itself.
+        """
         due = self._schedule.due_at_end(name)
         of_body = self._schedule.due_of_body(name)
         hooks = self.hooks.get(name, ())
@@ -136,11 +172,20 @@ class Session:
                 refuse_withdrawn(name, module)
 
     def import_ended(self, name: str) -> None:
-        """Apply what another thread asked for while the end of a module's execution was told."""
+        """Apply what another thread asked for while the end of a module's execution was told.
+
+        Args:
+            name: The dotted name of the module.
+        """
         self._applier.apply_late(self._schedule.due(name, AFTER))
 
     def main_unreachable(self, name: str, reason: str) -> None:
-        """Fail the patches of a module that runs as `__main__` instead of under its own name."""
+        """Fail the patches of a module that runs as `__main__` instead of under its own name.
+
+        Args:
+            name: The module's own name.
+            reason: Why it cannot be reached, as a sentence that goes on after a colon.
+        """
         self._why_beside = reason
         for group in (*self._schedule.due(name, BEFORE), *self._schedule.due(name, AFTER)):
             is_due = self._table.of_group(group).answer != NOT_YET
@@ -148,7 +193,17 @@ class Session:
                 self._applier.refuse(group.patch, unreachable(name, reason))
 
     def provide(self, name: str) -> ModuleSpec | None:
-        """Make the spec of a module that nobody finds, if a patch of this process serves it."""
+        """Make the spec of a module that nobody finds, if a patch of this process serves it.
+
+        Args:
+            name: The dotted name of the module.
+
+        Returns:
+            The spec, whose loader applies the patch; None where the module stays missing.
+
+        Raises:
+            ApplyError: The patch that serves it is required, and has failed.
+        """
         # importlib holds its lock meanwhile, so that nothing may be imported: no body, to ask it.
         for group in self._schedule.due(name, SERVING):
             is_decided = group.patch.is_decided  # first, as it is set last
@@ -169,12 +224,20 @@ class Session:
     # -- roles ----------------------------------------------------------------------------------
 
     def enter(self, role: Role) -> None:
-        """Enter a role: apply what has waited for it, or stop if a required patch fails, or has."""
+        """Enter a role, and apply what has waited for it.
+
+        Args:
+            role: The role; one that was entered before may have missed a module.
+
+        Raises:
+            ApplyError: A required patch for the role fails, or has failed before.
+        """
         self.stop_if_failed({role})
         if role not in self.roles:
             self.roles.add(role)
             self.journal.write("role", role=str(role))
-        if (name := run_beside_its_name()) is not None:
+        name = run_beside_its_name()
+        if name is not None:
             self.main_unreachable(name, self._why_beside)
         visit = (role, get_ident())
         if visit in self._entering:
@@ -195,42 +258,83 @@ class Session:
         self.lookout.tell_unmet(anew=False)
 
     def stop_if_failed(self, roles: Collection[Role] | None = None) -> None:
-        """ApplyError if one of these roles, or those entered, has failed or been overwritten."""
-        wanted = self.roles if roles is None else roles
-        self._states.stop_if_failed(list(self.states.values()), wanted)
+        """Refuse to go on where a required patch has failed, or is overwritten by now.
+
+        Args:
+            roles: Those whose patches count; None for the roles that the process has entered.
+
+        Raises:
+            ApplyError: A required patch for one of them has failed, or one that is applied is
+                overwritten.
+        """
+        if roles is None:
+            roles = self.roles
+        self._states.stop_if_failed(list(self.states.values()), roles)
         self._inspection.inspect()
 
     def become(self, roles: Collection[Role]) -> None:
-        """Take these roles in place of those inherited from the parent (after a fork)."""
+        """Take other roles in place of those inherited from the parent, or expected before.
+
+        Args:
+            roles: The roles; patches for none of them are taken back.
+
+        Raises:
+            ApplyError: A required patch for one of the roles fails, or has failed before.
+        """
         self.roles.clear()
         self.journal.write("become", roles=[str(role) for role in roles])
         applied = [state for state in reversed(self.states.values()) if state.status == APPLIED]
-        others = [state for state in applied if eligibility(state, roles).answer == NOT_YET]
-        self._undoing.take_back(*others)
-        for state in others:
+        unneeded = [state for state in applied if eligibility(state, roles).answer == NOT_YET]
+        self._undoing.take_back(*unneeded)
+        for state in unneeded:
             self._states.set(state, ARMED, "for another role")
         for role in sorted(roles):
             self.enter(role)
 
     def stamp(self, config: Any) -> None:
-        """Write into an engine's configuration which patches are for each role."""
+        """Write into an engine's configuration which patches are for each role.
+
+        Args:
+            config: The engine's `VllmConfig`.
+        """
         self.lookout.tell_unmet()
         patch_set.stamp(config, self._states, self._table)
 
     def selected(self) -> list[Row]:
-        """List the rows that are for here as far as is known, whatever their roles."""
+        """List the rows that are for here as far as is known, whatever their roles.
+
+        Returns:
+            The rows, in the order in which they apply.
+        """
         unmet_here = self._table.selection.unmet_here
         states = [state for state in self.states.values() if eligibility(state).answer == YES]
         return [state.row for state in states if not unmet_here(state.row)]
 
     def digest(self, role: Role) -> str:
-        """Hash the patches of other packs that are for a role here; '' where there is none."""
-        others = [one for one in self.states.values() if one.row.pack not in OWN_PACKS]
-        found = patch_set.patch_set(others, self._table, role)
-        return patch_set.digest(found) if found else ""
+        """Hash the patches of packs other than patchkit's own that are for a role here.
+
+        Args:
+            role: The role.
+
+        Returns:
+            The hash; '' where there is no such patch.
+        """
+        foreign = [state for state in self.states.values() if state.row.pack not in OWN_PACKS]
+        digests = patch_set.patch_set(foreign, self._table, role)
+        if not digests:
+            return ""
+        return patch_set.digest(digests)
 
     def agree(self, role: Role, config: Any) -> None:
-        """Refuse to go on with other patches for a role than those that the main process has."""
+        """Refuse to go on with other patches for a role than those that the main process has.
+
+        Args:
+            role: The role that this process enters.
+            config: The engine's `VllmConfig`, which the main process has stamped.
+
+        Raises:
+            AgreementError: The patches differ; with `PATCHKIT_ON_FAILURE=warn` that is a warning.
+        """
         patch_set.agree(role, config, self._states, self._table)
 
     # -- forks -----------------------------------------------------------------------------------
