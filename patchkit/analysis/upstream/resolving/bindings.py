@@ -13,7 +13,14 @@ ANY_NAME = "*"
 
 
 class Condition(NamedTuple):
-    """What must hold for a definition to count; `except ImportError` has no test."""
+    """What must hold for a definition to count.
+
+    Args:
+        text: The condition in the words of a report: `sys.platform == 'win32'`, `not (X)`,
+            `except ImportError`, `the loop runs`.
+        test: The expression that an `if` tests, even where its negation must hold; None for a
+            condition that is no test.
+    """
 
     text: str
     test: ast.expr | None = None
@@ -21,20 +28,39 @@ class Condition(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """A statement that binds a name, and how it does so."""
+    """A statement that binds a name, and how it does so.
+
+    Args:
+        name: The name, without the class or module that it is bound in.
+        node: The statement.
+        value: The expression that is assigned to this name; None for what is no assignment, and
+            where no expression belongs to this name alone.
+        module: The absolute name of the module that is imported, or imported from; '' for any
+            other statement.
+        imported: The name in that module; '' if the module itself is bound.
+        is_uncertain: Whether the statement may leave the name as it was, as a star import may.
+        modifiers: Later statements that change what is bound and leave the name to it, in order:
+            setters of a property, `+=`, `TABLE['k'] = …`, `TABLE.update(…)`.
+    """
 
     name: str
     node: ast.stmt
-    value: ast.expr | None = None  # of an assignment that has an expression for this name
-    module: str = ""  # absolute name of what is imported, or imported from
-    imported: str = ""  # the name in that module
-    is_uncertain: bool = False  # whether the statement may leave the name as it was
-    modifiers: tuple[ast.stmt, ...] = ()  # later setters, `+=`, `TABLE['k'] = …`
+    value: ast.expr | None = None
+    module: str = ""
+    imported: str = ""
+    is_uncertain: bool = False
+    modifiers: tuple[ast.stmt, ...] = ()
 
 
 @dataclass(frozen=True)
 class BindingCase:
-    """A binding, or None if the name is not bound, and the conditions under which it holds."""
+    """One outcome of running a scope, for one name.
+
+    Args:
+        binding: The statement that binds the name last; None if the name is not bound.
+        conditions: What must hold for this outcome, outermost first; () if nothing must, as far
+            as the source tells.
+    """
 
     binding: Binding | None
     conditions: tuple[Condition, ...] = ()
@@ -45,7 +71,15 @@ UNBOUND: BindingCases = (BindingCase(None),)
 
 
 def union(first: BindingCases, second: BindingCases) -> BindingCases:
-    """Put two lists of cases together; a binding that both have is listed once."""
+    """Put two lists of cases together.
+
+    Args:
+        first: The cases that are listed first.
+        second: The cases that follow, but for those whose binding is among the first.
+
+    Returns:
+        Each binding once, "not bound" being one of them.
+    """
     bindings = {id(case.binding) for case in first}
     return (*first, *(case for case in second if id(case.binding) not in bindings))
 
@@ -85,7 +119,15 @@ def _bindings(cases: BindingCases) -> set[int]:
 
 
 def with_modifier(cases: BindingCases, statement: ast.stmt) -> BindingCases:
-    """Add a statement that modifies what is bound to each binding."""
+    """Add a statement to the modifiers of each binding.
+
+    Args:
+        cases: What the name may be bound to before the statement.
+        statement: The statement, which changes what is bound and does not bind it anew.
+
+    Returns:
+        The cases, with new bindings; a case without a binding stays as it is.
+    """
     return tuple(_modified(case, statement) for case in cases)
 
 
@@ -117,25 +159,55 @@ class StatementsByName:
         tree: ModuleTree,
         scope: ast.Module | ast.ClassDef,
     ) -> "StatementsByName":
-        """Return those of a module or class; they are kept with its file."""
+        """Return the statements of a module or class.
+
+        They are indexed once, and kept as long as the file stays parsed.
+
+        Args:
+            tree: The module of the scope.
+            scope: The module itself, or a class in it.
+        """
         key = ("binders", id(scope))
         return tree.remember_with_file(key, lambda: cls(tree, scope.body))
 
     def sole(self, name: str) -> ast.stmt | None:
-        """Return the only statement that concerns a name; None if there are none or more."""
+        """Return the only statement that concerns a name.
+
+        Args:
+            name: The name. Statements that may bind any name are not counted.
+
+        Returns:
+            None if no statement concerns the name, or more than one does.
+        """
         indexes = self._indexes.get(name, ())
         if len(indexes) != 1:
             return None
         return self._body[indexes[0]]
 
     def concerning(self, name: str) -> list[ast.stmt]:
-        """List the statements that concern a name, or every name, in order."""
+        """List the statements that may bind, modify or delete a name, in order.
+
+        Args:
+            name: The name.
+
+        Returns:
+            Also the statements that concern every name, such as star imports.
+        """
         indexes = {*self._indexes.get(name, ()), *self._indexes.get(ANY_NAME, ())}
         return [self._body[index] for index in sorted(indexes)]
 
 
 def names_bound_by(statement: ast.AST, tree: ModuleTree) -> Iterator[str]:
-    """List the names that a statement may bind, modify or delete; `ANY_NAME` if it may be any."""
+    """List the names that a statement, blocks in it included, may bind, modify or delete.
+
+    Args:
+        statement: A statement, or a handler or `case` of one.
+        tree: The module that it stands in.
+
+    Yields:
+        A name as often as it occurs; `ANY_NAME` for a star import, and for a `raise`, which may
+        end the import. '' stands for a handler or pattern that binds nothing.
+    """
     if isinstance(statement, SCOPES):
         yield statement.name
     elif isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -152,12 +224,23 @@ def names_bound_by(statement: ast.AST, tree: ModuleTree) -> Iterator[str]:
 
 
 def has_walrus(tree: ModuleTree) -> bool:
-    """Whether `:=` stands anywhere in a module."""
+    """Whether `:=` stands anywhere in the text of a module, be it in a string.
+
+    Args:
+        tree: The module; where this is False, its expressions need not be walked for `:=`.
+    """
     return tree.remember_with_file("walrus", lambda: b":=" in tree.source)
 
 
 def walrus_names(statement: ast.AST) -> Iterator[str]:
-    """List the names that `:=` binds in the expressions of a statement, definitions aside."""
+    """List the names that `:=` binds in the expressions of a statement.
+
+    Args:
+        statement: The statement; statements in its blocks are not looked at.
+
+    Yields:
+        Nothing for a definition, whose decorators and defaults are left aside.
+    """
     if isinstance(statement, SCOPES):
         return
     for node in expressions(statement):
@@ -200,5 +283,7 @@ def _assigned_names(statement: ast.AST) -> Iterator[str]:
         for node in ast.walk(target):
             if isinstance(node, ast.Name):
                 yield node.id
-            elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.MatchMapping)):
-                yield getattr(node, "rest", None) or getattr(node, "name", None) or ""
+            elif isinstance(node, (ast.MatchAs, ast.MatchStar)):
+                yield node.name or ""
+            elif isinstance(node, ast.MatchMapping):
+                yield node.rest or ""

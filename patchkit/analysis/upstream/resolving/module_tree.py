@@ -16,17 +16,28 @@ _GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
 
 @dataclass(eq=False)
 class ModuleTree:
-    """One module: its file, its syntax tree, and what was concluded from them."""
+    """One module: its file, its syntax tree, and what was concluded from them.
+
+    Args:
+        name: Its absolute name.
+        path: The path of its file in the release; '' for a namespace package.
+        is_package: Whether it may have submodules: it is an `__init__.py`, or a folder.
+        tree: Its syntax tree; without statements if its file cannot be read.
+        source: The content of its file.
+        fault: Why the file cannot be read, for the report; '' if it can.
+        conclusions: What was concluded of it in this release, by keys that its readers choose.
+        file_conclusions: What its file alone tells; it stays as long as the file stays parsed,
+            and serves every release that has an equal file.
+    """
 
     name: str
-    path: str  # of its file; '' for a namespace package
+    path: str
     is_package: bool
-    tree: ast.Module  # empty if it cannot be read
+    tree: ast.Module
     source: bytes = b""
-    fault: str = ""  # why it cannot be read, as text; '' if it can
+    fault: str = ""
     conclusions: dict[Any, Any] = field(default_factory=dict, repr=False)
     file_conclusions: dict[Any, Any] = field(default_factory=dict, repr=False)
-    """What its file alone tells; it stays as long as the file stays parsed."""
 
     @property
     def package(self) -> str:
@@ -56,15 +67,29 @@ class ModuleTree:
         return base
 
     def rebound_in_functions(self) -> dict[str, set[str]]:
-        """Names that functions declare global, each with the names of those functions."""
+        """Return the names that functions declare global.
+
+        Returns:
+            For each name, the names of the functions, those around them included.
+        """
         return self.remember_with_file("globals", self._find_globals)
 
     def remember(self, key: Any, compute: Callable[[], T]) -> T:
-        """Return what was computed before under a key, or compute it now."""
+        """Return what was computed before under a key, or compute it now.
+
+        Args:
+            key: What tells this result from other conclusions of the module.
+            compute: Returns the result, which may depend on the whole release.
+        """
         return _remembered(self.conclusions, key, compute)
 
     def remember_with_file(self, key: Any, compute: Callable[[], T]) -> T:
-        """Return what was computed before under a key, if it depends on this file alone."""
+        """Return what was computed before from the file alone, or compute it now.
+
+        Args:
+            key: What tells this result from other conclusions of the file.
+            compute: Returns the result, which every release with an equal file will be given.
+        """
         return _remembered(self.file_conclusions, key, compute)
 
     def _find_globals(self) -> dict[str, set[str]]:
@@ -93,7 +118,11 @@ def _with_enclosing_functions(
 
 
 class Modules:
-    """The modules of one release."""
+    """The modules of one release.
+
+    Args:
+        files: The Python files of the release.
+    """
 
     def __init__(self, files: Files) -> None:
         self.files = files
@@ -111,20 +140,39 @@ class Modules:
                 tree.conclusions.clear()
 
     def get(self, name: str) -> ModuleTree | None:
-        """Return a module, parsed; None if the release has no source of it."""
+        """Return a module, parsed.
+
+        Args:
+            name: The absolute name of the module.
+
+        Returns:
+            None if the release has no Python source of it. A namespace package has no statements.
+        """
         return _remembered(self._trees, name, lambda: self._read(name))
 
     def covers(self, name: str) -> bool:
-        """Whether a module, if it existed, would belong to this release."""
+        """Whether a module, if it existed, would belong to this release.
+
+        Args:
+            name: The absolute name of the module, whose first part decides.
+        """
         return self._holds("top", name.split(".", 1)[0])
 
     def compiled(self, name: str) -> bool:
-        """Whether Python would find an extension module."""
+        """Whether the release has an extension module of a name.
+
+        Args:
+            name: The absolute name of the module; a package may be one by its `__init__`.
+        """
         base = name.replace(".", "/")
         return self._holds("compiled", base) or self._holds("compiled", f"{base}/__init__")
 
     def has_stub(self, name: str) -> bool:
-        """Whether a module has a stub file, though perhaps no source."""
+        """Whether a module has a stub file, though perhaps no source.
+
+        Args:
+            name: The absolute name of the module.
+        """
         return self._holds("file", f"{name.replace('.', '/')}.pyi")
 
     def _locate(self, name: str) -> tuple[str, bool] | None:
@@ -160,12 +208,23 @@ class Modules:
 
 
 def module_name(path: str) -> str:
-    """Name the module whose source is the file at a path."""
+    """Return the name of the module whose source is the file at a path.
+
+    Args:
+        path: The path in the release, with slashes: `vllm/config/__init__.py` is `vllm.config`.
+    """
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def lines_of(nodes: Sequence[ast.AST]) -> tuple[int, int] | None:
-    """Return the first and last line of nodes, decorators included; None if they have none."""
+    """Return the first and last line of nodes, decorators included.
+
+    Args:
+        nodes: The nodes, which are of one file.
+
+    Returns:
+        The numbers of the lines, from 1; None if no node has one.
+    """
     first_lines: list[int] = []
     last_lines: list[int] = []
     for node in nodes:

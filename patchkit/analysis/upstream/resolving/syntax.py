@@ -13,7 +13,14 @@ SCOPES = (*DEFS, ast.ClassDef)
 
 
 def dotted(node: ast.AST | None) -> str:
-    """Write `a.b.c` for a chain of names; '' for any other expression."""
+    """Write a chain of names as text.
+
+    Args:
+        node: The expression, as `a.b.c`.
+
+    Returns:
+        '' for any other expression, and for None.
+    """
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
         attributes.append(node.attr)
@@ -28,7 +35,10 @@ def shortened(node: ast.expr, limit: int = 60) -> str:
 
     Args:
         node: The expression.
-        limit: The number of characters from which on it is cut, with an ellipsis.
+        limit: The number of characters that it may have; a longer one is cut, and ends in "…".
+
+    Returns:
+        The expression as `ast.unparse` writes it, which need not be as its source has it.
     """
     text = " ".join(ast.unparse(node).split())
     if len(text) > limit:
@@ -37,7 +47,14 @@ def shortened(node: ast.expr, limit: int = 60) -> str:
 
 
 def argument_values(call: ast.Call) -> list[ast.expr]:
-    """List the arguments of a call, positional ones first."""
+    """List the expressions that a call passes.
+
+    Args:
+        call: The call.
+
+    Returns:
+        Positional arguments first, `*args` as a starred expression, then the values of keywords.
+    """
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
@@ -71,7 +88,14 @@ def truth_of(
 
 
 def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """List the statements that run with a body; definitions are, their bodies are not."""
+    """List the statements that run with a body, those of its blocks included.
+
+    Args:
+        body: The body of a module, a class or a function.
+
+    Yields:
+        Each statement before those of its blocks. Definitions are listed, their bodies are not.
+    """
     for statement in body:
         yield statement
         if isinstance(statement, SCOPES):
@@ -83,7 +107,14 @@ def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def expressions(statement: ast.AST) -> Iterator[ast.AST]:
-    """Walk the expressions of a statement itself, decorators included, not of statements in it."""
+    """Walk the expressions of a statement itself, decorators included.
+
+    Args:
+        statement: The statement.
+
+    Yields:
+        Each expression and its parts; nothing of the statements in its blocks.
+    """
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):
             yield from ast.walk(child)
@@ -100,19 +131,25 @@ _DEFAULT = _Default()
 
 
 def parameter(name: str, kind: int, has_default: object = False) -> Parameter:
-    """Make a parameter.
+    """Return a parameter; which default it has is not told, only whether it has one.
 
     Args:
         name: Its name.
         kind: One of the kinds of `inspect.Parameter`.
-        has_default: True if it may be left out.
+        has_default: Anything true if it may be left out.
     """
-    default = _DEFAULT if has_default else Parameter.empty
+    default: object = Parameter.empty
+    if has_default:
+        default = _DEFAULT
     return Parameter(name, kind, default=default)  # type: ignore[arg-type]
 
 
 class Signature(inspect.Signature):
-    """The parameters of a callable in order, `self` and `cls` included."""
+    """The parameters of a callable in order, `self` and `cls` included.
+
+    Args:
+        parameters: The parameters. Their order is not checked, as `inspect.Signature` does.
+    """
 
     def __init__(self, parameters: Iterable[Parameter] = ()) -> None:
         # A dataclass may have inherited fields in an order that Python refuses.
@@ -127,18 +164,33 @@ class Signature(inspect.Signature):
 
     @classmethod
     def of_data(cls, data: Iterable[Sequence[Any]]) -> "Signature":
-        """Read what `as_data` returned."""
+        """Return the signature that `as_data` was called on.
+
+        Args:
+            data: What `as_data` returned, before or after it was written as JSON.
+        """
         return _signature(tuple(map(tuple, data)))
 
     def bound(self) -> "Signature":
-        """Leave out the first positional parameter, as a bound method does."""
+        """Leave out the first positional parameter, as a bound method does.
+
+        Returns:
+            The same signature if it has no positional parameter, as `(*args)` has none.
+        """
         parameters = [*self.parameters.values()]
         if parameters and parameters[0].kind <= Parameter.POSITIONAL_OR_KEYWORD:
             return Signature(parameters[1:])
         return self
 
     def mangled(self, class_name: str) -> "Signature":
-        """Name private parameters as Python does in the body of a class."""
+        """Name private parameters as Python does in the body of a class.
+
+        Args:
+            class_name: The name of the class; one of underscores alone changes no names.
+
+        Returns:
+            A signature in which `__x` is `_Class__x`.
+        """
         owner = class_name.lstrip("_")
         parameters: list[Parameter] = []
         for argument in self.parameters.values():
@@ -155,12 +207,20 @@ def _signature(parameters: tuple[tuple[Any, ...], ...]) -> Signature:
 
 
 def is_private(name: str) -> bool:
-    """Whether Python stores a name from the body of a class as `_Class__name`."""
+    """Whether Python stores a name from the body of a class as `_Class__name`.
+
+    Args:
+        name: The name as it is written in the body.
+    """
     return name.startswith("__") and not name.endswith("__")
 
 
 def signature_of(arguments: ast.arguments) -> Signature:
-    """Return the parameters of a `def` or a `lambda`."""
+    """Return the parameters of a `def` or a `lambda`.
+
+    Args:
+        arguments: Its arguments, as the syntax tree has them.
+    """
     kinds = [
         *(Parameter.POSITIONAL_ONLY for _ in arguments.posonlyargs),
         *(Parameter.POSITIONAL_OR_KEYWORD for _ in arguments.args),

@@ -50,39 +50,74 @@ AS_METHOD = {Kind.FUNCTION: Kind.METHOD, Kind.ASYNC_FUNCTION: Kind.ASYNC_METHOD}
 
 @dataclass(frozen=True)
 class Scope:
-    """Where an expression stands."""
+    """Where an expression stands.
+
+    Args:
+        tree: The module.
+        classes: The classes in whose bodies it stands, outermost first; () for the module.
+        until: The statement that it is part of, if that runs at import: names have the values
+            that they have before it. None for code that runs later: names have the values that
+            they have at the end of the module.
+    """
 
     tree: ModuleTree
-    classes: tuple[ast.ClassDef, ...] = ()  # the class bodies around it, the outermost first
-    until: ast.stmt | None = None  # the statement that it is part of, if that runs at import
+    classes: tuple[ast.ClassDef, ...] = ()
+    until: ast.stmt | None = None
 
     def qualify(self, name: str) -> str:
-        """Return the qualified name of what is bound to a name here."""
+        """Return the qualified name of what is bound to a name in this scope.
+
+        Args:
+            name: The name, as the statement that binds it spells it.
+        """
         class_names = [node.name for node in self.classes]
         return ".".join((*class_names, name))
 
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """An object that a name may stand for, as far as the source tells."""
+    """An object that a name may stand for, as far as the source tells.
+
+    Args:
+        state: Whether it exists; "undecidable" if the source leaves that, or what it is, open.
+        kind: What kind of object it is; None if that cannot be told.
+        module: The module that defines it; '' if that is unknown, or it has no name.
+        qualname: Its name in that module; '' for the module itself.
+        tree: The module that defines it, parsed; None for what lies outside the release, has no
+            Python source, or is not defined by a statement of its own.
+        nodes: The statement that defines it, then those that modify it further.
+        reason: Why it is absent, undecided or not sure, or a remark on what is; '' for none.
+        conditions: What must hold for the name to stand for it, outermost first.
+        expression: What was assigned, if it was defined by an assignment.
+        signature: How it is called; None for what is not called, and for what cannot be told.
+        classes: Of a class of the release, the classes around it, outermost first, and itself; of
+            a method that is read as code, those of its class. () for everything else.
+        dotted: The dotted name of what lies outside the release; for a class that is made by a
+            call, the name of what is called. '' for everything else.
+        instance_of: For an object that was made by calling a class: that class.
+        on_class: False for a field that leaves no attribute on the class.
+        is_sure: False if it may be of another kind, or have another signature.
+        is_none: Whether it is None, or an attribute that was looked up on None.
+        scope: Where its definition stands; None outside the release.
+    """
 
     state: State
-    kind: Kind | None = None  # None if it cannot be told
-    module: str = ""  # the module that defines it
-    qualname: str = ""  # its name in that module
-    tree: ModuleTree | None = None  # None outside the release
-    nodes: tuple[ast.AST, ...] = ()  # the statement that defines it, and those that modify it
-    reason: str = ""  # why it is absent or undecided, or a remark
+    kind: Kind | None = None
+    module: str = ""
+    qualname: str = ""
+    tree: ModuleTree | None = None
+    nodes: tuple[ast.AST, ...] = ()
+    reason: str = ""
     conditions: tuple[Condition, ...] = ()
-    expression: ast.expr | None = None  # what was assigned
+    expression: ast.expr | None = None
     signature: Signature | None = None
-    classes: tuple[ast.ClassDef, ...] = ()  # of a class, from the outermost around it to itself
-    dotted: str = ""  # the name of something outside
-    instance_of: "Value | None" = None  # the class of an object that was made by calling it
-    on_class: bool = True  # False for a field that leaves nothing on the class
-    is_sure: bool = True  # False if kind and signature may be different
-    is_none: bool = False  # whether it is None, or an attribute that was looked up on None
-    scope: Scope | None = None  # the scope of its definition; None outside the release
+    classes: tuple[ast.ClassDef, ...] = ()
+    dotted: str = ""
+    instance_of: "Value | None" = None
+    on_class: bool = True
+    is_sure: bool = True
+    is_none: bool = False
+    scope: Scope | None = None
 
     @property
     def module_tree(self) -> ModuleTree:
@@ -106,13 +141,24 @@ class Value:
         return False
 
     def under(self, conditions: tuple[Condition, ...]) -> "Value":
-        """Add conditions that must hold."""
+        """Return the value as one that also depends on other conditions.
+
+        Args:
+            conditions: What must hold in addition; they stand outside those that it has.
+        """
         if not conditions:
             return self
         return replace(self, conditions=(*conditions, *self.conditions))
 
     def unsure(self, reason: str) -> "Value":
-        """Return the value as one whose kind and signature may be different."""
+        """Return the value as one whose kind and signature may be different.
+
+        Args:
+            reason: Why they may be, for the report. It replaces the reason that the value has.
+
+        Returns:
+            The value without its signature; its state is the same.
+        """
         return replace(self, is_sure=False, reason=reason, signature=None)
 
     def own_attribute(
@@ -122,7 +168,7 @@ class Value:
         *nodes: ast.AST,
         **details: Any,
     ) -> "Value":
-        """Describe an attribute that this class itself has.
+        """Return an attribute that this class itself has, with the class's module.
 
         Args:
             name: The name of the attribute.
@@ -139,7 +185,11 @@ Values = tuple[Value, ...]
 
 
 def absent(reason: str) -> Value:
-    """Return a value that does not exist."""
+    """Return the value of what does not exist.
+
+    Args:
+        reason: What is missing where, for the report.
+    """
     return Value("absent", reason=reason)
 
 
@@ -158,7 +208,11 @@ T = TypeVar("T")
 
 
 class Lookup(Protocol):
-    """Looks names up in one release; `ReleaseLookup` implements what has no body here."""
+    """Looks names up in one release; `ReleaseLookup` implements what has no body here.
+
+    Args:
+        modules: The modules of the release.
+    """
 
     modules: Modules
     decide: Callable[[ast.expr, ModuleTree], bool | None]
@@ -190,11 +244,23 @@ class Lookup(Protocol):
         return result
 
     def has_module(self, name: str) -> bool:
-        """Whether the release has a module, be it compiled."""
+        """Whether the release has a module, as Python source or compiled.
+
+        Args:
+            name: The absolute name of the module.
+        """
         return name in self.modules or self.modules.compiled(name)
 
     def module(self, name: str) -> Value:
-        """Return what the name of a module stands for."""
+        """Return what the name of a module stands for.
+
+        Args:
+            name: The absolute name of the module, be it outside the release.
+
+        Returns:
+            A module that is present, without nodes if it is compiled; an absent value; or an
+            undecided one of the kind `OUTSIDE` for what the files of the release do not tell.
+        """
         tree = self.modules.get(name)
         if tree is not None:
             return Value("present", Kind.MODULE, name, "", tree, (tree.tree,), tree.fault)
@@ -207,7 +273,15 @@ class Lookup(Protocol):
         return absent(f"there is no module {name}")
 
     def exports(self, module: str, name: str) -> bool | None:
-        """Whether `from module import *` binds a name; None if that cannot be told."""
+        """Whether `from module import *` binds a name.
+
+        Args:
+            module: The absolute name of the module.
+            name: The name.
+
+        Returns:
+            None if that cannot be told.
+        """
 
     def binding_cases(
         self,
@@ -215,7 +289,16 @@ class Lookup(Protocol):
         name: str,
         until: ast.stmt | None = None,
     ) -> BindingCases:
-        """List what a module's name may be bound to, before a statement or at the end."""
+        """List what a module's name may be bound to.
+
+        Args:
+            tree: The module.
+            name: The name.
+            until: The statement before which to look; None for the end of the module.
+
+        Returns:
+            At least one case; one without a binding if the name may be unbound.
+        """
 
     def visible(
         self,
@@ -223,16 +306,48 @@ class Lookup(Protocol):
         name: str,
         until: ast.stmt | None = None,
     ) -> Values:
-        """Return what a name stands for in the code of a module, builtins included."""
+        """Return what a name stands for in the code of a module, builtins included.
+
+        Args:
+            tree: The module.
+            name: The name.
+            until: The statement that the code is part of, if it runs at import.
+        """
 
     def module_attribute(self, module: str, name: str) -> Values:
-        """Return what an attribute of a module is."""
+        """Return what an attribute of a module is, submodules and lazy names included.
+
+        Args:
+            module: The absolute name of the module.
+            name: The name of the attribute.
+        """
 
     def bound_values(self, case: BindingCase, scope: Scope) -> Values:
-        """Return what a name is in one case; () if it is not bound."""
+        """Return what a name is in one case.
+
+        Args:
+            case: The case.
+            scope: The scope that the binding stands in.
+
+        Returns:
+            () if the name is not bound.
+        """
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Values:
-        """Return what an expression comes to; one value for each object that it may be."""
+        """Return what an expression comes to.
+
+        Args:
+            node: The expression.
+            scope: Where it stands.
+
+        Returns:
+            One value for each object that it may be.
+        """
 
     def member(self, value: Value, name: str) -> Values:
-        """Return what an attribute of a value is."""
+        """Return what an attribute of a value is.
+
+        Args:
+            value: A module, a class, or any other object.
+            name: The name of the attribute.
+        """
