@@ -22,14 +22,25 @@ _MAKERS = frozenset({"__new__", "__init__", "__prepare__"})
 
 @dataclass(frozen=True, eq=False)
 class ClassEffects:
-    """What the decorators of a class and the `__init_subclass__` of its bases do to it."""
+    """What the decorators of a class and the `__init_subclass__` of its bases do to it.
 
-    flavour: str = ""  # how its fields are read, see `fields`; '' if the bases decide
-    options: dict[str, ast.expr] = field(default_factory=dict)  # of the dataclass decorator
-    touched: dict[str, str] = field(default_factory=dict)  # what is set on it, and by what
-    opened: str = ""  # why it may have further names; '' if it may not
-    replaced: str = ""  # why it may be replaced by another object; '' if it may not
-    bases: tuple[Value, ...] = ()  # classes that are added to its bases
+    Args:
+        flavour: How a decorator makes it read its annotations, as `fields.flavour` has it; '' if
+            the bases decide.
+        options: The keyword arguments of the decorator that makes it a dataclass; `SPREAD` is
+            among them if that is passed `**options`.
+        touched: The attributes that are set on it, each with the words for what sets it.
+        opened: Why it may have further attributes, for the report; '' if it may not.
+        replaced: Why its name may stand for another object, for the report; '' if it may not.
+        bases: Classes that are added to its bases.
+    """
+
+    flavour: str = ""
+    options: dict[str, ast.expr] = field(default_factory=dict)
+    touched: dict[str, str] = field(default_factory=dict)
+    opened: str = ""
+    replaced: str = ""
+    bases: tuple[Value, ...] = ()
 
 
 def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
@@ -60,6 +71,10 @@ def body_bindings(lookup: Lookup, scope: Scope, name: str) -> BindingCases:
         lookup: The release.
         scope: The class, and the statement of its body up to which it is followed, if any.
         name: The name as it is written in the body.
+
+    Returns:
+        The cases at the statement, or at the end of the body; one without a binding if the body
+        does not bind the name, or always ends in an error.
     """
     node = scope.classes[-1]
     until = scope.until
@@ -78,7 +93,15 @@ def _contains(node: ast.ClassDef, statement: ast.stmt) -> bool:
 
 
 def source_name(owner: Value, name: str) -> str:
-    """Undo what Python does to private names: `_Class__name` is written `__name`."""
+    """Return the name of an attribute as the body of its class spells it.
+
+    Args:
+        owner: The class.
+        name: The name of the attribute, as `_Class__name`.
+
+    Returns:
+        `__name` for a private name of this class; any other name as it is.
+    """
     plain = name.removeprefix(f"_{owner.classes[-1].name.lstrip('_')}")
     if is_private(plain):
         return plain
@@ -110,7 +133,13 @@ def metaclass(lookup: Lookup, value: Value) -> Value | None:
 
 
 def may_add_names(lookup: Lookup, meta: Value) -> bool:
-    """Whether a metaclass may give a class names that no statement of the class binds."""
+    """Whether a metaclass may give a class names that no statement of the class binds.
+
+    Args:
+        lookup: The release.
+        meta: The metaclass. It may if it, or a base of it in the release, defines a method that
+            makes classes or answers for attributes.
+    """
     return any(_methods(lookup, meta, {*_MAKERS, "__getattr__", "__getattribute__"}))
 
 
@@ -158,7 +187,9 @@ def _linearized(lookup: Lookup, value: Value) -> tuple[Value, ...]:
     bases = [_base(lookup, node, value) for node in value.classes[-1].bases]
     orders: list[list[Value]] = []
     for base in bases:
-        order = mro(lookup, base) if base.classes else (base,)
+        order: tuple[Value, ...] = (base,)
+        if base.classes:
+            order = mro(lookup, base)
         orders.append([ancestor for ancestor in order if ancestor is not _OBJECT])
     merged = _c3_merge([*orders, bases])
     if merged is None:
@@ -222,7 +253,12 @@ def _identity(value: Value) -> object:
 
 
 def class_effects(lookup: Lookup, value: Value) -> ClassEffects:
-    """Return what decorators and the `__init_subclass__` of bases do to a class."""
+    """Return what decorators and the `__init_subclass__` of bases do to a class.
+
+    Args:
+        lookup: The release.
+        value: The class.
+    """
     key = ("made", id(value.classes[-1]))
     return value.module_tree.remember(key, lambda: _class_effects(lookup, value))
 

@@ -6,7 +6,13 @@ from dataclasses import replace
 from inspect import Parameter
 
 from patchkit.analysis.upstream.resolving import fields
-from patchkit.analysis.upstream.resolving.classes import SPREAD, class_effects, metaclass, mro
+from patchkit.analysis.upstream.resolving.classes import (
+    SPREAD,
+    ClassEffects,
+    class_effects,
+    metaclass,
+    mro,
+)
 from patchkit.analysis.upstream.resolving.fields import DATACLASSES, Field, flavour, option_value
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, Signature, dotted, parameter
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Value, undecided
@@ -43,7 +49,16 @@ _CALLED_BY_INIT = frozenset({"", "attrs", "ctypes", *DATACLASSES})
 
 
 def call_signature(lookup: Lookup, value: Value) -> Signature | None:
-    """Return how something is called, a class included; None if that cannot be told."""
+    """Return how something is called, a class included.
+
+    Args:
+        lookup: The release.
+        value: What is called.
+
+    Returns:
+        For a class the parameters of its `__init__` without `self`. None if a metaclass,
+        `__new__` or the flavour of the class may have other ones, or nothing tells them.
+    """
     if value.kind is not Kind.CLASS or not value.classes:
         return value.signature
     if not value.is_sure or metaclass(lookup, value) is not None:
@@ -107,7 +122,9 @@ def _init_signature(lookup: Lookup, value: Value) -> Signature | None:
     in_order = sorted(in_init, key=lambda field: bool(field.keyword))
     parameters = [parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
     for field in in_order:
-        kind = Parameter.KEYWORD_ONLY if field.keyword else Parameter.POSITIONAL_OR_KEYWORD
+        kind: int = Parameter.POSITIONAL_OR_KEYWORD
+        if field.keyword:
+            kind = Parameter.KEYWORD_ONLY
         parameters.append(parameter(field.name, kind, field.default))
     return Signature(parameters)
 
@@ -115,15 +132,28 @@ def _init_signature(lookup: Lookup, value: Value) -> Signature | None:
 def _own_fields(lookup: Lookup, owner: Value) -> list[Field] | None:
     """List the fields that a class itself adds to `__init__`; None if that cannot be told."""
     if not owner.classes:
-        return [] if fields.is_known(owner) else None
+        if fields.is_known(owner):
+            return []
+        return None
     effects = class_effects(lookup, owner)
-    if effects.flavour not in DATACLASSES:  # a plain class between dataclasses adds no field
-        is_plain = flavour(lookup, owner) in ("", *DATACLASSES)
-        return [] if is_plain else None
-    is_keyword = option_value(effects.options.get("kw_only"))
-    annotations = _annotated(owner.classes[-1].body)
+    if effects.flavour not in DATACLASSES:
+        # A plain class between dataclasses adds no field.
+        if flavour(lookup, owner) in ("", *DATACLASSES):
+            return []
+        return None
     if effects.flavour == "unknown" or SPREAD in effects.options:
         return None
+    return _annotated_fields(lookup, owner, effects)
+
+
+def _annotated_fields(
+    lookup: Lookup,
+    owner: Value,
+    effects: ClassEffects,
+) -> list[Field] | None:
+    """List the fields that the annotations of a dataclass make; None if one cannot be told."""
+    is_keyword = option_value(effects.options.get("kw_only"))
+    annotations = _annotated(owner.classes[-1].body)
     if is_keyword is None or annotations is None:
         return None
     own_fields: list[Field] = []

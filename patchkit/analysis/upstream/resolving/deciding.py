@@ -24,15 +24,26 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 
 
 class Platform(NamedTuple):
-    """The Python that a release is read for: its version and `sys.platform`."""
+    """The Python that a release is read for.
+
+    Args:
+        python: Its version, major and minor.
+        system: Its `sys.platform`.
+    """
 
     python: tuple[int, int] = (3, 11)
     system: str = "linux"
 
     def facts(self) -> dict[str, Any]:
-        """Return the value of each name that conditions may be about."""
+        """Return the value of each name that conditions may be about.
+
+        Returns:
+            The values by dotted name. The micro version is 99, later than any that exists,
+            and the implementation is CPython.
+        """
         version = (*self.python, 99, "final", 0)
         system_names = {"win32": "Windows"}
+        os_names = {"win32": "nt"}
         return {
             "TYPE_CHECKING": False,
             "t.TYPE_CHECKING": False,
@@ -43,7 +54,7 @@ class Platform(NamedTuple):
             "sys.version_info.major": version[0],
             "sys.version_info.minor": version[1],
             "sys.platform": self.system,
-            "os.name": "nt" if self.system == "win32" else "posix",
+            "os.name": os_names.get(self.system, "posix"),
             "sys.implementation.name": "cpython",
             "platform.python_implementation": "CPython",
             "platform.system": system_names.get(self.system, self.system.capitalize()),

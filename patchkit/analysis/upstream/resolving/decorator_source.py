@@ -70,10 +70,14 @@ class DecoratorSource:
         return outcomes.pop()
 
     def dataclass_of(self, node: ast.FunctionDef) -> str:
-        """Return the flavour of dataclass that a function makes; '' if it makes none.
+        """Return the flavour of dataclass that a function makes of a class.
 
-        Functions marked with `dataclass_transform` do. The flavour is that of the decorator of
-        dataclasses which they call, `unknown` if it is not a single one.
+        Args:
+            node: The function; it makes one if it is decorated with `dataclass_transform`.
+
+        Returns:
+            The flavour of the dataclass decorator that the function calls; "unknown" if it calls
+            none or several. '' if it makes no dataclasses.
         """
         if not any(_is_dataclass_transform(decorator) for decorator in node.decorator_list):
             return ""
@@ -103,7 +107,9 @@ class DecoratorSource:
             depth: How many functions led to it.
         """
         returned = _without_cast(returned)
-        name = returned.id if isinstance(returned, ast.Name) else ""
+        name = ""
+        if isinstance(returned, ast.Name):
+            name = returned.id
         inner = self._inner_functions(node)
         if use.is_call:
             target = inner.get(name)
@@ -113,8 +119,9 @@ class DecoratorSource:
         if returned is None or not use.decorated:
             return UNKNOWN
         if ast.unparse(returned) == use.decorated:
-            is_rebound = use.decorated in _stored_names(node)
-            return UNKNOWN if is_rebound else SAME
+            if use.decorated in _stored_names(node):
+                return UNKNOWN
+            return SAME
         if name in inner:
             return _outcome_of_wrapper(node, inner[name], use.decorated)
         return self._outcome_of_call(returned, use, inner, depth)

@@ -113,22 +113,42 @@ _NOT_WRAPPABLE = frozenset(
 
 @dataclass(frozen=True)
 class DecoratorEffect:
-    """What one decorator does."""
+    """What one decorator does.
 
-    outcome: str  # SAME, WRAPS, WRAPS_ASYNC or UNKNOWN
-    kind: Kind | None = None  # the descriptor that it makes of a function, if it makes one
-    touched: frozenset[str] = frozenset()  # attributes that it sets on a class
-    is_open: bool = False  # whether it may set more
-    dataclass: str = ""  # the flavour of dataclass that it makes
-    bases: tuple[Value, ...] = ()  # classes that it adds to the bases of a class
-    options: dict[str, ast.expr] = field(default_factory=dict)  # its keyword arguments
+    Args:
+        outcome: What it returns: `SAME`, `WRAPS`, `WRAPS_ASYNC` or `UNKNOWN` of
+            `decorator_source`.
+        kind: The descriptor that it makes of a function; None if it makes none.
+        touched: The attributes that it sets on a class.
+        is_open: Whether it may set more than these.
+        dataclass: The flavour of dataclass that it makes of a class; '' if it makes none.
+        bases: Classes that it adds to the bases of a class.
+        options: Its keyword arguments; "**" stands for those that it is passed as `**options`.
+    """
+
+    outcome: str
+    kind: Kind | None = None
+    touched: frozenset[str] = frozenset()
+    is_open: bool = False
+    dataclass: str = ""
+    bases: tuple[Value, ...] = ()
+    options: dict[str, ast.expr] = field(default_factory=dict)
 
 
 _UNKNOWN_EFFECT = DecoratorEffect(UNKNOWN, is_open=True)
 
 
 def effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> DecoratorEffect:
-    """Return what a decorator does."""
+    """Return what a decorator does.
+
+    Args:
+        lookup: The release.
+        decorator: What stands behind the `@`.
+        scope: Where it stands.
+
+    Returns:
+        An unknown effect if the expression may be several decorators that do different things.
+    """
     key = ("effect", id(decorator))
     conclusions = scope.tree.conclusions
     return lookup.remember(conclusions, key, lambda: _effect_of(lookup, decorator, scope))
@@ -175,7 +195,9 @@ def function_kind(lookup: Lookup, node: Def, scope: Scope) -> tuple[Kind | None,
             descriptor = None
     if descriptor is not None:
         return descriptor, ""
-    kind = Kind.ASYNC_FUNCTION if is_async else Kind.FUNCTION
+    kind = Kind.FUNCTION
+    if is_async:
+        kind = Kind.ASYNC_FUNCTION
     if scope.classes:
         kind = AS_METHOD[kind]
     return kind, ""
@@ -197,8 +219,10 @@ def _effect_of_value(
     """
     if value.kind is Kind.OUTSIDE or value.dotted:
         return _well_known_effect(as_typing(value.dotted), options)
-    node = value.nodes[0] if value.nodes else None
-    if value.state != "present" or not isinstance(node, ast.FunctionDef) or value.tree is None:
+    if value.state != "present" or value.tree is None or not value.nodes:
+        return _UNKNOWN_EFFECT
+    node = value.nodes[0]
+    if not isinstance(node, ast.FunctionDef):
         return _UNKNOWN_EFFECT
     source = DecoratorSource(lookup, value)
     touched, is_open = touched_by(lookup, value)

@@ -50,18 +50,36 @@ VALUES = (Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT)
 
 
 class Field(NamedTuple):
-    """One field of a class."""
+    """One field of a class.
+
+    Args:
+        name: Its name.
+        node: The annotation that makes it.
+        default: Whether it has a default, so that a call may leave it out.
+        in_init: Whether `__init__` has a parameter for it.
+        keyword: Whether that can be passed by keyword only; None if the class decides.
+        on_class: Whether its default stays on the class as an attribute; None if that cannot be
+            told.
+    """
 
     name: str
     node: ast.AnnAssign
-    default: bool = True  # whether it may be left out
+    default: bool = True
     in_init: bool = True
-    keyword: bool | None = None  # whether only by keyword; None if the class decides
-    on_class: bool | None = True  # whether its default stays on the class; None: cannot be told
+    keyword: bool | None = None
+    on_class: bool | None = True
 
 
 def flavour(lookup: Lookup, value: Value) -> str:
-    """Return how a class reads its annotations; '' if they mean nothing."""
+    """Return how a class reads its annotations: "dataclass", "pydantic", "struct" and so on.
+
+    Args:
+        lookup: The release.
+        value: The class, whose decorators count before its bases.
+
+    Returns:
+        "unknown" for a dataclass whose machinery cannot be told; '' if annotations mean nothing.
+    """
     from_decorator = class_effects(lookup, value).flavour
     if from_decorator:
         return from_decorator
@@ -73,7 +91,15 @@ def flavour(lookup: Lookup, value: Value) -> str:
 
 
 def last_annotation(node: ast.ClassDef, name: str) -> ast.AnnAssign | None:
-    """Find the last annotation of a name in the body of a class."""
+    """Find the last annotation of a name in the body of a class.
+
+    Args:
+        node: The class.
+        name: The name.
+
+    Returns:
+        None if the body has none; annotations below an `if` or the like do not count.
+    """
     for statement in reversed(node.body):
         if isinstance(statement, ast.AnnAssign) and dotted(statement.target) == name:
             return statement
@@ -156,7 +182,16 @@ def as_class_member(lookup: Lookup, owner: Value, name: str, value: Value) -> Va
 
 
 def may_be_field(lookup: Lookup, owner: Value, name: str) -> bool:
-    """Whether a base that is not known may make a field of what is annotated and has a default."""
+    """Whether a base that is not known may make a field of what is annotated and has a default.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name that the body of the class binds.
+
+    Returns:
+        False if the flavour of the class is known: it decides then.
+    """
     node = last_annotation(owner.classes[-1], name)
     if node is None or is_class_var(node) or flavour(lookup, owner):
         return False
@@ -174,10 +209,16 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
         owner: The class.
         node: The annotation of a plain name.
         kind: The flavour of the class.
+
+    Returns:
+        The field; whether it is passed by keyword only is left to the class unless its own call
+        of `field(…)` says so.
     """
     assert isinstance(node.target, ast.Name)
     name = node.target.id
-    in_slot = True if kind in _ALWAYS_IN_SLOTS else _has_slots(lookup, owner)
+    in_slot: bool | None = True
+    if kind not in _ALWAYS_IN_SLOTS:
+        in_slot = _has_slots(lookup, owner)
     if node.value is None:
         return Field(name, node, default=False, on_class=in_slot)
     field = Field(name, node)
@@ -219,14 +260,18 @@ def _with_call(
     """
     scope = Scope(owner.module_tree, owner.classes, field.node)
     functions = lookup.evaluate(call.func, scope)
-    function = functions[0].dotted if len(functions) == 1 else ""
+    function = ""
+    if len(functions) == 1:
+        function = functions[0].dotted
     if function not in _FIELD_FUNCTIONS:
         if all(value.is_sure for value in lookup.evaluate(call, scope)):
             return field
         return field._replace(on_class=None)  # what a function returns may be a `field(…)`
     options = {keyword.arg: keyword.value for keyword in call.keywords}
     is_pydantic = function.startswith("pydantic.")
-    default = call.args[0] if call.args else options.get("default")
+    default = options.get("default")
+    if call.args:
+        default = call.args[0]
     if is_pydantic and isinstance(default, ast.Constant) and default.value is Ellipsis:
         default = None
     has_factory = "default_factory" in options
@@ -279,7 +324,9 @@ def instance_storage(lookup: Lookup, owner: Value, name: str, value: Value) -> s
     """
     kind = flavour(lookup, owner)
     if name in HOOKS:
-        return "a hook that msgspec looks for only once" if kind == "struct" else ""
+        if kind == "struct":
+            return "a hook that msgspec looks for only once"
+        return ""
     if kind == "attrs" and value.kind is Kind.FIELD:
         return "a field of an attrs class"
     if value.kind not in VALUES or not value.is_sure:
@@ -297,25 +344,46 @@ def instance_storage(lookup: Lookup, owner: Value, name: str, value: Value) -> s
 
 
 def is_direct(lookup: Lookup, owner: Value) -> bool:
-    """Whether a named tuple derives from `NamedTuple` itself, which writes its methods."""
+    """Whether a class derives from `NamedTuple` itself, which makes its fields and methods.
+
+    Args:
+        lookup: The release.
+        owner: A named tuple; one that derives from another inherits those of the other.
+    """
     order = mro(lookup, owner)
     return len(order) > 1 and order[1].dotted.endswith("NamedTuple")
 
 
 def is_known(ancestor: Value) -> bool:
-    """Whether it is known how a class outside the release reads annotations."""
+    """Whether it is known how a class outside the release reads annotations.
+
+    Args:
+        ancestor: The class. One that is known to be a class, and is not among those that read
+            annotations, reads none.
+    """
     name = as_typing(ancestor.dotted)
     return name in _FLAVOURS or is_class(name) or name in ("typing.Generic", "typing.Protocol")
 
 
 def is_class_var(node: ast.AnnAssign) -> bool:
-    """Whether an annotation says that there is no field."""
+    """Whether an annotation is a `ClassVar`, which makes no field.
+
+    Args:
+        node: The annotation, which may be written as a string.
+    """
     text = ast.unparse(node.annotation)
     return text.strip("'\"").split("[")[0].split(".")[-1] == "ClassVar"
 
 
 def option_value(node: ast.expr | None) -> bool | None:
-    """Return the value of an option; False if it is not passed, None if it is not spelled out."""
+    """Return the value of an option of a decorator or call that is off by default.
+
+    Args:
+        node: The expression that is passed; None if nothing is.
+
+    Returns:
+        False if nothing is passed; None if the value is not spelled out.
+    """
     if node is None:
         return False
     if isinstance(node, ast.Constant):
