@@ -104,12 +104,24 @@ def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
             return bases
     is_plain = isinstance(node, _PLAIN)
     is_none = isinstance(node, ast.Constant) and node.value is None
-    kind = Kind.CONSTANT if is_plain else Kind.ASSIGNMENT
+    kind = Kind.ASSIGNMENT
+    if is_plain:
+        kind = Kind.CONSTANT
     return (Value("present", kind, expression=node, is_none=is_none, is_sure=is_plain),)
 
 
 def member(lookup: Lookup, value: Value, name: str) -> Values:
-    """Return what an attribute of a value is."""
+    """Return what an attribute of a value is.
+
+    Args:
+        lookup: The release.
+        value: A module, a class, or any other object.
+        name: The name of the attribute.
+
+    Returns:
+        One value for each object that it may be. Of an absent value, and of one about which
+        nothing is known, it is that value itself.
+    """
     if value.state == "absent":
         return (value,)
     if value.is_none:
@@ -214,7 +226,17 @@ _IMPLICIT_KINDS = {
 
 
 def bound_values(lookup: Lookup, case: BindingCase, scope: Scope) -> Values:
-    """Return what a name is in one case; () if it is not bound."""
+    """Return what a name is in one case.
+
+    Args:
+        lookup: The release.
+        case: The case.
+        scope: The scope that the binding stands in.
+
+    Returns:
+        One value for each object that it may be, under the conditions of the case; () if the name
+        is not bound.
+    """
     if case.binding is None:
         return ()
     values = _values_of_binding(lookup, case.binding, scope)

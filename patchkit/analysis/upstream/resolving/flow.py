@@ -58,7 +58,15 @@ class Flow:
         self.submodule_imported = False
 
     def whole(self, scope: ast.Module | ast.ClassDef) -> BindingCases | None:
-        """Follow all statements of the scope; None if they always end in an error."""
+        """Follow all statements of the scope.
+
+        Args:
+            scope: The module, or the class.
+
+        Returns:
+            What the name may be bound to at the end, or before the statement at which to stop;
+            None if the scope always ends in an error.
+        """
         if isinstance(scope, ast.ClassDef):
             self._package = None
         return self.run(StatementsByName.of_scope(self._tree, scope).concerning(self._name))
@@ -245,7 +253,8 @@ class Flow:
     def _if(self, node: ast.If, cases: BindingCases) -> BindingCases | None:
         truth = self._lookup.decide(node.test, self._tree)
         if truth is not None:
-            return self.run(node.body if truth else node.orelse, cases)
+            branch = node.body if truth else node.orelse
+            return self.run(branch, cases)
         text = shortened(node.test)
         return join_branches(
             (Condition(text, node.test), self.run(node.body, cases)),
@@ -283,12 +292,16 @@ class Flow:
             end = self.run(node.orelse, end)
         branches = [(Condition("the try succeeds"), end)]
         for handler in node.handlers:
-            error = shortened(handler.type) if handler.type else "anything"
+            error = "anything"
+            if handler.type is not None:
+                error = shortened(handler.type)
             handled = self.run(handler.body, at_failure)
             if handler.name == self._name and handled is not None:
                 handled = UNBOUND  # Python deletes the name when it leaves the handler
             branches.append((Condition(f"except {error}"), handled))
-        joined = join_branches(*branches) if node.handlers else end
+        joined = end
+        if node.handlers:
+            joined = join_branches(*branches)
         if joined is None:
             return None
         return self.run(node.finalbody, joined)

@@ -70,7 +70,13 @@ _WRITTEN = frozenset({"__init__", "__new__", "__repr__", "__eq__", "__hash__", "
 
 
 def member(lookup: Lookup, value: Value, name: str) -> Values:
-    """Return what an attribute of a class is."""
+    """Return what an attribute of a class is, be it inherited.
+
+    Args:
+        lookup: The release.
+        value: The class.
+        name: The name of the attribute, as the class stores it: `_Class__x` for a private one.
+    """
     if is_private(name):
         return (absent(f"a class stores {name!r} under another name, _{value.qualname}{name}"),)
     return _search(lookup, value, name, mro(lookup, value), "")
@@ -190,7 +196,9 @@ def _own_members(
         return tuple(value.unsure(reason) for value in values) or (undecided(reason),)
     if not bound_cases:
         method = generated_method(lookup, owner, name)
-        return (method,) if method else None
+        if method is None:
+            return None
+        return (method,)
     if len(bound_cases) < len(cases):
         values += search_following()
     if effects.replaced:

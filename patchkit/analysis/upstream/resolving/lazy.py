@@ -30,7 +30,17 @@ _REPLACES = re.compile(rb"\bmodules\[__name__\]\s*=[^=]")
 
 
 def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
-    """Return what the `__getattr__` of a module returns for a name; () if there is none."""
+    """Return what the `__getattr__` of a module returns for a name.
+
+    Args:
+        lookup: The release.
+        tree: The module.
+        name: A name that no statement of the module binds.
+
+    Returns:
+        () if the module has no `__getattr__`; an absent value if it has, and that knows no such
+        name.
+    """
     cases = lookup.binding_cases(tree, "__getattr__")
     nodes = [case.binding.node for case in cases if case.binding]
     if not nodes:
@@ -62,12 +72,23 @@ def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
 
 
 def replaces_itself(tree: ModuleTree) -> bool:
-    """Whether a module puts another object in its place in `sys.modules`."""
+    """Whether a module puts another object in its place in `sys.modules`.
+
+    Args:
+        tree: The module, whose text is searched for an assignment to `modules[__name__]`.
+    """
     return tree.remember_with_file("replaced", lambda: bool(_REPLACES.search(tree.source)))
 
 
 def dynamic_binding(tree: ModuleTree) -> str:
-    """Describe the code of a module that binds names which cannot be read; '' if there is none."""
+    """Describe the code by which a module may bind names that cannot be read.
+
+    Args:
+        tree: The module, whose text is searched: `globals().update(…)`, `exec(…)` and the like.
+
+    Returns:
+        The first such line, for the report; '' if there is none.
+    """
     return tree.remember_with_file("open", lambda: _dynamic_binding(tree))
 
 
@@ -116,7 +137,9 @@ class _GetattrFunction:
             if isinstance(statement, ast.Return):
                 return is_listed or None
             if isinstance(statement, ast.Raise):
-                return False if _raises_attribute_error(statement) else None
+                if _raises_attribute_error(statement):
+                    return False
+                return None
             if not isinstance(statement, ast.If):
                 return None
             result = self._decide(statement.test)
@@ -194,7 +217,9 @@ def _table_entry(
     for case in lookup.binding_cases(tree, table):
         if case.binding and case.binding.value:
             values += lookup.bound_values(case, Scope(tree))
-    container = literal_container(values[0]) if len(values) == 1 else None
+    if len(values) != 1:
+        return
+    container = literal_container(values[0])
     if container is None:
         return
     node = container.items.get(name)

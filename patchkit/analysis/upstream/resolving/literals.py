@@ -26,27 +26,51 @@ _CHANGED = (
 
 
 class LiteralContainer(NamedTuple):
-    """The entries of a list or table, as far as they are spelled out."""
+    """The entries of a list or table, as far as they are spelled out.
 
-    items: dict[Any, ast.expr]  # by key; of a list by index
-    opened: str  # the code that may add more; '' for none
+    Args:
+        items: The expressions of the entries, by key; of a list, tuple or set by index.
+        opened: The code that may add more entries, for the report; '' if none does.
+        is_table: Whether it is a dict.
+    """
+
+    items: dict[Any, ast.expr]
+    opened: str
     is_table: bool
 
     def contains(self, item: Any) -> bool | None:
-        """Whether a table has a key, or a list an element; None if that cannot be told."""
+        """Whether a table has a key, or a list an element.
+
+        Args:
+            item: The key or the element.
+
+        Returns:
+            None if that cannot be told: it may be among the entries that are not spelled out.
+        """
         if self.is_table:
             if item in self.items:
                 return True
-            return None if self.opened else False
-        elements = [node.value for node in self.items.values() if isinstance(node, ast.Constant)]
-        if item in elements:
-            return True
-        is_complete = len(elements) == len(self.items)
-        return None if self.opened or not is_complete else False
+            is_complete = True
+        else:
+            nodes = self.items.values()
+            elements = [node.value for node in nodes if isinstance(node, ast.Constant)]
+            if item in elements:
+                return True
+            is_complete = len(elements) == len(nodes)
+        if self.opened or not is_complete:
+            return None
+        return False
 
 
 def literal_container(value: Value) -> LiteralContainer | None:
-    """Read a list or table; None if the value is none that is spelled out."""
+    """Read a list or table, with what later statements add to it.
+
+    Args:
+        value: The value.
+
+    Returns:
+        None if the value was not assigned a literal, or a sum that begins with one.
+    """
     literal = value.expression
     while isinstance(literal, ast.BinOp):
         literal = literal.left
@@ -78,19 +102,31 @@ def contains(values: Sequence[Value], item: Any) -> bool | None:
     answers: set[bool | None] = set()
     for value in values:
         container = literal_container(value)
-        answers.add(container.contains(item) if container else None)
+        if container is None:
+            answers.add(None)
+        else:
+            answers.add(container.contains(item))
     if len(answers) != 1:
         return None
     return answers.pop()
 
 
 def literal_text(values: Sequence[Value]) -> str | None:
-    """Return the string that all values are spelled out to be; None if they are not."""
+    """Return the string that all values are spelled out to be.
+
+    Args:
+        values: What an expression comes to.
+
+    Returns:
+        None if they are not all the same string.
+    """
     texts = {getattr(value.expression, "value", None) for value in values}
     if len(texts) != 1:
         return None
     text = texts.pop()
-    return text if isinstance(text, str) else None
+    if not isinstance(text, str):
+        return None
+    return text
 
 
 def _entries(node: ast.AST, start: int) -> Iterator[_Entry]:
@@ -145,7 +181,9 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
     """
     if value.state != "present":
         return (value,)
-    container = literal_container(value) if value.tree else None
+    container = None
+    if value.tree is not None:
+        container = literal_container(value)
     if container is None:
         return (undecided(f"{value.qualname} is no container that is spelled out"),)
     node = container.items.get(item.key)
@@ -154,6 +192,9 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
     values = lookup.evaluate(node, Scope(value.module_tree))
     if not is_last:
         return values
+    signature = None
+    if len(values) == 1:
+        signature = values[0].signature
     definition = Value(
         "present",
         Kind.ITEM,
@@ -162,7 +203,7 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
         tree=value.tree,
         nodes=(node,),
         expression=node,
-        signature=values[0].signature if len(values) == 1 else None,
+        signature=signature,
     )
     if container.opened:
         definition = definition.unsure(f"{container.opened} may set it")

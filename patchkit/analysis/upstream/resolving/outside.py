@@ -180,7 +180,14 @@ _ATTRIBUTES = {
 
 
 def as_typing(dotted: str) -> str:
-    """Return the name in `typing` of what is imported from `typing_extensions`."""
+    """Return the name in `typing` of what is imported from `typing_extensions`.
+
+    Args:
+        dotted: The dotted name of something outside the release.
+
+    Returns:
+        Any other name as it is.
+    """
     return dotted.replace("typing_extensions.", "typing.")
 
 
@@ -211,14 +218,27 @@ def has_member(dotted: str, name: str) -> bool | None:
 
 @lru_cache(maxsize=512)
 def standard_class(dotted: str) -> type | None:
-    """Return a class of the standard library; None if it is none that may be inspected."""
+    """Return a class of the standard library, as the Python that runs has it.
+
+    Args:
+        dotted: The dotted name of the class.
+
+    Returns:
+        None if its module may not be imported for this, or has no class of the name.
+    """
     module, _, name = as_typing(dotted).rpartition(".")
     if module not in _STANDARD:
         return None
     cls: Any = getattr(importlib.import_module(module), name, None)
-    return cls if isinstance(cls, type) else None
+    if not isinstance(cls, type):
+        return None
+    return cls
 
 
 def is_class(dotted: str) -> bool:
-    """Whether something outside the release is known to be a class."""
+    """Whether something outside the release is known to be a class.
+
+    Args:
+        dotted: Its dotted name.
+    """
     return dotted in _ATTRIBUTES or standard_class(dotted) is not None

@@ -65,7 +65,15 @@ class ReleaseLookup(Lookup):
     member = expressions.member
 
     def exports(self, module: str, name: str) -> bool | None:
-        """Whether `from module import *` binds a name; None if that cannot be told."""
+        """Whether `from module import *` binds a name, by `__all__` if the module has one.
+
+        Args:
+            module: The absolute name of the module.
+            name: The name.
+
+        Returns:
+            None if that cannot be told, as of a module without Python source.
+        """
         if name in _NEVER_EXPORTED:
             return False
         tree = self.modules.get(module)
@@ -104,6 +112,10 @@ class ReleaseLookup(Lookup):
             tree: The module.
             name: The name.
             until: The statement before which to look; None for the end of the module.
+
+        Returns:
+            At least one case; one without a binding if the name may be unbound, or is looked up
+            while it is worked out.
         """
         conclusion = ("cases", name)
         if until is None and conclusion in tree.conclusions:
@@ -141,7 +153,12 @@ class ReleaseLookup(Lookup):
         return self._without_circle(key, reason, lambda: self._visible(tree, name, until))
 
     def module_attribute(self, module: str, name: str) -> Values:
-        """Return what an attribute of a module is."""
+        """Return what an attribute of a module is, submodules and lazy names included.
+
+        Args:
+            module: The absolute name of the module.
+            name: The name of the attribute.
+        """
         key = (module, name)
         if key in self._attributes:
             return self._attributes[key]

@@ -36,7 +36,9 @@ class Resolution:
         """The module that defines it, after re-exports, aliases and inheritance; '' if unknown."""
         self.qualname = self._first.qualname
         """Its name in that module."""
-        self.path = self._first.tree.path if self._first.tree else ""
+        self.path = ""
+        if self._first.tree is not None:
+            self.path = self._first.tree.path
         """The file that defines it; '' if none does."""
         self.nodes = self._first.nodes
         """The statement that defines it, and those that modify it further."""

@@ -25,26 +25,46 @@ _HARMLESS = frozenset({"TypeVar", "cast", "isinstance", "issubclass", "hasattr",
 
 
 class TouchedAttributes(NamedTuple):
-    """The attributes that a function sets on its argument."""
+    """The attributes that a function sets on its argument.
+
+    Args:
+        names: The attributes that are set or deleted on any object, as the source does not tell
+            which object is the argument.
+        is_open: Whether it may set more than these.
+    """
 
     names: frozenset[str]
-    is_open: bool  # whether it may set more than these
+    is_open: bool
 
 
 class LaterChanges(NamedTuple):
-    """What the statements below a class may change on it."""
+    """What the statements below a class may change on it.
 
-    names: dict[str, str]  # each attribute that is set or deleted, with the statement that does so
-    opened: str  # which statement may set any other; '' if none may
+    Args:
+        names: The attributes that are set or deleted, each with the last line that does so, as
+            "line 12".
+        opened: The first statement that may set any other, for the report; '' if none may.
+    """
+
+    names: dict[str, str]
+    opened: str
 
 
 class _FunctionCode(NamedTuple):
-    """What a function does, as far as that concerns the attributes of its argument."""
+    """What a function does, as far as that concerns the attributes of its argument.
+
+    Args:
+        stored: The attributes that it assigns to or deletes, of any object.
+        setters: Its calls of `setattr` and the like.
+        called: Any other call: what stands before the last dot, and the name behind it.
+        parameters: The first parameter of the function, and of each inner function that it
+            returns.
+    """
 
     stored: set[str]
     setters: list[ast.Call]
-    called: set[tuple[str, str]]  # any other call: the owner before the last dot, and the name
-    parameters: set[str]  # the first of the function, and of each inner function that it returns
+    called: set[tuple[str, str]]
+    parameters: set[str]
 
     @classmethod
     def read(cls, function: ast.AST) -> "_FunctionCode":
@@ -83,6 +103,9 @@ def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> TouchedAttrib
         lookup: The release.
         function: The function, or the method of a class.
         depth: How many calls led to it.
+
+    Returns:
+        Also the attributes that the functions and methods set which it calls, up to `DEPTH`.
     """
     key = ("touched", id(function.nodes[0]), depth)
     return function.module_tree.remember(key, lambda: _touched(lookup, function, depth))
@@ -95,6 +118,9 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
         lookup: The release.
         function: The function that is read, with those that it calls.
         depth: How many calls led to it.
+
+    Yields:
+        What each element of the tuple comes to; a class may come up more than once.
     """
     for node in ast.walk(function.nodes[0]):
         if isinstance(node, ast.Assign) and dotted(node.targets[0]).endswith(".__bases__"):
@@ -111,7 +137,16 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
 
 
 def function_named(lookup: Lookup, tree: ModuleTree, name: str) -> Def | None:
-    """Find the `def` that a name of a module is bound to last; None if that is no `def`."""
+    """Find the `def` that a name of a module is bound to last.
+
+    Args:
+        lookup: The release.
+        tree: The module.
+        name: The name.
+
+    Returns:
+        None if the name is not bound, or the last of the statements that may bind it is no `def`.
+    """
     cases = lookup.binding_cases(tree, name)
     nodes = [case.binding.node for case in cases if case.binding]
     if nodes and isinstance(nodes[-1], DEFS):
@@ -146,7 +181,9 @@ def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
     if len(call.args) < 2:
         return None
     is_method = "." in dotted(call.func)  # `type.__setattr__(cls, "x", …)`
-    argument = call.args[-2] if is_method else call.args[1]
+    argument = call.args[1]
+    if is_method:
+        argument = call.args[-2]
     return literal_text(lookup.evaluate(argument, Scope(function.module_tree)))
 
 
@@ -174,7 +211,14 @@ def _code(function: Value) -> _FunctionCode:
 
 
 def changes_below(owner: Value) -> LaterChanges:
-    """List what the code of a module may change on a class after its definition."""
+    """List what the code of a module may change on a class after its definition.
+
+    Args:
+        owner: The class.
+
+    Returns:
+        The changes by statements of its own module that run at import, behind the class.
+    """
     key = ("edits", id(owner.classes[-1]))
     return owner.module_tree.remember_with_file(key, lambda: _changes_below(owner))
 

@@ -34,7 +34,12 @@ _DEPTH = 4
 
 
 class WrappedCode(NamedTuple):
-    """A definition or a statement that a target runs, and the module that it stands in."""
+    """A piece of code that a target runs.
+
+    Args:
+        node: The definition or the statement.
+        tree: The module that it stands in.
+    """
 
     node: ast.AST
     tree: ModuleTree
@@ -46,6 +51,9 @@ def wrapped_by(lookup: Lookup, value: Value) -> list[WrappedCode]:
     Args:
         lookup: The release.
         value: The value.
+
+    Returns:
+        Each definition or statement once, in the order in which they are come upon.
     """
     by_node = {id(code.node): code for code in _code_of_value(lookup, value, _DEPTH)}
     for node in value.nodes:
@@ -59,7 +67,9 @@ def _code_of_value(lookup: Lookup, value: Value, depth: int) -> Iterator[Wrapped
         return
     if isinstance(value.expression, ast.Call):
         yield from _code_of_expression(lookup, value.expression, value.scope, depth)
-    definition = value.nodes[0] if value.nodes else None
+    if not value.nodes:
+        return
+    definition = value.nodes[0]
     if not isinstance(definition, SCOPES):
         return
     for statement in _additions(value.scope).get(definition.name, ()):
@@ -165,7 +175,15 @@ def _names_added_to(statement: ast.stmt) -> Iterator[str]:
 
 
 def operator_call(node: ast.AST) -> ast.Call | None:
-    """Return the call of a statement that makes an operator of a function; None for any other."""
+    """Return the call by which a statement makes an operator of a function.
+
+    Args:
+        node: The statement. A call of anything whose name ends in `custom_op` does, such as
+            vLLM's `direct_register_custom_op`.
+
+    Returns:
+        None for any other statement.
+    """
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return None
     if dotted(node.value.func).endswith("custom_op"):
@@ -201,7 +219,9 @@ def operator_values(lookup: Lookup, module: str, value: Value) -> Values:
 
 def _as_operator(function: Value) -> Value:
     """Return how an operator is called, whatever a decorator makes of its function's name."""
-    node = function.nodes[0] if function.nodes else None
+    if not function.nodes:
+        return function
+    node = function.nodes[0]
     if not isinstance(node, ast.FunctionDef):
         return function
     signature = signature_of(node.args)
