@@ -36,7 +36,7 @@ class Check:
 
     Args:
         rows: the rows, in the order in which they apply.
-        subjects: the releases, the oldest first.
+        releases: the releases, the oldest first.
         lock: what was reviewed.
         known: all versions that there are of distributions.
         commands: the commands to run after it; None for those without options.
