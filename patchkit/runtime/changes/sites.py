@@ -1,8 +1,7 @@
 """Changed attributes and items, with the layers that patches have put on them.
 
-A site remembers the original and its layers. Several patches may lie on one site, and any of them
-can be taken off in any order: the value is always the original with the layers that remain, and the
-very original once none remains.
+Patches on one site can be taken off in any order: its value is always the original with the layers
+that remain, and the very original once none remains.
 """
 
 import contextlib
@@ -333,13 +332,14 @@ class Sites(Record, frozen=False, eq=False):
         Args:
             location: The attribute or item that is to be changed.
         """
+        key = site_key(location.owner, location.name)
         with self._guard:
-            site = self.get(location.owner, location.name)
+            site = self._sites.get(key)
             if site is None or not site.knows(read(site.owner, site.name)):
                 site = Site(location.owner, location.name, location.value, location.own)
                 site.is_patched = self.holds
                 site.guard = self._guard
-                self._sites[site_key(location.owner, location.name)] = site
+                self._sites[key] = site
         return site
 
     def get(self, owner: object, name: TargetStep) -> Site | None:
