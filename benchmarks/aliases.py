@@ -40,7 +40,9 @@ _BACK = f"the pass after an undo of {_COUNT}"
 def run(rounds: int = 100) -> Result:
     """Import what an engine and its workers import, and look for copies of what they hold."""
     if not has_module("vllm"):
-        return Result(_NAME, _TITLE, "ms", 0, notes=["vllm is not installed here: not measured"])
+        return Result(
+            _NAME, _TITLE, "ms", 0, notes=["vllm is not installed here: not measured"]
+        )
     notes = list(import_engine())
     modules = list(sys.modules)
     places = _places(modules)
@@ -66,7 +68,13 @@ def run(rounds: int = 100) -> Result:
         rounds=rounds,
         against=[_SCAN],
         lines=lines_of(samples, [_SCAN], scale),
-        aims=[Aim("the alias pass takes under 4 times a bare look at every global", found, 4.0)],
+        aims=[
+            Aim(
+                "the alias pass takes under 4 times a bare look at every global",
+                found,
+                4.0,
+            )
+        ],
         notes=[
             *notes,
             f"{len(modules):,} modules with {_globals(modules):,} globals",
@@ -106,7 +114,9 @@ def _places(modules: list[str]) -> list[Location]:
         if isinstance(held, FunctionType) and not inner.startswith("__")
     ]
     third = _COUNT // 3
-    chosen = [(name, key) for name, key, _ in _some(top, _COUNT - third)] + _some(inside, third)
+    chosen = [(name, key) for name, key, _ in _some(top, _COUNT - third)] + _some(
+        inside, third
+    )
     return [locate(sys.modules[name], qualname) for name, qualname in chosen]
 
 
@@ -123,7 +133,9 @@ class _Pass:
         back: whether to measure the pass after the undo in place of the one after the change.
     """
 
-    def __init__(self, modules: list[str], places: list[Location], *, back: bool = False) -> None:
+    def __init__(
+        self, modules: list[str], places: list[Location], *, back: bool = False
+    ) -> None:
         self.found = self.left = 0
         self._where = SearchScope(modules)
         self._places = places
@@ -140,7 +152,11 @@ class _Pass:
         cost = cpu_of(lambda: self._repoint(changed, keepers))
         for site, layer in zip(changed, layers, strict=True):
             site.take(layer)
-        return cpu_of(lambda: restore(changed, self._where, keepers)) if self._back else cost
+        return (
+            cpu_of(lambda: restore(changed, self._where, keepers))
+            if self._back
+            else cost
+        )
 
     def _repoint(self, changed: list[Site], keepers: Keepers) -> None:
         outcome = repoint(changed, self._where, keepers)

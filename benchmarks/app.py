@@ -62,7 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(argv)
     if options.write and options.name:
-        parser.error("--write needs all benchmarks: the tables of the page are of one run")
+        parser.error(
+            "--write needs all benchmarks: the tables of the page are of one run"
+        )
     results = _run(options.name or list(_BENCHMARKS), options.rounds)
     if options.format == "json":
         print(report.as_json(list(results)))
@@ -81,10 +83,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     words = ", ".join(_BENCHMARKS)
-    parser.add_argument("name", nargs="*", type=_name, help=f"some of {words}; all by default")
+    parser.add_argument(
+        "name", nargs="*", type=_name, help=f"some of {words}; all by default"
+    )
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument(
-        "--write", action="store_true", help="write the tables of docs/benchmarks.md anew"
+        "--write",
+        action="store_true",
+        help="write the tables of docs/benchmarks.md anew",
     )
     parser.add_argument("--rounds", type=_rounds, help="how often to measure each case")
     return parser
@@ -99,7 +105,9 @@ def _name(text: str) -> str:
 
 def _rounds(text: str) -> int:
     if not text.isdecimal() or int(text) < 2:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number of 2 or more")
+        raise argparse.ArgumentTypeError(
+            f"found {text!r}, expected a number of 2 or more"
+        )
     return int(text)
 
 
@@ -107,6 +115,8 @@ def _run(names: Sequence[str], rounds: int | None) -> Iterator[Result]:
     """Run each benchmark in a process of its own, so that none finds what another has left."""
     context = get_context("spawn")
     for name in names:
-        work = functools.partial(_BENCHMARKS[name], **({"rounds": rounds} if rounds else {}))
+        work = functools.partial(
+            _BENCHMARKS[name], **({"rounds": rounds} if rounds else {})
+        )
         with ProcessPoolExecutor(1, mp_context=context) as pool:
             yield pool.submit(work).result()

@@ -33,9 +33,15 @@ def run(rounds: int = 200) -> Result:
         rounds=rounds,
         lines=lines_of(samples, [], 1e3),
         aims=[
-            Aim("the bootstrap costs at most 0.5 ms", samples.spread(INSTALLED, 1e3).median, LIMIT)
+            Aim(
+                "the bootstrap costs at most 0.5 ms",
+                samples.spread(INSTALLED, 1e3).median,
+                LIMIT,
+            )
         ],
-        notes=["From Python 3.13 on, the first .pth of any kind makes Python load a codec."],
+        notes=[
+            "From Python 3.13 on, the first .pth of any kind makes Python load a codec."
+        ],
     )
 
 
@@ -45,12 +51,19 @@ def _cases(place: Path) -> dict[str, Case]:
 
     fill: dict[str, Callable[[Path], object]] = {BARE: Path.exists, OTHER: comment}
     fill[INSTALLED] = install
-    return {case: _start(place / str(number), fill[case]) for number, case in enumerate(fill)}
+    return {
+        case: _start(place / str(number), fill[case])
+        for number, case in enumerate(fill)
+    }
 
 
 def _start(home: Path, fill: Callable[[Path], object]) -> Case:
     venv.create(home, symlinks=True)
     fill(next((home / "lib").glob("python*/site-packages")))
     away = ("PATCHKIT", "PYTHON")
-    environ = {key: text for key, text in os.environ.items() if not key.startswith(away)}
-    return functools.partial(cpu_of_child, [str(home / "bin" / "python"), "-c", "pass"], environ)
+    environ = {
+        key: text for key, text in os.environ.items() if not key.startswith(away)
+    }
+    return functools.partial(
+        cpu_of_child, [str(home / "bin" / "python"), "-c", "pass"], environ
+    )

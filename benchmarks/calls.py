@@ -42,9 +42,12 @@ _NAMES = {
 }
 _CALL = {"function": "{}(1, 2)", "method": "sample.{}(1, 2)"}
 
-_DEFINITIONS = "".join(f"def {name}(one, two=0):\n    return one\n" for name in _NAMES.values())
+_DEFINITIONS = "".join(
+    f"def {name}(one, two=0):\n    return one\n" for name in _NAMES.values()
+)
 _METHODS = "".join(
-    f"    def {name}(self, one, two=0):\n        return one\n" for name in _NAMES.values()
+    f"    def {name}(self, one, two=0):\n        return one\n"
+    for name in _NAMES.values()
 )
 _UPSTREAM = f"{_DEFINITIONS}\nclass Sample:\n{_METHODS}\nsample = Sample()\n"
 BODY = """
@@ -91,7 +94,9 @@ def run(rounds: int = 150) -> Result:
         unit="ns",
         rounds=rounds,
         against=against,
-        lines=[line for kind in samples for line in _lines(kind, samples[kind], against)],
+        lines=[
+            line for kind in samples for line in _lines(kind, samples[kind], against)
+        ],
         aims=[aim for kind in samples for aim in _aims(kind, samples[kind])],
         notes=_notes(samples),
     )
@@ -103,7 +108,11 @@ def _notes(samples: Mapping[str, Samples]) -> list[str]:
         "a closure is a function with functools.wraps that calls the original",
         f"a wrapped method against a `{_BINDING}`: ×{bound:.3f}",  # noqa: RUF001
     ]
-    return notes if has_module("wrapt") else [*notes, "wrapt is not installed: nothing beside it"]
+    return (
+        notes
+        if has_module("wrapt")
+        else [*notes, "wrapt is not installed: nothing beside it"]
+    )
 
 
 def _upstream(place: Path) -> ModuleType:
@@ -154,7 +163,11 @@ def _aims(kind: str, samples: Samples) -> list[Aim]:
     return [
         Aim(f"an edited {kind} costs what a plain one does", edited, 1.05),
         Aim(f"a replaced {kind} costs what a plain one does", replaced, 1.05),
-        Aim(f"a wrapped {kind} costs 4/3 of a `*args, **kwargs` closure at most", wrapped, 4 / 3),
+        Aim(
+            f"a wrapped {kind} costs 4/3 of a `*args, **kwargs` closure at most",
+            wrapped,
+            4 / 3,
+        ),
     ]
 
 

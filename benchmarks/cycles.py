@@ -91,7 +91,9 @@ def run(rounds: int = 10) -> Result:
             Aim("the last thousand cycles against the first", ratio, 1.1),
             Aim("bytes that a cycle leaves, after them", grown, 16.0),
         ],
-        notes=["8 changes of one patch; the journal's entries, which have a limit, are left out"],
+        notes=[
+            "8 changes of one patch; the journal's entries, which have a limit, are left out"
+        ],
     )
 
 

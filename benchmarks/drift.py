@@ -53,7 +53,10 @@ def run(rounds: int = 20) -> Result:
     aims = []
     if has_module("vllm"):
         own = _known(
-            one.place for pack in _OWN for row in read_pack(pack) for one in row.patch.changes
+            one.place
+            for pack in _OWN
+            for row in read_pack(pack)
+            for one in row.patch.changes
         )
         for name, known in {f"own {len(own)}": own, f"vLLM's {ROWS}": _drawn()}.items():
             lines += _lines(name, known, rounds)
@@ -173,5 +176,10 @@ def _starts(place: Path) -> dict[str, Case]:
 def _start(code: str, place: Path, **more: str) -> Case:
     away = {*VARIABLES, "PYTHONDONTWRITEBYTECODE"}
     kept = {name: text for name, text in os.environ.items() if name not in away}
-    own = {"PYTHONPATH": os.pathsep.join([str(place), str(_ROOT)]), "PATCHKIT_PATCHES": "sixty"}
-    return functools.partial(cpu_of_child, [sys.executable, "-c", code], {**kept, **own, **more})
+    own = {
+        "PYTHONPATH": os.pathsep.join([str(place), str(_ROOT)]),
+        "PATCHKIT_PATCHES": "sixty",
+    }
+    return functools.partial(
+        cpu_of_child, [sys.executable, "-c", code], {**kept, **own, **more}
+    )

@@ -21,7 +21,10 @@ from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.analysis.uses.packages import open_package
 
 _ROOT, _OURS = "sample_upstream", "sample_package"
-_MODULES, _NEW = 60, 10  # of a release; of those, how many differ from all that came before
+_MODULES, _NEW = (
+    60,
+    10,
+)  # of a release; of those, how many differ from all that came before
 _RELEASES = 7  # so few that no other process takes a share
 _COLD = "a fit, nothing kept"
 _WARM = "a fit, all kept"
@@ -63,7 +66,9 @@ def run(rounds: int = 10) -> Result:
             Aim("a fit with nothing kept, against parsing the files", cold, 75.0),
             Aim("a fit with all kept, against reading the files", warm, 25.0),
         ],
-        notes=["the files of the package, and those of the releases, which lie in wheels"],
+        notes=[
+            "the files of the package, and those of the releases, which lie in wheels"
+        ],
     )
 
 
@@ -108,7 +113,9 @@ class _Sample:
             subjects = on_index(_ROOT, library, brief=True)
             found = fit(name, source, [_ROOT], subjects, FactStore(library.cache))
         if len(found.fitting) != _RELEASES:
-            raise RuntimeError(f"the package fits {len(found.fitting)} of {_RELEASES} releases")
+            raise RuntimeError(
+                f"the package fits {len(found.fitting)} of {_RELEASES} releases"
+            )
         return len({one.target for one in found.uses})
 
     def cold(self) -> float:

@@ -60,12 +60,16 @@ def _cases(names: Sequence[str]) -> dict[str, Case]:
     if has_module("wrapt"):
         hooks["wrapt"] = _wrapt
     for tool, hooked in hooks.items():
-        for situation, watched in zip(_SITUATIONS, ((), _UNRELATED, names), strict=True):
+        for situation, watched in zip(
+            _SITUATIONS, ((), _UNRELATED, names), strict=True
+        ):
             finders[f"{tool}, {situation}"] = functools.partial(hooked, watched)
     return {case: _turns(names, finder) for case, finder in finders.items()}
 
 
-def _turns(names: Sequence[str], finder: Callable[[], AbstractContextManager[object]]) -> Case:
+def _turns(
+    names: Sequence[str], finder: Callable[[], AbstractContextManager[object]]
+) -> Case:
     """A tenth of the imports in each turn: what lies close together is disturbed alike."""
     starts = itertools.cycle(range(0, _COUNT, _IN_A_TURN))
 
@@ -95,7 +99,13 @@ def _notes(samples: Samples) -> Iterator[str]:
 
 def _aims(samples: Samples) -> list[Aim]:
     found = samples.ratio(f"patchkit, {_SITUATIONS[1]}", NONE).median
-    return [Aim("imports that no patch is about take 1.01 times as long at most", found, 1.01)]
+    return [
+        Aim(
+            "imports that no patch is about take 1.01 times as long at most",
+            found,
+            1.01,
+        )
+    ]
 
 
 class _Idle:

@@ -30,7 +30,9 @@ def run(rounds: int = 20) -> Result:
     with folder() as home:
         session = _session(home)
         sites = [
-            site for state in session.states.values() for _, site in state.groups[0].made.sites
+            site
+            for state in session.states.values()
+            for _, site in state.groups[0].made.sites
         ]
         if len(sites) != _CHANGES:
             raise RuntimeError(f"{len(sites)} of {_CHANGES} changes were applied")
@@ -50,7 +52,9 @@ def run(rounds: int = 20) -> Result:
         rounds=rounds,
         against=[_READ],
         lines=lines_of(samples, [_READ], scale),
-        aims=[Aim("a look takes less than 0.01% of a processor, each 30 s", found, 3.0)],
+        aims=[
+            Aim("a look takes less than 0.01% of a processor, each 30 s", found, 3.0)
+        ],
         notes=[f"each the mean of {_LOOKS} looks"],
     )
 
@@ -69,7 +73,10 @@ def _session(home: Path) -> Session:
     for number in range(_ROWS):
         functions = "".join(f"def f{each}(): ...\n" for each in range(3))
         _write(home / "sample_upstream" / f"module_{number}.py", functions)
-        _write(home / "sample_pack" / f"patch_{number}.py", "def by(w, i, a, k): return w()\n")
+        _write(
+            home / "sample_pack" / f"patch_{number}.py",
+            "def by(w, i, a, k): return w()\n",
+        )
     rows = ", ".join(map(_row, range(_ROWS)))
     text = f"from patchkit import Patch, Role, Wrap\nPATCHES = ({rows},)\n"
     _write(home / "sample_pack" / "__init__.py", text)
@@ -85,7 +92,8 @@ def _session(home: Path) -> Session:
 def _row(number: int) -> str:
     count = len(range(number, _CHANGES, _ROWS))
     changes = "".join(
-        f"Wrap('sample_upstream.module_{number}:f{each}', by='by')," for each in range(count)
+        f"Wrap('sample_upstream.module_{number}:f{each}', by='by'),"
+        for each in range(count)
     )
     fields = "requires=('sample>=1',), roles={Role.MAIN}"
     return f"Patch(name='s-{number}', body='patch_{number}', {fields}, changes=({changes}))"

@@ -45,7 +45,10 @@ class Samples:
         """What the other cases cost beyond the floor of the same round."""
         return Samples(
             {
-                case: [cost - least for cost, least in zip(costs, self.costs[floor], strict=True)]
+                case: [
+                    cost - least
+                    for cost, least in zip(costs, self.costs[floor], strict=True)
+                ]
                 for case, costs in self.costs.items()
                 if case != floor
             }

@@ -54,7 +54,9 @@ def run(rounds: int = 150) -> Result:
         cases: dict[str, Case] = {_LOOP: _timed("pass", {})}
         for case, name in _NAMES.items():
             upstream = vars(importlib.import_module(f"upstream_{name}"))
-            cases[case] = _timed("; ".join(f"{kind}(1, 2)" for kind in _KINDS), upstream)
+            cases[case] = _timed(
+                "; ".join(f"{kind}(1, 2)" for kind in _KINDS), upstream
+            )
         samples = in_turns(cases, rounds).above(_LOOP)
         _require_seen(observed)
         for session in sessions:

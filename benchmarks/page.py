@@ -43,7 +43,9 @@ def write(results: Sequence[Result], page: Path = PAGE) -> None:
 def aims_table(results: Sequence[Result]) -> str:
     """Write what was measured where, and a table of every figure that has a limit."""
     where = environment()
-    versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items())
+    versions = ", ".join(
+        f"{name} {version}" for name, version in where["versions"].items()
+    )
     today = date.today().isoformat()
     rows = [_aim_row(result, aim) for result in results for aim in result.aims]
     return "\n".join(
@@ -73,7 +75,13 @@ def _replaced(text: str, name: str, table: str) -> str:
 
 def _aim_row(result: Result, aim: Aim) -> str:
     verdict = "met" if aim.is_met else "**missed**"
-    cells = [f"`{result.name}`", aim.text, _figure(aim.found), _figure(aim.limit), verdict]
+    cells = [
+        f"`{result.name}`",
+        aim.text,
+        _figure(aim.found),
+        _figure(aim.limit),
+        verdict,
+    ]
     return f"| {' | '.join(cells)} |"
 
 

@@ -59,7 +59,9 @@ class Place(NamedTuple):
 def run(rounds: int = 20) -> Result:
     """Import what an engine imports, then patch it in each way and take it back."""
     if not has_module("vllm"):
-        return Result(_NAME, _TITLE, "ms", 0, notes=["vllm is not installed here: not measured"])
+        return Result(
+            _NAME, _TITLE, "ms", 0, notes=["vllm is not installed here: not measured"]
+        )
     notes = list(import_engine())
     places = [*_functions(_FUNCTIONS), *_methods(_METHODS)]
     with folder() as home:
@@ -74,14 +76,20 @@ def run(rounds: int = 20) -> Result:
         against=[_PATCHKIT],
         lines=lines_of(samples, [_PATCHKIT], 1e3),
         aims=[Aim("165 changes take at most 125 times what mock takes", found, _LIMIT)],
-        notes=[*notes, f"{len(places)} changes in {_ROWS} rows; {len(sys.modules):,} modules"],
+        notes=[
+            *notes,
+            f"{len(places)} changes in {_ROWS} rows; {len(sys.modules):,} modules",
+        ],
     )
 
 
 def _cases(home: Path, places: list[Place]) -> dict[str, Case]:
     mixed = [_change(number, place) for number, place in enumerate(places)]
     edited = list(_editable(places, _EDITS))
-    edits = [f"Edit({place.target!r}, old={old!r}, new={old!r} + ' + 0')" for place, old in edited]
+    edits = [
+        f"Edit({place.target!r}, old={old!r}, new={old!r} + ' + 0')"
+        for place, old in edited
+    ]
     cases = {
         _PATCHKIT: _session_case(home, "bench_pile", mixed),
         _PATCHKIT_EDIT: _session_case(home, "bench_edits", edits),
@@ -120,21 +128,31 @@ def _methods(count: int) -> list[Place]:
         Place(cls, key, f"{name}:{cls.__qualname__}.{key}")
         for name, module in _modules()
         for cls in list(vars(module).values())
-        if isinstance(cls, type) and cls.__module__ == name and cls.__name__ in vars(module)
+        if isinstance(cls, type)
+        and cls.__module__ == name
+        and cls.__name__ in vars(module)
         if not is_pydantic(cls)  # which refuses a validator with any arguments
         for key, value in vars(cls).items()
-        if _is_written_in(module, value) and value.__qualname__ == f"{cls.__qualname__}.{key}"
+        if _is_written_in(module, value)
+        and value.__qualname__ == f"{cls.__qualname__}.{key}"
     ]
     return places[:: len(places) // count][:count]
 
 
 def _is_written_in(module: Any, value: Any) -> bool:
     """Not what dataclasses and others generate."""
-    return isinstance(value, FunctionType) and value.__code__.co_filename == module.__file__
+    return (
+        isinstance(value, FunctionType)
+        and value.__code__.co_filename == module.__file__
+    )
 
 
 def _modules() -> Iterator[tuple[str, Any]]:
-    return ((name, sys.modules[name]) for name in list(sys.modules) if name.startswith("vllm."))
+    return (
+        (name, sys.modules[name])
+        for name in list(sys.modules)
+        if name.startswith("vllm.")
+    )
 
 
 def _change(number: int, place: Place) -> str:
@@ -162,7 +180,9 @@ def _editable(places: Iterable[Place], count: int) -> Iterator[tuple[Place, str]
 def _session_case(home: Path, pack: str, changes: list[str]) -> Case:
     session = _session(home, pack, changes)
     session.arm([Role.MAIN])
-    failed = [state.reason for state in session.states.values() if state.status != "applied"]
+    failed = [
+        state.reason for state in session.states.values() if state.status != "applied"
+    ]
     if failed:
         raise RuntimeError(f"{len(failed)} patches were not applied: {failed[0]}")
     session.become([])

@@ -37,7 +37,10 @@ def environment() -> dict[str, Any]:
 
 def as_json(results: Sequence[Result]) -> str:
     """One object: where it was measured, and every result."""
-    found = [{**dataclasses.asdict(one), "aims": [_aim(a) for a in one.aims]} for one in results]
+    found = [
+        {**dataclasses.asdict(one), "aims": [_aim(a) for a in one.aims]}
+        for one in results
+    ]
     return json.dumps({**environment(), "benchmarks": found}, indent=2)
 
 
@@ -55,7 +58,9 @@ def print_heading(console: Console) -> None:
 def print_result(console: Console, result: Result) -> None:
     """Show one result as a table, with its aims and notes below."""
     console.print()
-    console.print(f"[bold]{result.title}[/] [dim](medians of {result.rounds})[/]", highlight=False)
+    console.print(
+        f"[bold]{result.title}[/] [dim](medians of {result.rounds})[/]", highlight=False
+    )
     if result.lines:
         console.print(_table(result))
     for aim in result.aims:
@@ -77,7 +82,11 @@ def _table(result: Result) -> Table:
 
 def _cells(line: Line, against: Sequence[str]) -> list[str]:
     ratios = (line.ratios.get(other) for other in against)
-    return [line.case, f"{line.cost.median:.1f}", *("" if r is None else _ratio(r) for r in ratios)]
+    return [
+        line.case,
+        f"{line.cost.median:.1f}",
+        *("" if r is None else _ratio(r) for r in ratios),
+    ]
 
 
 def _ratio(ratio: Spread) -> str:

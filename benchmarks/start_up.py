@@ -40,7 +40,9 @@ def run(rounds: int = 30) -> Result:
         against=against,
         lines=lines_of(samples, against, 1e3),
         aims=_aims(samples),
-        notes=[] if WRAPT in samples.costs else ["wrapt is not installed here: nothing against it"],
+        notes=[]
+        if WRAPT in samples.costs
+        else ["wrapt is not installed here: nothing against it"],
     )
 
 
@@ -56,7 +58,10 @@ def _cases(place: Path) -> dict[str, Case]:
 
 
 def _start(code: str, place: Path, more: Mapping[str, str] | None = None) -> Case:
-    away = {*VARIABLES, "PYTHONDONTWRITEBYTECODE"}  # who compiles at every start measures that
+    away = {
+        *VARIABLES,
+        "PYTHONDONTWRITEBYTECODE",
+    }  # who compiles at every start measures that
     kept = {name: text for name, text in os.environ.items() if name not in away}
     path = os.pathsep.join([str(place), str(_ROOT)])
     environ = {**kept, "PYTHONPATH": path, **(more or {})}
@@ -67,4 +72,6 @@ def _aims(samples: Samples) -> list[Aim]:
     if WRAPT not in samples.costs:
         return []
     found = samples.ratio(_ARM.format(60), WRAPT).median
-    return [Aim("arming 60 rows costs at most three fifths of `import wrapt`", found, 0.6)]
+    return [
+        Aim("arming 60 rows costs at most three fifths of `import wrapt`", found, 0.6)
+    ]

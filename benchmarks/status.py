@@ -44,8 +44,16 @@ def run(rounds: int = 10) -> Result:
         rounds=rounds,
         against=[_PARSE],
         lines=lines_of(samples, [_PARSE], 1e3),
-        aims=[Aim(f"{_WORKERS:,} worker journals are merged in under a second", found, 1000.0)],
-        notes=[f"{size / 1e6:.1f} MB; the time includes a look at every process that runs here"],
+        aims=[
+            Aim(
+                f"{_WORKERS:,} worker journals are merged in under a second",
+                found,
+                1000.0,
+            )
+        ],
+        notes=[
+            f"{size / 1e6:.1f} MB; the time includes a look at every process that runs here"
+        ],
     )
 
 
@@ -59,18 +67,40 @@ def write_journals(place: Path) -> int:
 
 
 def _write(
-    place: Path, pid: int, *, ppid: int, roles: list[str], children: range | list[int] = range(0)
+    place: Path,
+    pid: int,
+    *,
+    ppid: int,
+    roles: list[str],
+    children: range | list[int] = range(0),
 ) -> None:
     names = [f"patch-number-{number}" for number in range(_ROWS)]
-    facts = {"host": "node", "ppid": ppid, "began": pid, "argv": ["serve.py"], "patches": names}
+    facts = {
+        "host": "node",
+        "ppid": ppid,
+        "began": pid,
+        "argv": ["serve.py"],
+        "patches": names,
+    }
     entries: list[dict[str, Any]] = [
         {"event": "armed", "roles": dict.fromkeys(names, roles), **facts},
         *({"event": "role", "role": role} for role in roles),
-        *({"event": "patch", "name": name, "status": "applied", "reason": ""} for name in names),
-        *({"event": "digest", "role": role, "digest": "0123456789abcdef"} for role in roles),
-        *({"event": "child", "child": one, "name": f"VllmWorker-{one}"} for one in children),
+        *(
+            {"event": "patch", "name": name, "status": "applied", "reason": ""}
+            for name in names
+        ),
+        *(
+            {"event": "digest", "role": role, "digest": "0123456789abcdef"}
+            for role in roles
+        ),
+        *(
+            {"event": "child", "child": one, "name": f"VllmWorker-{one}"}
+            for one in children
+        ),
     ]
-    lines = [json.dumps({**entry, "time": 1.8e9 + pid, "pid": pid}) for entry in entries]
+    lines = [
+        json.dumps({**entry, "time": 1.8e9 + pid, "pid": pid}) for entry in entries
+    ]
     file = place / f"node-{pid}-{1_800_000_000_000_000_000 + pid}.jsonl"
     file.write_text("\n".join(lines) + "\n")
 

@@ -56,7 +56,10 @@ def run(rounds: int = 8) -> Result:
         maker = _ROOT / "examples" / "conformance" / "patchkit_lab" / "make_model.py"
         subprocess.run([sys.executable, str(maker), str(model)], check=True)
         journal = {"PATCHKIT_JOURNAL": str(place / "journal")}
-        cases = {_OBSERVED: _case(place, model, journal), _ALONE: _case(place, model, {})}
+        cases = {
+            _OBSERVED: _case(place, model, journal),
+            _ALONE: _case(place, model, {}),
+        }
         return _result(rounds, in_turns(cases, rounds))
 
 
@@ -65,11 +68,15 @@ def _case(place: Path, model: Path, more: Mapping[str, str]) -> Case:
     kept = {name: text for name, text in os.environ.items() if name not in away}
     path = {"PYTHONPATH": os.pathsep.join([str(place), str(_ROOT)])}
     command = [sys.executable, "-m", "benchmarks.tokens", str(model)]
-    return functools.partial(_told_by_child, command, {**kept, **path, **_ENGINE, **more})
+    return functools.partial(
+        _told_by_child, command, {**kept, **path, **_ENGINE, **more}
+    )
 
 
 def _told_by_child(command: list[str], environ: Mapping[str, str]) -> float:
-    done = subprocess.run(command, env=dict(environ), check=False, text=True, capture_output=True)
+    done = subprocess.run(
+        command, env=dict(environ), check=False, text=True, capture_output=True
+    )
     if done.returncode:
         raise RuntimeError(f"the engine failed: {done.stderr[-2000:]}")
     return float(done.stdout.split()[-1])
@@ -79,7 +86,9 @@ def seconds_per_token(model: str) -> float:
     """Start an engine in this process, let it generate, and take the fastest of some times."""
     importlib.import_module("patchkit.auto")
     vllm = importlib.import_module("vllm")
-    engine = vllm.LLM(model, enforce_eager=True, max_model_len=128, dtype="float32", seed=0)
+    engine = vllm.LLM(
+        model, enforce_eager=True, max_model_len=128, dtype="float32", seed=0
+    )
     sampling = vllm.SamplingParams(temperature=0, max_tokens=_TOKENS, ignore_eos=True)
     prompts = [f"hello world t{number}" for number in range(_REQUESTS)]
     work = functools.partial(engine.generate, prompts, sampling, use_tqdm=False)

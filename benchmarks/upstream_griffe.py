@@ -35,7 +35,13 @@ _BOTH = "pip download, then griffe"
 _GRIFFE = "griffe alone, the files that are asked for"
 _PACKAGE = "griffe alone, the whole package"
 _DOWNLOAD = (
-    *("--quiet", "--no-cache-dir", "--no-deps", "--only-binary=:all:", "--python-version=3.12"),
+    *(
+        "--quiet",
+        "--no-cache-dir",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--python-version=3.12",
+    ),
     *("--platform=manylinux_2_28_x86_64", "--implementation=cp", "--abi=abi3"),
 )
 # Run where griffe is installed. Each file by itself is the least that it can be asked, and finds
@@ -107,7 +113,12 @@ def _targets(place: Path) -> tuple[list[str], int]:
     with Library(cache=Cache(place)) as library:
         subject = on_index(_RELEASE, library)[0]
         each = [list(_functions(path, subject.source.read(path))) for path in PATHS]
-        by_turns = (row[at] for at in range(max(map(len, each))) for row in each if at < len(row))
+        by_turns = (
+            row[at]
+            for at in range(max(map(len, each)))
+            for row in each
+            if at < len(row)
+        )
         chosen = sorted(islice(by_turns, _TARGETS))
     _ask(place, json.dumps(chosen))
     with tempfile.TemporaryDirectory(prefix="patchkit-bench-") as name:
@@ -119,7 +130,10 @@ def _functions(path: str, content: bytes | None) -> Iterator[str]:
         members = node.body if isinstance(node, ast.ClassDef) else [node]
         around = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
         for one in members:
-            if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and not one.decorator_list:
+            if (
+                isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
+                and not one.decorator_list
+            ):
                 yield f"{module_name(path)}:{around}{one.name}"
 
 
@@ -142,23 +156,38 @@ def answer(place: Path, targets: list[str]) -> int:
 def _with_griffe(place: Path) -> Path:
     subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
     python = place / "bin" / "python"
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", "griffe"], check=True)
+    subprocess.run(
+        [str(python), "-m", "pip", "install", "--quiet", "griffe"], check=True
+    )
     return python
 
 
 def _download(python: Path, place: Path) -> Path:
     """Bring the wheel here and unpack its Python."""
-    command = [str(python), "-m", "pip", "download", *_DOWNLOAD, "--dest", str(place), _RELEASE]
+    command = [
+        str(python),
+        "-m",
+        "pip",
+        "download",
+        *_DOWNLOAD,
+        "--dest",
+        str(place),
+        _RELEASE,
+    ]
     subprocess.run(command, check=True)
     wheel = next(place.glob("*.whl"))
     with zipfile.ZipFile(wheel) as opened:
-        opened.extractall(place, [one for one in opened.namelist() if one.endswith(".py")])
+        opened.extractall(
+            place, [one for one in opened.namelist() if one.endswith(".py")]
+        )
     return wheel
 
 
 def _griffe(python: Path, place: Path, asked: str, script: str) -> dict[str, object]:
     command = [str(python), "-c", script, str(place)]
-    done = subprocess.run(command, input=asked, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        command, input=asked, check=True, stdout=subprocess.PIPE, text=True
+    )
     return dict(json.loads(done.stdout))
 
 
@@ -178,7 +207,9 @@ def _cold(asked: str) -> float:
 def _ask(place: Path, asked: str) -> float:
     command = [sys.executable, "-m", "benchmarks.upstream_griffe", str(place)]
     root = Path(__file__).parents[1]
-    return _timed(lambda: subprocess.run(command, input=asked, check=True, cwd=root, text=True))
+    return _timed(
+        lambda: subprocess.run(command, input=asked, check=True, cwd=root, text=True)
+    )
 
 
 def _timed(work: Callable[[], object]) -> float:

@@ -108,7 +108,11 @@ def run(rounds: int = 3) -> Result:
         aims=[
             Aim("all releases, nothing kept: seconds", found[_ALL_COLD], 60.0),
             Aim("all releases, nothing kept: MB moved", counts.moved / 1e6, 100.0),
-            Aim("all releases, all kept: seconds with Python's start", found[_ALL_WARM], 2.0),
+            Aim(
+                "all releases, all kept: seconds with Python's start",
+                found[_ALL_WARM],
+                2.0,
+            ),
             Aim("a new release, all others kept: seconds", found[_NEXT_COLD], 3.0),
         ],
         notes=[
@@ -152,7 +156,9 @@ class _Case:
         return self._checked(self.place / cache)
 
     def _checked(self, cache: Path) -> Counts:
-        return Counts(**json.loads(_child("check", str(self.place), str(cache), self.spec)))
+        return Counts(
+            **json.loads(_child("check", str(self.place), str(cache), self.spec))
+        )
 
 
 def check(place: Path, cache: Path, spec: str) -> Counts:
@@ -188,7 +194,9 @@ def _files_cold(place: Path) -> float:
 def _child(*arguments: str) -> str:
     command = [sys.executable, "-m", "benchmarks.upstream_index", *arguments]
     root = Path(__file__).parents[1]
-    return subprocess.run(command, check=True, cwd=root, stdout=subprocess.PIPE, text=True).stdout
+    return subprocess.run(
+        command, check=True, cwd=root, stdout=subprocess.PIPE, text=True
+    ).stdout
 
 
 def _timed(work: Callable[[], object]) -> float:
@@ -201,4 +209,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "fetch":
         fetch(Path(sys.argv[2]))
     else:
-        print(json.dumps(asdict(check(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]))))
+        print(
+            json.dumps(asdict(check(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4])))
+        )

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 NONE = "import vLLM's engine"
 ARMED = "the same with 60 rows"
-_ENGINE = "import vllm.entrypoints.llm, vllm.v1.engine.core, vllm.v1.worker.gpu_model_runner"
+_ENGINE = (
+    "import vllm.entrypoints.llm, vllm.v1.engine.core, vllm.v1.worker.gpu_model_runner"
+)
 ROWS = 60
 _ROOT = Path(__file__).resolve().parents[1]
 _LIMIT = 1.01
@@ -36,7 +38,9 @@ PATCHES = tuple(
     for number, target in enumerate({targets!r})
 )
 """
-_BODY = "def by(wrapped, instance, args, kwargs):\n    return wrapped(*args, **kwargs)\n"
+_BODY = (
+    "def by(wrapped, instance, args, kwargs):\n    return wrapped(*args, **kwargs)\n"
+)
 
 
 def run(rounds: int = 8) -> Result:
@@ -55,7 +59,13 @@ def run(rounds: int = 8) -> Result:
 def _result(rounds: int, samples: Samples | None) -> Result:
     lines = lines_of(samples, [NONE], 1.0) if samples else []
     aims = (
-        [Aim("60 rows add at most a hundredth", samples.ratio(ARMED, NONE).median, _LIMIT)]
+        [
+            Aim(
+                "60 rows add at most a hundredth",
+                samples.ratio(ARMED, NONE).median,
+                _LIMIT,
+            )
+        ]
         if samples
         else []
     )
@@ -74,7 +84,9 @@ def _result(rounds: int, samples: Samples | None) -> Result:
 def _cases(place: Path) -> dict[str, Case]:
     return {
         NONE: _start(_ENGINE, place),
-        ARMED: _start(f"import patchkit.auto; {_ENGINE}", place, {"PATCHKIT_PATCHES": "sixty"}),
+        ARMED: _start(
+            f"import patchkit.auto; {_ENGINE}", place, {"PATCHKIT_PATCHES": "sixty"}
+        ),
     }
 
 

@@ -58,7 +58,9 @@ def run(
 
 def _ending_with_its_parent() -> Callable[[], None]:
     """Return what a child does first: ask to be told to end, should this process be killed."""
-    libc = ctypes.CDLL(None)  # here, as a child that was just forked should not load anything
+    libc = ctypes.CDLL(
+        None
+    )  # here, as a child that was just forked should not load anything
     return lambda: libc.prctl(_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
@@ -70,7 +72,10 @@ def _bury(own: int) -> None:
 
 
 def _follow(
-    process: subprocess.Popen[bytes], log: Path, limit: float, tell: Callable[[str], None]
+    process: subprocess.Popen[bytes],
+    log: Path,
+    limit: float,
+    tell: Callable[[str], None],
 ) -> int | None:
     begun = ""
     with log.open(encoding="utf-8", errors="replace") as written:
@@ -101,7 +106,9 @@ def end_all() -> list[int]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         for pid in left:
-            with contextlib.suppress(ChildProcessError):  # another's child, for a moment yet
+            with contextlib.suppress(
+                ChildProcessError
+            ):  # another's child, for a moment yet
                 os.waitpid(pid, 0)
         ended += left
     return ended

@@ -49,7 +49,9 @@ def read(docs: Path = DOCS) -> dict[str, Result]:
         return dict(json.loads(file.read_text("utf-8"))["lanes"])
     except (ValueError, KeyError, TypeError) as error:
         expected = 'expected {"lanes": …} as `make matrix` writes it'
-        raise SettingsError(f"{file}: found no results ({error!r}), {expected}") from error
+        raise SettingsError(
+            f"{file}: found no results ({error!r}), {expected}"
+        ) from error
 
 
 def write(plans: Sequence[Plan], results: Results, docs: Path = DOCS) -> None:
@@ -84,12 +86,16 @@ def pages(plans: Sequence[Plan], results: Results) -> dict[str, str]:
 def _cells(plan: Plan, result: Result) -> list[tuple[str, str]]:
     """List for each column the result and what is said of it."""
     told = {one["check"]: (one["result"], one["detail"]) for one in result["results"]}
-    left_out = {check: ("not run", reason) for check, reason in (plan.without or {}).items()}
+    left_out = {
+        check: ("not run", reason) for check, reason in (plan.without or {}).items()
+    }
     never = ("not run", "")
     return [told.get(check) or left_out.get(check, never) for check in COLUMNS]
 
 
-def _ran(plans: Sequence[Plan], results: Results, *runs: str) -> list[tuple[Plan, Result]]:
+def _ran(
+    plans: Sequence[Plan], results: Results, *runs: str
+) -> list[tuple[Plan, Result]]:
     there = [plan for plan in plans if plan.runs in runs and plan.name in results]
     return [(plan, results[plan.name]) for plan in there]
 
@@ -105,7 +111,9 @@ def _not_run(plans: Sequence[Plan], results: Results) -> Iterator[tuple[str, str
                 yield plan.name, check, words
 
 
-def _simulated(plans: Sequence[Plan], results: Results) -> dict[tuple[str, str], list[str]]:
+def _simulated(
+    plans: Sequence[Plan], results: Results
+) -> dict[tuple[str, str], list[str]]:
     """Name the lanes in which each row of the simulated platform acted."""
     found: dict[tuple[str, str], list[str]] = {}
     for plan, result in _ran(plans, results, "engine", "import"):
@@ -116,7 +124,11 @@ def _simulated(plans: Sequence[Plan], results: Results) -> dict[tuple[str, str],
 
 def _summary(plans: Sequence[Plan], results: Results) -> str:
     """Say which releases of vLLM ran: `0.7.3 to 0.32.0`; a hybrid is none."""
-    ran = [plan for plan, _ in _ran(plans, results, "engine") if not plan.name.endswith(HYBRID)]
+    ran = [
+        plan
+        for plan, _ in _ran(plans, results, "engine")
+        if not plan.name.endswith(HYBRID)
+    ]
     names = green(ran, results)
     passed = [plan.releases["vllm"] for plan in ran if plan.name in names]
     if not passed:
@@ -150,13 +162,19 @@ that it names. A dash: it was not run; the reason is below the table.
 
 def _markdown(plans: Sequence[Plan], results: Results) -> Iterator[str]:
     yield _HEAD
-    yield from _table(["lane", "vLLM", "Ray", *COLUMNS, "seconds", "date"], _rows(plans, results))
+    yield from _table(
+        ["lane", "vLLM", "Ray", *COLUMNS, "seconds", "date"], _rows(plans, results)
+    )
     yield from _notes(plans, results)
     yield from _section("Environments", _ENVIRONMENT, _environments(plans, results))
-    yield from _section("Python", ["lane", "unit tests", "seconds", "date"], _unit(plans, results))
+    yield from _section(
+        "Python", ["lane", "unit tests", "seconds", "date"], _unit(plans, results)
+    )
     simulated = _simulated(plans, results).items()
     told = [[f"`{row}`", why, ", ".join(names)] for (row, why), names in simulated]
-    yield from _section("Simulated", ["row of the simulated platform", "why", "acted in"], told)
+    yield from _section(
+        "Simulated", ["row of the simulated platform", "why", "acted in"], told
+    )
     cannot = [[one.name, one.reason, one.proof] for one in plans if one.reason]
     yield from _section("Lanes that cannot run", ["lane", "reason", "proof"], cannot)
     later = [[one.name] for one in plans if not one.reason and one.name not in results]
@@ -167,7 +185,13 @@ def _rows(plans: Sequence[Plan], results: Results) -> Iterator[list[str]]:
     for plan, result in _ran(plans, results, "engine", "import"):
         releases = [plan.releases.get(name, NOTHING) for name in ("vllm", "ray")]
         marks = [MARKS.get(outcome, NOTHING) for outcome, _ in _cells(plan, result)]
-        yield [plan.name, *releases, *marks, _seconds(result["seconds"]), result["date"]]
+        yield [
+            plan.name,
+            *releases,
+            *marks,
+            _seconds(result["seconds"]),
+            result["date"],
+        ]
 
 
 def _notes(plans: Sequence[Plan], results: Results) -> Iterator[str]:
@@ -179,7 +203,16 @@ def _notes(plans: Sequence[Plan], results: Results) -> Iterator[str]:
         yield f"- {lane}, `{check}`: {words}"
 
 
-_ENVIRONMENT = ["lane", "Python", "torch", "vLLM", "Ray", "transformers", "install, seconds", "MB"]
+_ENVIRONMENT = [
+    "lane",
+    "Python",
+    "torch",
+    "vLLM",
+    "Ray",
+    "transformers",
+    "install, seconds",
+    "MB",
+]
 
 
 def _environments(plans: Sequence[Plan], results: Results) -> Iterator[list[str]]:
@@ -198,7 +231,9 @@ def _unit(plans: Sequence[Plan], results: Results) -> Iterator[list[str]]:
         yield [python, words, _seconds(result["seconds"]), result["date"]]
 
 
-def _section(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def _section(
+    title: str, head: Sequence[str], rows: Iterable[Sequence[str]]
+) -> Iterator[str]:
     if written := list(rows):
         yield from ("", f"## {title}", "")
         yield from _table(head, written)
@@ -241,11 +276,19 @@ _PAGE = """\
 
 
 def _html(plans: Sequence[Plan], results: Results) -> str:
-    style = resources.files("patchkit.cli.report").joinpath("check_html.css").read_text("utf-8")
-    head = "".join(f'<th scope="col"><span>{one}</span></th>' for one in ("lane", *COLUMNS, "date"))
+    style = (
+        resources.files("patchkit.cli.report")
+        .joinpath("check_html.css")
+        .read_text("utf-8")
+    )
+    head = "".join(
+        f'<th scope="col"><span>{one}</span></th>' for one in ("lane", *COLUMNS, "date")
+    )
     ran = _ran(plans, results, "engine", "import")
     body = "\n".join(_line(plan, result) for plan, result in ran)
-    return _PAGE.format(style=style, summary=_summary(plans, results), head=head, body=body)
+    return _PAGE.format(
+        style=style, summary=_summary(plans, results), head=head, body=body
+    )
 
 
 def _line(plan: Plan, result: Result) -> str:
@@ -257,9 +300,8 @@ def _line(plan: Plan, result: Result) -> str:
 def _cell(outcome: str, words: str) -> str:
     mark = f'<span aria-hidden="true">{MARKS.get(outcome, NOTHING)}</span>'
     title = f"{outcome}: {words}" if words else outcome
-    return (
-        f'<td class="{LOOKS[outcome]}"><span title="{escape(title)}">{mark} {outcome}</span></td>'
-    )
+    shown = f'<span title="{escape(title)}">{mark} {outcome}</span>'
+    return f'<td class="{LOOKS[outcome]}">{shown}</td>'
 
 
 # -- the badge -------------------------------------------------------------------------------------

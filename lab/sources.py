@@ -38,11 +38,16 @@ def native_vllm(version: str) -> Path:
 
 def wheel(requirement: str, python: str) -> Path:
     """The directory that holds what a wheel for a version of Python holds."""
-    return unpacked(requirement, unpack_all, "--only-binary", "--python-version", python)
+    return unpacked(
+        requirement, unpack_all, "--only-binary", "--python-version", python
+    )
 
 
 def unpacked(
-    requirement: str, unpack: Callable[[Path, Path], None], *options: str, name: str | None = None
+    requirement: str,
+    unpack: Callable[[Path, Path], None],
+    *options: str,
+    name: str | None = None,
 ) -> Path:
     """Download and unpack once; a directory that carries the final name is complete."""
     place = folders.SOURCES / (name or requirement.replace("==", "-"))

@@ -29,7 +29,11 @@ def step(title: str, command: Sequence[str]) -> str:
     say(f"{title} …")
     began = time.monotonic()
     result = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
     if result.returncode:
         tail = "\n".join(result.stdout.splitlines()[-30:])

@@ -61,7 +61,14 @@ def pip_setting(variable: str, name: str) -> list[str]:
     if variable in os.environ:
         return os.environ[variable].split()
     for section in ("install", "global"):
-        command = [str(program("python")), "-m", "pip", "config", "get", f"{section}.{name}"]
+        command = [
+            str(program("python")),
+            "-m",
+            "pip",
+            "config",
+            "get",
+            f"{section}.{name}",
+        ]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode == 0:
             return answer.stdout.split()

@@ -61,7 +61,9 @@ def _is_excused(plan: Plan, one: Result) -> bool:
 
 
 def _fault(plan: Plan, one: Result) -> Fault:
-    return Fault(plan.name, one["check"], f"{one['result']} with {plan.words}: {one['detail']}")
+    return Fault(
+        plan.name, one["check"], f"{one['result']} with {plan.words}: {one['detail']}"
+    )
 
 
 def green(plans: Sequence[Plan], results: Results) -> set[str]:
@@ -75,7 +77,9 @@ def missing(plans: Sequence[Plan], results: Results) -> set[str]:
     return {plan.name for plan in plans if not plan.reason} - green(plans, results)
 
 
-def stale(plans: Sequence[Plan], results: Results, rows: Sequence[Row]) -> dict[str, str]:
+def stale(
+    plans: Sequence[Plan], results: Results, rows: Sequence[Row]
+) -> dict[str, str]:
     """Name the lanes whose results are for other rows or for another lane, each with the reason."""
     found = {}
     for plan in plans:

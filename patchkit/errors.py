@@ -29,7 +29,9 @@ class DeclarationError(PatchkitError):
         expected: What should be there, in words.
     """
 
-    def __init__(self, pack: str, patch: str | None, field: str, found: str, expected: str) -> None:
+    def __init__(
+        self, pack: str, patch: str | None, field: str, found: str, expected: str
+    ) -> None:
         subject = f"pack {pack}"
         if patch:
             subject += f", patch {patch!r}"
@@ -41,9 +43,14 @@ class DeclarationError(PatchkitError):
         self.found = found
         self.expected = expected
 
-    def __reduce__(self) -> "tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]":
+    def __reduce__(
+        self,
+    ) -> "tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]":
         """Survive pickling: an error crosses from a worker to its engine."""
-        return (type(self), (self.pack, self.patch, self.field, self.found, self.expected))
+        return (
+            type(self),
+            (self.pack, self.patch, self.field, self.found, self.expected),
+        )
 
 
 class ProcessRowError(PatchkitError):

@@ -81,7 +81,9 @@ def pytest_configure(config: pytest.Config) -> None:
     _append(config, _VARIABLE, ",", packs)
 
 
-def _append(config: pytest.Config, name: str, separator: str, texts: Iterable[str]) -> None:
+def _append(
+    config: pytest.Config, name: str, separator: str, texts: Iterable[str]
+) -> None:
     """Add texts to an environment variable, if there are any, until the end of the run."""
     parts = list(texts)
     if not parts:
@@ -110,13 +112,19 @@ def pytest_report_header() -> str:
         version = Versions.of(settings).find("vllm")
     except PatchkitError as error:
         return f"patchkit: {error}"
-    vllm = f"vllm {version.version} ({version.source})" if version else "vllm is not installed"
+    vllm = (
+        f"vllm {version.version} ({version.source})"
+        if version
+        else "vllm is not installed"
+    )
     noun = "patch" if count == 1 else "patches"
     return f"patchkit: {vllm}, {count} {noun}"
 
 
 @pytest.fixture
-def patchkit_applied(request: pytest.FixtureRequest) -> Generator[Callable[..., None], None, None]:
+def patchkit_applied(
+    request: pytest.FixtureRequest,
+) -> Generator[Callable[..., None], None, None]:
     """Apply patches until the test ends: `patchkit_applied("name", …)`, as often as needed.
 
     Args:
@@ -128,7 +136,9 @@ def patchkit_applied(request: pytest.FixtureRequest) -> Generator[Callable[..., 
     packs = request.config.getoption("patchkit_patches")
     with ExitStack() as stack:
 
-        def apply(*names: str, packs: str | tuple[str, ...] | list[str] = tuple(packs)) -> None:
+        def apply(
+            *names: str, packs: str | tuple[str, ...] | list[str] = tuple(packs)
+        ) -> None:
             stack.enter_context(applied(*names, packs=packs))
 
         yield apply
@@ -146,13 +156,17 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """
     with ExitStack() as stack:
         for marker in reversed(list(item.iter_markers("patched"))):
-            packs = marker.kwargs.get("packs", item.config.getoption("patchkit_patches"))
+            packs = marker.kwargs.get(
+                "packs", item.config.getoption("patchkit_patches")
+            )
             stack.enter_context(applied(*marker.args, packs=packs))
         yield
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Skip the tests that are for another version of vLLM.
 
     Args:
@@ -202,7 +216,9 @@ def _bounds(item: pytest.Item, marker: pytest.Mark) -> str:
     return bounds
 
 
-def _skip_or_fail(item: pytest.Item, bounds: str, versions: Versions, *, strict: bool) -> None:
+def _skip_or_fail(
+    item: pytest.Item, bounds: str, versions: Versions, *, strict: bool
+) -> None:
     """Skip a test that the version of vLLM here is not for.
 
     Where vLLM is not installed and `strict` asks for it, or its version cannot be told, the test

@@ -49,13 +49,22 @@ def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
     hook = environment.get(_SETUP_HOOK)
     variables = environment.get("env_vars") or {}
     if not isinstance(variables, dict):
-        raise RuntimeEnvError(f"env_vars: found {variables!r}, expected a dict of strings")
+        raise RuntimeEnvError(
+            f"env_vars: found {variables!r}, expected a dict of strings"
+        )
     settings = {name: os.environ[name] for name in VARIABLES if name in os.environ}
-    variables = {"PATCHKIT": "1", **settings, PARENT_VARIABLE: this_process(), **variables}
+    variables = {
+        "PATCHKIT": "1",
+        **settings,
+        PARENT_VARIABLE: this_process(),
+        **variables,
+    }
     if isinstance(hook, str) and hook != _OWN_HOOK:
         parts = hook.split(".")
         if len(parts) == 1 or not all(part.isidentifier() for part in parts):
-            raise RuntimeEnvError(f"{_SETUP_HOOK}: found {hook!r}, expected 'module.attribute'")
+            raise RuntimeEnvError(
+                f"{_SETUP_HOOK}: found {hook!r}, expected 'module.attribute'"
+            )
         variables[NEXT_VARIABLE] = hook
     environment["env_vars"] = variables
     environment[_SETUP_HOOK] = _hook_before(hook)

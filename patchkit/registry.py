@@ -14,7 +14,13 @@ from patchkit.core.rows.declaration import Patch, Role, Row
 from patchkit.core.rows.processes import GROUP as PROCESSES
 from patchkit.core.rows.processes import ProcessRow, ProcessTable
 from patchkit.core.rows.rules import check_pack, check_patch, check_processes
-from patchkit.errors import DeclarationError, PatchkitError, ProcessRowError, near, shown
+from patchkit.errors import (
+    DeclarationError,
+    PatchkitError,
+    ProcessRowError,
+    near,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -110,11 +116,15 @@ def duplicate(row: Row, first: Row) -> DeclarationError:
         first: The earlier row.
     """
     found = f"the name of a patch of pack {first.pack} as well ({first.body})"
-    return DeclarationError(row.pack, row.name, "name", found, "a name that no other patch has")
+    return DeclarationError(
+        row.pack, row.name, "name", found, "a name that no other patch has"
+    )
 
 
 def packs_for(
-    settings: Settings, extra: Iterable[str] = (), installed: Iterable[str] | None = None
+    settings: Settings,
+    extra: Iterable[str] = (),
+    installed: Iterable[str] | None = None,
 ) -> tuple[str, ...]:
     """Return every pack of this process once: own, installed, `PATCHKIT_PATCHES`, `extra`.
 
@@ -159,7 +169,9 @@ def _installed(path: Iterable[str] | None = None) -> list[EntryPoint]:
 
     entries: list[EntryPoint] = []
     for dist in distributions(path=folders):
-        entries += [entry for entry in dist.entry_points if entry.group in {GROUP, PROCESSES}]
+        entries += [
+            entry for entry in dist.entry_points if entry.group in {GROUP, PROCESSES}
+        ]
     return entries
 
 
@@ -172,7 +184,9 @@ def own_processes() -> tuple[ProcessRow, ...]:
     return _read_processes("patchkit", OWN_PROCESSES, ())
 
 
-def installed_processes(entries: Iterable[EntryPoint] | None = None) -> tuple[ProcessRow, ...]:
+def installed_processes(
+    entries: Iterable[EntryPoint] | None = None,
+) -> tuple[ProcessRow, ...]:
     """Read the rows of processes of installed packages, after patchkit's own.
 
     Args:
@@ -213,7 +227,9 @@ def _may_hold_packs(folder: str) -> bool:
         return not folder.endswith("python{}{}.zip".format(*sys.version_info))
     patches = GROUP.encode()
     processes = PROCESSES.encode()
-    return any(patches in text or processes in text for text in _entry_point_files(folder))
+    return any(
+        patches in text or processes in text for text in _entry_point_files(folder)
+    )
 
 
 def _entry_point_files(folder: str) -> Iterator[bytes]:
@@ -224,7 +240,8 @@ def _entry_point_files(folder: str) -> Iterator[bytes]:
         return
     for name in names:
         if name.endswith((".dist-info", ".egg-info")):
-            with suppress(OSError), open(f"{folder}/{name}/entry_points.txt", "rb") as file:  # noqa: PTH123
+            path = f"{folder}/{name}/entry_points.txt"
+            with suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
                 yield file.read()
 
 
@@ -342,7 +359,9 @@ def _add_in_order(
     if name in path:
         start = path.index(name)
         circle = " -> ".join((*path[start:], name))
-        raise DeclarationError(row.pack, name, "after", f"a circle: {circle}", "an order")
+        raise DeclarationError(
+            row.pack, name, "after", f"a circle: {circle}", "an order"
+        )
     for predecessor in row.patch.after:
         if predecessor not in rows:
             found = f"{predecessor!r}, which no pack declares"

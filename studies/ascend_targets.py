@@ -25,7 +25,14 @@ from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.core.rows.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Container,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from patchkit.analysis.check.comparison import HistoryEntry
     from patchkit.analysis.check.releases import CheckedRelease
@@ -49,7 +56,9 @@ class Scope:
 
     def inner(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Scope:
         """Make the scope of a function, which begins with what is known around it."""
-        arguments = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+        arguments = {
+            one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)
+        }
         return Scope(_without(self.places, arguments), _without(self.texts, arguments))
 
     def bind(self, node: ast.expr, value: ast.expr) -> None:
@@ -95,7 +104,9 @@ class Scope:
         return []
 
 
-def _without(known: Mapping[str, list[str]], names: Container[str]) -> dict[str, list[str]]:
+def _without(
+    known: Mapping[str, list[str]], names: Container[str]
+) -> dict[str, list[str]]:
     return {name: list(values) for name, values in known.items() if name not in names}
 
 
@@ -132,7 +143,9 @@ def set_in(body: Iterable[ast.AST], scope: Scope) -> Iterator[str]:
             yield from set_in(ast.iter_child_nodes(node), scope)
 
 
-def _by_statement(node: ast.Assign | ast.AnnAssign | ast.For, scope: Scope) -> Iterator[str]:
+def _by_statement(
+    node: ast.Assign | ast.AnnAssign | ast.For, scope: Scope
+) -> Iterator[str]:
     value = node.iter if isinstance(node, ast.For) else node.value
     for one in node.targets if isinstance(node, ast.Assign) else [node.target]:
         if value is not None:
@@ -183,7 +196,9 @@ def dotted_targets(place: Path) -> list[str]:
 def split(dotted: str, is_module: Callable[[str], bool]) -> Target:
     """Make a target of a dotted name: a module as long as there are any, then names."""
     parts = dotted.split(".")
-    ends = (end for end in range(len(parts) - 1, 0, -1) if is_module(".".join(parts[:end])))
+    ends = (
+        end for end in range(len(parts) - 1, 0, -1) if is_module(".".join(parts[:end]))
+    )
     end = next(ends, 1)
     return Target(".".join(parts[:end]), ".".join(parts[end:]))
 
@@ -199,7 +214,9 @@ def modules_of(subjects: Iterable[CheckedRelease]) -> frozenset[str]:
     for subject in subjects:
         for path in subject.source.paths():
             if path.endswith(".py"):
-                found.add(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+                found.add(
+                    path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+                )
     return frozenset(found)
 
 
@@ -250,13 +267,17 @@ class Story:
             steps = list(group)
             first, last = steps[0], steps[-1]
             releases = " - ".join(dict.fromkeys((first.release, last.release)))
-            yield Span(releases, self.state(first), _text(first.moved_to), first.likeness)
+            yield Span(
+                releases, self.state(first), _text(first.moved_to), first.likeness
+            )
 
     def _alike(self, step: HistoryEntry) -> tuple[object, ...]:
         return self.state(step), step.moved_to, step.likeness
 
 
-def stories(dotted: Sequence[str], subjects: Sequence[CheckedRelease]) -> Iterator[Story]:
+def stories(
+    dotted: Sequence[str], subjects: Sequence[CheckedRelease]
+) -> Iterator[Story]:
     """Follow targets through releases, which must all be readable."""
     known = modules_of(subjects)
     targets = list(dict.fromkeys(split(one, known.__contains__) for one in dotted))
@@ -275,7 +296,10 @@ def _owner(target: Target) -> Target:
 
 def as_data(story: Story) -> dict[str, object]:
     """Write a story for programs."""
-    return {"target": str(story.target), "spans": [one._asdict() for one in story.spans()]}
+    return {
+        "target": str(story.target),
+        "spans": [one._asdict() for one in story.spans()],
+    }
 
 
 def lines(story: Story) -> Iterator[str]:
@@ -299,10 +323,16 @@ def follow(dotted: Sequence[str], spec: str, *, as_json: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line, and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").strip().partition("\n")[0]
+    )
     parser.add_argument("place", type=Path, help="a wheel file, or a directory")
-    parser.add_argument("--releases", metavar="SPEC", help="such as 'vllm>=0.18.1,<=0.33.0'")
-    parser.add_argument("--json", action="store_true", help="for programs; with --releases")
+    parser.add_argument(
+        "--releases", metavar="SPEC", help="such as 'vllm>=0.18.1,<=0.33.0'"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="for programs; with --releases"
+    )
     options = parser.parse_args(arguments)
     dotted = dotted_targets(options.place)
     if options.releases:

@@ -56,7 +56,9 @@ def claims(wheel: str, release: str) -> dict[str, bool]:
         [sys.executable, "-m", *words], capture_output=True, text=True, check=False
     )
     told = json.loads(done.stdout)
-    gone = {one["name"] for one in told["releases"][0]["findings"] if one["code"] in GONE}
+    gone = {
+        one["name"] for one in told["releases"][0]["findings"] if one["code"] in GONE
+    }
     names = {one["name"] for one in told["uses"] if one["how"] != "override"}
     return {name: name in gone for name in names}
 
@@ -70,10 +72,16 @@ def answers(python: Path, names: list[str]) -> dict[str, str]:
         while left := [name for name in names if name not in found]:
             command = [str(python), "-c", ASK, str(place)]
             given = json.dumps(left)
-            subprocess.run(command, input=given, text=True, capture_output=True, check=False)
-            lines = [line.partition(" ") for line in place.read_text("utf-8").splitlines()]
+            subprocess.run(
+                command, input=given, text=True, capture_output=True, check=False
+            )
+            lines = [
+                line.partition(" ") for line in place.read_text("utf-8").splitlines()
+            ]
             found = {name: answer or "unknown" for name, _, answer in lines}
-            place.write_text("".join(f"{name} {answer}\n" for name, answer in found.items()))
+            place.write_text(
+                "".join(f"{name} {answer}\n" for name, answer in found.items())
+            )
     return found
 
 
@@ -89,7 +97,9 @@ def main() -> int:
         print(Path(wheel).name, len(some), "names", dict(counts))
         for name, is_gone in sorted(some.items()):
             if (truth[name] == "there") if is_gone else (truth[name] == "gone"):
-                print(f"  {'said to be gone, is there' if is_gone else 'gone, not said'}: {name}")
+                print(
+                    f"  {'said to be gone, is there' if is_gone else 'gone, not said'}: {name}"
+                )
                 is_wrong |= is_gone
     return int(is_wrong)
 

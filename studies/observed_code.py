@@ -33,7 +33,11 @@ def digest(value: Any) -> str:
     """Hash the code of a function, or of all that a class defines."""
     inner = observing.unwrapped(value)
     if isinstance(inner, type):
-        parts = [digest(one) for _, one in sorted(vars(inner).items()) if observing.is_code(one)]
+        parts = [
+            digest(one)
+            for _, one in sorted(vars(inner).items())
+            if observing.is_code(one)
+        ]
         return _hash([inner.__name__, *parts])
     code = getattr(inner, "__code__", None)
     return _hash(_codes(code) if code else [type(inner).__name__])

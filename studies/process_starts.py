@@ -33,7 +33,15 @@ MARKS = "<!-- process starts -->", "<!-- end of process starts -->"
 
 _WAYS = ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")
 _SPAWN = [f"os.{kind}{way}" for kind in ("exec", "spawn") for way in _WAYS]
-_RUN = ("run", "call", "check_call", "check_output", "getoutput", "getstatusoutput", "Popen")
+_RUN = (
+    "run",
+    "call",
+    "check_call",
+    "check_output",
+    "getoutput",
+    "getstatusoutput",
+    "Popen",
+)
 COMMANDS = {
     *(f"subprocess.{name}" for name in _RUN),
     *("asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell"),
@@ -49,11 +57,20 @@ STARTED = {  # by what they are called in those libraries, or what comes of thei
 STATED = {
     "fork server": ("", "its children have targets of their own"),
     "vllm.benchmarks.sweep.server:ServerProcess.start": ("main", "`vllm serve`"),
-    "vllm.benchmarks.sweep.server:ServerProcess.run_subcommand": ("", "a command of the user's"),
+    "vllm.benchmarks.sweep.server:ServerProcess.run_subcommand": (
+        "",
+        "a command of the user's",
+    ),
     "vllm.benchmarks.sweep.startup:run_benchmark": ("main", "`vllm bench startup`"),
     "vllm.collect_env:run": ("", "programs that describe the machine"),
-    "vllm.entrypoints.cli.benchmark.main:maybe_exec_rust_bench": ("", "no Python process"),
-    "vllm.snapshot.runtime:LocalSnapshotTools._run": ("", "criu and tools of the driver"),
+    "vllm.entrypoints.cli.benchmark.main:maybe_exec_rust_bench": (
+        "",
+        "no Python process",
+    ),
+    "vllm.snapshot.runtime:LocalSnapshotTools._run": (
+        "",
+        "criu and tools of the driver",
+    ),
     "vllm.third_party.fmha_sm100.cute.test_q8_indexer"
     ":test_vendored_package_layout_loads_csrc_modules": ("", "a test"),
     "vllm.third_party.fmha_sm100.decode_q8kv4._build_utils:_nvcc_version": ("", "nvcc"),
@@ -88,7 +105,9 @@ class Scope(NamedTuple):
         for argument in ast.walk(node.args) if isinstance(node, FUNCTIONS) else ():
             if isinstance(argument, ast.arg):
                 values[argument.arg] = []
-        return Scope(self.module, self.is_package, f"{self.qualname}.{name}".strip("."), values)
+        return Scope(
+            self.module, self.is_package, f"{self.qualname}.{name}".strip("."), values
+        )
 
     @property
     def place(self) -> str:
@@ -99,7 +118,9 @@ class Scope(NamedTuple):
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def starts(module: str, tree: ast.Module, *, is_package: bool = False) -> Iterator[Start]:
+def starts(
+    module: str, tree: ast.Module, *, is_package: bool = False
+) -> Iterator[Start]:
     """Yield the starts in one module."""
     yield from _in(tree, Scope(module, is_package, "", {}))
 
@@ -112,7 +133,9 @@ def _in(node: ast.AST, scope: Scope) -> Iterator[Start]:
             yield from _started(child, scope)
         elif isinstance(child, (*FUNCTIONS, ast.ClassDef)):
             for decorator in child.decorator_list:
-                called = decorator.func if isinstance(decorator, ast.Call) else decorator
+                called = (
+                    decorator.func if isinstance(decorator, ast.Call) else decorator
+                )
                 if "ray.remote" in _dotted(called, scope):
                     yield _actor(child.name, scope)
             yield from _in(child, scope.inner(child, child.name))
@@ -136,7 +159,9 @@ def _bind(node: ast.AST, scope: Scope) -> None:
             scope.values[one.asname or name] = [name]
     elif isinstance(node, ast.ImportFrom):
         above = scope.module.split(".")
-        above = above[: len(above) - node.level + scope.is_package] if node.level else []
+        above = (
+            above[: len(above) - node.level + scope.is_package] if node.level else []
+        )
         base = ".".join([*above, *filter(None, [node.module])])
         for one in node.names:
             scope.values[one.asname or one.name] = [f"{base}.{one.name}"]
@@ -147,7 +172,11 @@ def _bind(node: ast.AST, scope: Scope) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
                 scope.values.setdefault(target.id, []).append(node.value)
-    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+    elif (
+        isinstance(node, ast.AnnAssign)
+        and isinstance(node.target, ast.Name)
+        and node.value
+    ):
         scope.values.setdefault(node.target.id, []).append(node.value)
 
 
@@ -167,24 +196,36 @@ def _dotted(node: ast.expr, scope: Scope, depth: int = 0) -> list[str]:
     return [
         name
         for value in known
-        for name in ([value] if isinstance(value, str) else _dotted(value, scope, depth + 1))
+        for name in (
+            [value] if isinstance(value, str) else _dotted(value, scope, depth + 1)
+        )
     ]
 
 
 def _started(call: ast.Call, scope: Scope) -> Iterator[Start]:
     names = _dotted(call.func, scope)
-    last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    last = (
+        call.func.attr
+        if isinstance(call.func, ast.Attribute)
+        else getattr(call.func, "id", "")
+    )
     tops = {name.rpartition(".")[0] for name in names}
     keywords = {one.arg: one.value for one in call.keywords}
     if last == "Process" and "target" in keywords:
         targets = keywords["target"]
         several = targets.values if isinstance(targets, ast.BoolOp) else [targets]
-        yield from (_named("target", one, scope) for one in several if _is_known(one, scope))
+        yield from (
+            _named("target", one, scope) for one in several if _is_known(one, scope)
+        )
         if not any(_is_known(one, scope) for one in several):
             yield Start(scope.place, "target", ast.unparse(targets), ())
-    elif last in STARTED and (tops & LIBRARIES or any("get_context()" in top for top in tops)):
+    elif last in STARTED and (
+        tops & LIBRARIES or any("get_context()" in top for top in tops)
+    ):
         yield Start(scope.place, "target", STARTED[last], (STARTED[last],))
-    elif "concurrent.futures.ProcessPoolExecutor" in {n.replace(".process.", ".") for n in names}:
+    elif "concurrent.futures.ProcessPoolExecutor" in {
+        n.replace(".process.", ".") for n in names
+    }:
         worker = STARTED["ProcessPoolExecutor"]
         yield Start(scope.place, "target", worker, (worker,))
     elif "ray.remote" in names and call.args:
@@ -202,7 +243,9 @@ def _is_known(node: ast.expr, scope: Scope) -> bool:
 
 
 def _named(by: str, node: ast.expr, scope: Scope) -> Start:
-    return Start(scope.place, by, ast.unparse(node), tuple(dict.fromkeys(_dotted(node, scope))))
+    return Start(
+        scope.place, by, ast.unparse(node), tuple(dict.fromkeys(_dotted(node, scope)))
+    )
 
 
 def _actor(name: str, scope: Scope) -> Start:
@@ -214,11 +257,17 @@ def _actor(name: str, scope: Scope) -> Start:
 
 
 def _command(call: ast.Call, scope: Scope) -> Start:
-    at = 1 if any(name.startswith("os.spawn") for name in _dotted(call.func, scope)) else 0
+    at = (
+        1
+        if any(name.startswith("os.spawn") for name in _dotted(call.func, scope))
+        else 0
+    )
     given = call.args[at] if len(call.args) > at else None
     words = _words(given, scope) if given is not None else []
     program = _program(words, scope)
-    return Start(scope.place, "command", program or ast.unparse(given or call), (program,))
+    return Start(
+        scope.place, "command", program or ast.unparse(given or call), (program,)
+    )
 
 
 def _words(node: ast.expr, scope: Scope, depth: int = 0) -> list[str]:
@@ -229,7 +278,9 @@ def _words(node: ast.expr, scope: Scope, depth: int = 0) -> list[str]:
         return [_word(one, scope) for one in node.elts[:5]]
     if isinstance(node, ast.Name) and depth < 3:
         for value in scope.values.get(node.id, []):
-            if isinstance(value, ast.expr) and (words := _words(value, scope, depth + 1)):
+            if isinstance(value, ast.expr) and (
+                words := _words(value, scope, depth + 1)
+            ):
                 return words
     return []
 
@@ -241,7 +292,11 @@ def _word(node: ast.expr, scope: Scope) -> str:
         return "__file__"
     if "sys.executable" in _dotted(node, scope):
         return "python"
-    if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in {"str", "which"}:
+    if (
+        isinstance(node, ast.Call)
+        and node.args
+        and ast.unparse(node.func) in {"str", "which"}
+    ):
         return _word(node.args[0], scope)
     values = scope.values.get(node.id, []) if isinstance(node, ast.Name) else []
     texts = [one for one in values if isinstance(one, (ast.Constant, ast.Call))]
@@ -302,18 +357,26 @@ def judged(start: Start, table: ProcessTable, resolver: Resolver) -> Listed:
     return Listed(start, "", "")
 
 
-def _row(by: str, name: str, table: ProcessTable, resolver: Resolver) -> ProcessRow | None:
+def _row(
+    by: str, name: str, table: ProcessTable, resolver: Resolver
+) -> ProcessRow | None:
     if by == "command" or ":" in name:
         return table.known(by, name)
     words = name.split(".")
     for at in range(len(words) - 1, 0, -1):
-        found = resolver.resolve(Target.parse(f"{'.'.join(words[:at])}:{'.'.join(words[at:])}"))
+        found = resolver.resolve(
+            Target.parse(f"{'.'.join(words[:at])}:{'.'.join(words[at:])}")
+        )
         if found.state == "present":
             places = [f"{found.module}:{found.qualname}"]
             places += (
-                [f"{one.module}:{one.qualname}" for one in found.bases] if by == "actor" else []
+                [f"{one.module}:{one.qualname}" for one in found.bases]
+                if by == "actor"
+                else []
             )
-            return next(filter(None, (table.known(by, place) for place in places)), None)
+            return next(
+                filter(None, (table.known(by, place) for place in places)), None
+            )
     return None
 
 
@@ -341,7 +404,9 @@ def write(page: Path, text: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table of each release."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0].strip())
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").partition("\n\n")[0].strip()
+    )
     parser.add_argument("--releases", action="append", metavar="SPEC")
     parser.add_argument("--path", type=Path, metavar="DIR")
     parser.add_argument("--package", default="vllm")

@@ -63,14 +63,18 @@ def _text(done: Rebase, row: Row) -> str:
     return found.renamed(name, name.rpartition(".")[2]) if name in found.named else ""
 
 
-def _compare(row: Row, old: CheckedRelease, new: CheckedRelease, ours: str, made: str) -> None:
+def _compare(
+    row: Row, old: CheckedRelease, new: CheckedRelease, ours: str, made: str
+) -> None:
     """Merge with git alone, and compare; AssertionError where a line is lost."""
     (change,) = row.patch.changes
     found = compare(change.place, old, new)
     last = change.body_name.rpartition(".")[2]
     texts = []
     for subject, side in ((old, found.old), (new, found.new)):
-        module = Definitions.of(side.facts.path, subject.source.read(side.facts.path) or b"")
+        module = Definitions.of(
+            side.facts.path, subject.source.read(side.facts.path) or b""
+        )
         texts.append(module.renamed(side.facts.qualname, last))
     base, theirs = texts
     with TemporaryDirectory() as folder:
@@ -85,15 +89,22 @@ def _compare(row: Row, old: CheckedRelease, new: CheckedRelease, ours: str, made
         )
     lines = {one.strip() for one in made.splitlines()}
     if done.returncode == 0:
-        assert {one.strip() for one in done.stdout.splitlines()} <= lines, (done.stdout, made)
+        assert {one.strip() for one in done.stdout.splitlines()} <= lines, (
+            done.stdout,
+            made,
+        )
     for text in (ours, theirs):
-        added = {one.strip() for one in text.splitlines()} - {x.strip() for x in base.splitlines()}
+        added = {one.strip() for one in text.splitlines()} - {
+            x.strip() for x in base.splitlines()
+        }
         assert added <= lines, (added - lines, made)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Rebase each change, and count."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").strip().partition("\n")[0]
+    )
     parser.add_argument("--to", default="0.24.0", help="the release to carry them to")
     options = parser.parse_args(arguments)
     folder = adopt_piles.PILES_FOLDER
@@ -103,11 +114,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows, _ = read_packs(Settings(), [pack])
     counts: Counter[str] = Counter()
     with Library() as library:
-        old, new = (on_index(f"vllm=={one}", library)[-1] for one in (pile.vllm, options.to))
+        old, new = (
+            on_index(f"vllm=={one}", library)[-1] for one in (pile.vllm, options.to)
+        )
         for row in (one for one in rows if one.pack == pack):
             for change in row.patch.changes:
-                if change.place.module.partition(".")[0] == "vllm" and change.kind != "Add":
-                    alone = row.__replace__(patch=row.patch.__replace__(changes=(change,)))
+                if (
+                    change.place.module.partition(".")[0] == "vllm"
+                    and change.kind != "Add"
+                ):
+                    alone = row.__replace__(
+                        patch=row.patch.__replace__(changes=(change,))
+                    )
                     result = carried(alone, old, new)
                     counts[result] += 1
                     if result in ("merged", "conflict"):

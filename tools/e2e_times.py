@@ -64,15 +64,22 @@ def with_sentence(source: str, text: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the sentences; 1 where the log names no test."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument("log", type=Path, help="what a run with --durations=0 has printed")
+    parser.add_argument(
+        "log", type=Path, help="what a run with --durations=0 has printed"
+    )
     arguments = parser.parse_args(argv)
     times = seconds_by_file(arguments.log.read_text("utf-8", "replace"))
     if not times:
-        print(f"{arguments.log}: found no durations, expected some of {TESTS}", file=sys.stderr)
+        print(
+            f"{arguments.log}: found no durations, expected some of {TESTS}",
+            file=sys.stderr,
+        )
         return 1
     for name, seconds in sorted(times.items(), key=lambda item: -item[1]):
         file = REPOSITORY / TESTS / name
-        file.write_text(with_sentence(file.read_text("utf-8"), sentence(seconds)), "utf-8")
+        file.write_text(
+            with_sentence(file.read_text("utf-8"), sentence(seconds)), "utf-8"
+        )
         print(f"{seconds:7.1f} s  {name}")
     return 0
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _BLOCK = re.compile(
-    r"(?:^<!-- (?P<mark>[^\n]*) -->\n)?^```(?P<language>\w+)\n(?P<text>.*?)^```", re.M | re.S
+    r"(?:^<!-- (?P<mark>[^\n]*) -->\n)?^```(?P<language>\w+)\n(?P<text>.*?)^```",
+    re.M | re.S,
 )
 
 
@@ -25,7 +26,10 @@ class Block(NamedTuple):
 
 def blocks(page: str) -> list[Block]:
     """Every block of a page, in order."""
-    return [Block(one["mark"] or "", one["language"], one["text"]) for one in _BLOCK.finditer(page)]
+    return [
+        Block(one["mark"] or "", one["language"], one["text"])
+        for one in _BLOCK.finditer(page)
+    ]
 
 
 def commands(block: Block) -> Iterator[tuple[str, str]]:
@@ -44,8 +48,12 @@ def matches(expected: str, found: str, *, any_number: bool = False) -> bool:
     """Whether a command printed what the page says, where `…` is anything, and blanks are one."""
     expected, found = (" ".join(text.split()) for text in (expected, found))
     if any_number:
-        expected, found = (re.sub(r"\d+(\.\d+)?", "0", text) for text in (expected, found))
-    return re.fullmatch(".*?".join(map(re.escape, expected.split("…"))), found) is not None
+        expected, found = (
+            re.sub(r"\d+(\.\d+)?", "0", text) for text in (expected, found)
+        )
+    return (
+        re.fullmatch(".*?".join(map(re.escape, expected.split("…"))), found) is not None
+    )
 
 
 class Session:
@@ -55,7 +63,9 @@ class Session:
         any_number: whether one number stands for another, such as a process's.
     """
 
-    def __init__(self, folder: Path, env: Mapping[str, str], *, any_number: bool = False) -> None:
+    def __init__(
+        self, folder: Path, env: Mapping[str, str], *, any_number: bool = False
+    ) -> None:
         self.folder = folder
         self._any_number = any_number
         self._shell = subprocess.Popen(
@@ -80,7 +90,9 @@ class Session:
         (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
         (self.folder / name).write_text(text)
 
-    def run(self, command: str, expected: str = "", codes: Collection[int] = (0,)) -> None:
+    def run(
+        self, command: str, expected: str = "", codes: Collection[int] = (0,)
+    ) -> None:
         """Run a command, and compare what it prints, where the page says that.
 
         Raises:
@@ -88,7 +100,9 @@ class Session:
         """
         assert self._shell.stdin
         assert self._shell.stdout
-        self._shell.stdin.write(f"{command}\ncode=$?; echo; echo end-of-command $code\n")
+        self._shell.stdin.write(
+            f"{command}\ncode=$?; echo; echo end-of-command $code\n"
+        )
         self._shell.stdin.flush()
         lines: list[str] = []
         for line in self._shell.stdout:
@@ -102,7 +116,9 @@ class Session:
             assert is_same, f"$ {command}\n{found}\nwhere the page has\n{expected}"
 
 
-def run(page: str, folder: Path, env: Mapping[str, str], *, leave_out: str = "") -> None:
+def run(
+    page: str, folder: Path, env: Mapping[str, str], *, leave_out: str = ""
+) -> None:
     """Do what a page says, whose blocks name the files that they are: as `Session.run` does."""
     with Session(folder, env) as session:
         for block in blocks(page):

@@ -46,7 +46,9 @@ PATCHES = (
     ),
 )
 """
-BODY = "def named(wrapped, instance, args, kwargs):\n    return wrapped(*args, **kwargs)\n"
+BODY = (
+    "def named(wrapped, instance, args, kwargs):\n    return wrapped(*args, **kwargs)\n"
+)
 PICTURES = {
     "status": "patchkit status",
     "check": "patchkit check --patches my_pack --patches other_pack --releases 'vllm>=0.28'",
@@ -57,7 +59,11 @@ def main() -> None:
     """Write each picture anew."""
     with contextlib.ExitStack() as stack:
         is_kept = sys.argv[1:2] == ["--keep"]
-        directory = sys.argv[2] if is_kept else stack.enter_context(tempfile.TemporaryDirectory())
+        directory = (
+            sys.argv[2]
+            if is_kept
+            else stack.enter_context(tempfile.TemporaryDirectory())
+        )
         folder = Path(directory)
         python = Path(sys.executable)
         for name, text in FILE.findall((REPOSITORY / "README.md").read_text("utf-8")):
@@ -104,7 +110,9 @@ def draw(name: str, command: str, output: str) -> None:
     # Nothing is fetched from elsewhere: the reader's own monospace font serves.
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
     svg = svg.replace("Fira Code", "ui-monospace")
-    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(command)}" ', 1)
+    svg = svg.replace(
+        "<svg ", f'<svg role="img" aria-label="{html.escape(command)}" ', 1
+    )
     (ASSETS / f"{name}.svg").write_text(svg)
 
 

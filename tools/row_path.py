@@ -71,8 +71,12 @@ class Trail:
 
     def _note(self, frame: FrameType, event: str, _: Any) -> None:
         file = str(frame.f_globals.get("__name__", ""))
-        is_function = bool(frame.f_code.co_flags & CO_OPTIMIZED)  # no module, no class body
-        is_ours = event == "call" and is_function and file.partition(".")[0] == "patchkit"
+        is_function = bool(
+            frame.f_code.co_flags & CO_OPTIMIZED
+        )  # no module, no class body
+        is_ours = (
+            event == "call" and is_function and file.partition(".")[0] == "patchkit"
+        )
         if file == "patchkit.core.record":  # an `__init__`, wherever it is inherited
             is_ours = False
         if is_ours and file != self._last:
@@ -106,9 +110,13 @@ def follow(folder: Path) -> tuple[Trail, Trail]:
 def main() -> None:
     """Print both paths."""
     with tempfile.TemporaryDirectory() as folder:
-        for words, path in zip(("to arm", "to apply"), follow(Path(folder)), strict=True):
+        for words, path in zip(
+            ("to arm", "to apply"), follow(Path(folder)), strict=True
+        ):
             print(f"{words}: {path}")
-            for name, times in path.entered.most_common() if "--files" in sys.argv else ():
+            for name, times in (
+                path.entered.most_common() if "--files" in sys.argv else ()
+            ):
                 print(f"  {times:4} {name}")
 
 

@@ -30,8 +30,15 @@ def main() -> None:
     python = Path(sys.argv[1]).absolute()
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
-        made = [str(python), str(Path(__file__).with_name("pictures.py")), "--keep", directory]
-        subprocess.run(made, check=True, env={**os.environ, "PYTHONPATH": "tools"}, cwd=REPOSITORY)
+        made = [
+            str(python),
+            str(Path(__file__).with_name("pictures.py")),
+            "--keep",
+            directory,
+        ]
+        subprocess.run(
+            made, check=True, env={**os.environ, "PYTHONPATH": "tools"}, cwd=REPOSITORY
+        )
         path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
         env = {**os.environ, "PATH": path, "TMPDIR": directory}
         for command in PAGES.values():
@@ -45,7 +52,9 @@ def draw(folder: Path) -> None:
     """Draw the pages as a browser shows them."""
     with sync_playwright() as playwright:
         found = shutil.which("chromium") or shutil.which("google-chrome")
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=found, args=["--no-sandbox"]
+        )
         for name in PAGES:
             page = browser.new_page(viewport=SIZE)
             page.goto((folder / f"{name}.html").as_uri())

@@ -33,14 +33,27 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - as mkdocs calls it
+def on_page_markdown(
+    markdown: str,
+    page: Page,
+    config: MkDocsConfig,  # noqa: ARG001 - as mkdocs calls it
+    files: Files,
+) -> str:
     """Let links lead to these pages; what is no page of the site is named, and not linked."""
     here = page.file.src_uri
-    place = here.removeprefix("repository/") if here.startswith("repository/") else f"docs/{here}"
+    place = (
+        here.removeprefix("repository/")
+        if here.startswith("repository/")
+        else f"docs/{here}"
+    )
 
     def moved(found: re.Match[str]) -> str:
         name = posixpath.normpath(posixpath.join(posixpath.dirname(place), found["to"]))
-        uri = f"repository/{name}" if not name.startswith("docs/") else name.removeprefix("docs/")
+        uri = (
+            f"repository/{name}"
+            if not name.startswith("docs/")
+            else name.removeprefix("docs/")
+        )
         if uri == "README.md":
             uri = "index.md"
         if files.get_file_from_path(uri) is None:

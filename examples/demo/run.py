@@ -32,7 +32,9 @@ INTRODUCTION = Text.from_markup(
 
 def tell(console: Console, directory: Path) -> None:
     """Every step in order."""
-    console.print(Panel(INTRODUCTION, title="patchkit on real vLLM and real Ray", box=box.ROUNDED))
+    console.print(
+        Panel(INTRODUCTION, title="patchkit on real vLLM and real Ray", box=box.ROUNDED)
+    )
     model = stage.made_model(console, directory, PYTHON)
     baseline = stage.single_process(console, PYTHON, model)
     with contextlib.ExitStack() as stack:

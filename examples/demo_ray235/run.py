@@ -55,7 +55,9 @@ FAILURES = (
         "ray-v1-overlap-keyword",
         "got an unexpected keyword argument '_overlap_gpu_communication'",
     ),
-    Failure("ray-v1-list-of-references", "'CompiledDAGRef' object is not subscriptable"),
+    Failure(
+        "ray-v1-list-of-references", "'CompiledDAGRef' object is not subscriptable"
+    ),
     Failure("ray-v1-time-outs", "", "a step of over 10 s"),
     Failure("ray-v1-tensor-transport", "", "several pipeline stages"),
 )
@@ -65,7 +67,9 @@ LAB = Path(__file__).resolve().parents[2] / "lab" / "environments.py"
 
 def tell(console: Console, directory: Path) -> None:
     """Every step in order."""
-    console.print(Panel(INTRODUCTION, title="vLLM 0.32.0 on Ray 2.35.0", box=box.ROUNDED))
+    console.print(
+        Panel(INTRODUCTION, title="vLLM 0.32.0 on Ray 2.35.0", box=box.ROUNDED)
+    )
     python = made_environment("ray-2.35.0")
     model = stage.made_model(console, directory, python)
     baseline = stage.single_process(console, python, model)
@@ -113,9 +117,13 @@ def failures(on: stage.Stage) -> None:
     failure(on, device, "without patchkit", PATCHKIT="0")
     for number, (row, says, needs) in enumerate(FAILURES):
         if not says:
-            on.console.print(Text.from_markup(f"  [dim]{row}: not reached on a CPU ({needs})"))
+            on.console.print(
+                Text.from_markup(f"  [dim]{row}: not reached on a CPU ({needs})")
+            )
             continue
-        title = f"now with {ROWS[number - 1]}" if number else "with the rows for the device"
+        title = (
+            f"now with {ROWS[number - 1]}" if number else "with the rows for the device"
+        )
         failure(on, says, title, PATCHKIT_DISABLE=",".join(ROWS[number:]))
 
 
@@ -139,22 +147,32 @@ def failure(on: stage.Stage, says: str, title: str, **settings: str) -> None:
 # -- with
 
 
-def offline(on: stage.Stage, story: scenario.Scenario, name: str, baseline: list[int]) -> None:
+def offline(
+    on: stage.Stage, story: scenario.Scenario, name: str, baseline: list[int]
+) -> None:
     """Generate, with all rows."""
     journal = on.directory / f"journal-{name}"
     title = f"Executor {name}, with all rows …"
     outcome = on.generate(story, title, "--patchkit", PATCHKIT_JOURNAL=str(journal))
     same(scenario.report(outcome).tokens, baseline)
-    text = Text.from_markup(f"{baseline}\n[green]the baseline's tokens, from two Ray workers[/]")
-    on.panel(text, f"executor {name}, with all rows: after {outcome.seconds:.0f} s", "green")
+    text = Text.from_markup(
+        f"{baseline}\n[green]the baseline's tokens, from two Ray workers[/]"
+    )
+    on.panel(
+        text, f"executor {name}, with all rows: after {outcome.seconds:.0f} s", "green"
+    )
     on.console.print(stage.applied_table(read_directory(journal)))
 
 
-def over_http(on: stage.Stage, story: scenario.Scenario, name: str, baseline: list[int]) -> None:
+def over_http(
+    on: stage.Stage, story: scenario.Scenario, name: str, baseline: list[int]
+) -> None:
     """Serve and stream, with all rows."""
     command = [str(on.python.with_name("patchkit")), "run", "--"]
     command += served.command_line(on.python, on.model, *SERVE)
-    env = processes.environment(on.env, story.settings, {"PYTHONPATH": str(on.directory)})
+    env = processes.environment(
+        on.env, story.settings, {"PYTHONPATH": str(on.directory)}
+    )
     with (
         on.console.status(f"`patchkit run -- vllm serve`, executor {name} …"),
         served.running(command, env, on.directory / "serve.log") as address,
@@ -220,8 +238,12 @@ def untouched(on: stage.Stage, baseline: list[int]) -> None:
     found = read_directory(journal)
     applied = {name for one in found for name in ROWS if stage.mark(one, name)}
     if applied:
-        raise stage.DemoError(f"found {', '.join(sorted(applied))} on Ray 2.60.0, expected none")
-    on.done("executor V1 on Ray 2.60.0: the same tokens, and none of these rows in any process")
+        raise stage.DemoError(
+            f"found {', '.join(sorted(applied))} on Ray 2.60.0, expected none"
+        )
+    on.done(
+        "executor V1 on Ray 2.60.0: the same tokens, and none of these rows in any process"
+    )
 
 
 if __name__ == "__main__":

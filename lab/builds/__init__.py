@@ -24,5 +24,7 @@ def packages_of(place: Path) -> Path:
     """
     found = sorted(place.glob("lib/python3.*/site-packages"))
     if len(found) != 1:
-        raise BuildError(f"{place}: found {len(found)} folders of packages, expected one")
+        raise BuildError(
+            f"{place}: found {len(found)} folders of packages, expected one"
+        )
     return found[0]

@@ -47,7 +47,9 @@ def weaken(file: Path, version: str) -> None:
     """
     content = bytearray(file.read_bytes())
     if not content.startswith(MAGIC):
-        raise BuildError(f"{file}: found no 64-bit little-endian ELF file, expected one")
+        raise BuildError(
+            f"{file}: found no 64-bit little-endian ELF file, expected one"
+        )
     sections = list(sections_of(content))
     indices = set(weak_versions(content, sections, version.encode()))
     if not indices:
@@ -79,12 +81,16 @@ def of_kind(sections: list[Section], kind: int) -> Iterator[Section]:
     return (section for section in sections if section.kind == kind)
 
 
-def weak_versions(content: bytearray, sections: list[Section], version: bytes) -> Iterator[int]:
+def weak_versions(
+    content: bytearray, sections: list[Section], version: bytes
+) -> Iterator[int]:
     """Mark a version; yield the numbers by which symbols refer to it."""
     for section in of_kind(sections, VERSION_NEEDS):
         names = sections[section.link].offset
         for at in needed_versions(content, section.offset):
-            hashed, flags, number, name, following = NEEDED_VERSION.unpack_from(content, at)
+            hashed, flags, number, name, following = NEEDED_VERSION.unpack_from(
+                content, at
+            )
             if text(content, names + name) == version:
                 fields = hashed, flags | WEAK_VERSION, number, name, following
                 NEEDED_VERSION.pack_into(content, at, *fields)
@@ -104,7 +110,9 @@ def needed_versions(content: bytearray, library: int) -> Iterator[int]:
         library += following
 
 
-def weak_symbols(content: bytearray, sections: list[Section], versions: set[int]) -> None:
+def weak_symbols(
+    content: bytearray, sections: list[Section], versions: set[int]
+) -> None:
     """Mark the symbols whose version is one of those numbered."""
     for table in of_kind(sections, SYMBOL_VERSIONS):
         symbols = sections[table.link].offset

@@ -19,7 +19,9 @@ UNBOUND = "all|all"
 
 def write(place: Path, **variables: str) -> None:
     """Add variables to those of an environment."""
-    (place / NAME).write_text(json.dumps({**read(place), **variables}, indent=1), "utf-8")
+    (place / NAME).write_text(
+        json.dumps({**read(place), **variables}, indent=1), "utf-8"
+    )
 
 
 def read(place: Path) -> dict[str, str]:

@@ -22,7 +22,9 @@ def build(place: Path) -> None:
     """
     openmp = place / "lib" / "libiomp5.so"
     if not openmp.exists():
-        raise BuildError(f"{openmp}: found nothing, expected the library of intel-openmp")
+        raise BuildError(
+            f"{openmp}: found nothing, expected the library of intel-openmp"
+        )
     stub = place / "lib" / "libtcmalloc_stub.so"
     stub.unlink(missing_ok=True)
     stub.symlink_to(openmp.name)

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 RELEASE = "0.7.3"
 FILES = (
-    *("activation", "attention", "cache", "layernorm", "pos_encoding", "torch_bindings"),
+    *(
+        "activation",
+        "attention",
+        "cache",
+        "layernorm",
+        "pos_encoding",
+        "torch_bindings",
+    ),
     "utils",
 )
 OPTIONS = (
@@ -47,7 +54,9 @@ def build(place: Path) -> None:
     shutil.rmtree(package, ignore_errors=True)
     without = shutil.ignore_patterns("__pycache__")  # others may import it meanwhile
     shutil.copytree(sources.old_vllm(RELEASE) / "vllm", package, ignore=without)
-    compile_operators(place, sources.native_vllm(RELEASE) / "csrc", package / "_C.abi3.so")
+    compile_operators(
+        place, sources.native_vllm(RELEASE) / "csrc", package / "_C.abi3.so"
+    )
     distribution.name_vllm(place, RELEASE)
     lane_file.write(place, VLLM_CPU_OMP_THREADS_BIND=lane_file.UNBOUND)
 
@@ -61,7 +70,14 @@ def compile_operators(place: Path, source: Path, library: Path) -> None:
     options = [*OPTIONS, f"-D_GLIBCXX_USE_CXX11_ABI={abi}", f"-I{source}"]
     options += [part for folder in headers for part in ("-isystem", folder)]
     commands = [
-        ["g++", *options, "-c", str(source / "cpu" / f"{name}.cpp"), "-o", f"{objects}/{name}.o"]
+        [
+            "g++",
+            *options,
+            "-c",
+            str(source / "cpu" / f"{name}.cpp"),
+            "-o",
+            f"{objects}/{name}.o",
+        ]
         for name in FILES
     ]
     with ThreadPoolExecutor(2) as pool:
@@ -87,7 +103,9 @@ def run(command: Sequence[str]) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
-        raise BuildError(f"found no {command[0]}, expected one: install a C++ compiler") from error
+        raise BuildError(
+            f"found no {command[0]}, expected one: install a C++ compiler"
+        ) from error
     if done.returncode:
         tail = "\n".join(done.stderr.splitlines()[-20:])
         raise BuildError(f"{command[0]}: exit {done.returncode}\n{tail}")

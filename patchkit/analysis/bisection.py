@@ -81,7 +81,9 @@ class Search:
             if position is None:
                 return frozenset()
             culprits |= self._closures[candidates[position]]
-            candidates = [name for name in candidates[:position] if name not in culprits]
+            candidates = [
+                name for name in candidates[:position] if name not in culprits
+            ]
         return self._shrunk(culprits)
 
     def last(self, patches: Patches) -> list[str]:
@@ -96,7 +98,9 @@ class Search:
         final = patches - predecessors
         return [name for name in self._closures if name in final]
 
-    def _turning_point(self, culprits: Patches, candidates: Sequence[str]) -> int | None:
+    def _turning_point(
+        self, culprits: Patches, candidates: Sequence[str]
+    ) -> int | None:
         """Find the first candidate with which, and all before it, the culprits fail.
 
         Returns:

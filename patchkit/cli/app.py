@@ -46,11 +46,21 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Suggest commands with a similar name where there is no command of this name."""
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(f"No such command {name!r}{near(name, COMMANDS)}", ctx)
+        if (
+            name not in COMMANDS
+            and not name.startswith("-")
+            and not ctx.resilient_parsing
+        ):
+            raise click.UsageError(
+                f"No such command {name!r}{near(name, COMMANDS)}", ctx
+            )
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
         """List the commands by section, each with the whole first sentence of its help."""
         for title, names in SECTIONS.items():
             with formatter.section(title):

@@ -26,7 +26,11 @@ def _open_library(ctx: click.Context, _: click.Parameter, offline: bool) -> Libr
 
 
 library_option = click.option(
-    "--offline", "library", is_flag=True, callback=_open_library, help=options.OFFLINE_HELP
+    "--offline",
+    "library",
+    is_flag=True,
+    callback=_open_library,
+    help=options.OFFLINE_HELP,
 )
 """For every command that reads releases: it gets the library that they come from."""
 
@@ -47,13 +51,17 @@ def rows_of(
         UsageError: There is no such row, and no finding says why.
     """
     rows, findings = read_packs(Settings.read(), packs)
-    chosen = [row for row in choose(rows, names) if names or not packs or row.pack in packs]
+    chosen = [
+        row for row in choose(rows, names) if names or not packs or row.pack in packs
+    ]
     if not chosen and not findings:
         where = "here; --patches MODULE names a pack"
         if packs:
             where = f"in {', '.join(packs)}"
         raise click.UsageError(f"expected one patch at least, found none {where}")
-    return chosen, [finding for finding in findings if not names or finding.patch in names]
+    return chosen, [
+        finding for finding in findings if not names or finding.patch in names
+    ]
 
 
 def own_rows_of(packs: Collection[str], names: Collection[str]) -> list[Row]:
@@ -76,7 +84,9 @@ def own_rows_of(packs: Collection[str], names: Collection[str]) -> list[Row]:
     rows, _ = rows_of(packs, names)
     maintained = [row for row in rows if names or _is_maintained_here(row.pack)]
     if not maintained:
-        maintained = [row for row in rows if row.pack not in OWN_PACKS or row.pack in packs]
+        maintained = [
+            row for row in rows if row.pack not in OWN_PACKS or row.pack in packs
+        ]
     if not maintained:
         expected = "expected one at least: name it, or its pack with --patches MODULE"
         raise click.UsageError(f"found no patch here but patchkit's own, {expected}")
@@ -125,7 +135,9 @@ def open_packages(
     return _open_installed(packages, versions)
 
 
-def _open_installed(packages: Sequence[str], versions: Versions) -> list[CheckedRelease]:
+def _open_installed(
+    packages: Sequence[str], versions: Versions
+) -> list[CheckedRelease]:
     releases, missing = installed(packages, versions)
     if not releases:
         raise UpstreamError(

@@ -24,11 +24,18 @@ Command = Callable[..., object]
 RowOrRequirement = TypeVar("RowOrRequirement", Row, str)
 _RELEASE_OPTIONS = (
     click.option(
-        "--releases", metavar="SPEC", multiple=True, help="Releases on the index; repeatable."
+        "--releases",
+        metavar="SPEC",
+        multiple=True,
+        help="Releases on the index; repeatable.",
     ),
-    click.option("--path", metavar="DIR", help="A source tree, such as a checkout of vLLM."),
+    click.option(
+        "--path", metavar="DIR", help="A source tree, such as a checkout of vLLM."
+    ),
     click.option("--wheel", metavar="FILE", help="A wheel, or a source distribution."),
-    click.option("--here", is_flag=True, help="What is installed, whatever pyproject.toml says."),
+    click.option(
+        "--here", is_flag=True, help="What is installed, whatever pyproject.toml says."
+    ),
 )
 
 
@@ -238,7 +245,9 @@ def locks_of(file: str | None) -> Locks:
     """
     name = lock_named(file)
     if name and not Path(name).exists():
-        settings = f"--lock, PATCHKIT_LOCK or {Project.read().file}, [tool.patchkit] lock"
+        settings = (
+            f"--lock, PATCHKIT_LOCK or {Project.read().file}, [tool.patchkit] lock"
+        )
         expected = "expected a lock, which 'patchkit lock' writes"
         raise click.UsageError(f"{settings}: found no file {name!r}, {expected}")
     return Locks(name, Path())
@@ -260,7 +269,9 @@ def selection_of(settings: Settings, vllm: str | None = None) -> Selection:
     return Selection(settings, versions, Drift(settings.lock))
 
 
-def rows_and_selection(packs: Iterable[str], vllm: str | None) -> tuple[Registry, Selection]:
+def rows_and_selection(
+    packs: Iterable[str], vllm: str | None
+) -> tuple[Registry, Selection]:
     """Read the rows of this process, and what selects from them.
 
     Args:
@@ -315,7 +326,9 @@ def required_distributions(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(parse_requirement(text).name for text in requirements))
 
 
-def without_process(registry: Registry, selection: Selection) -> Iterator[tuple[str, str]]:
+def without_process(
+    registry: Registry, selection: Selection
+) -> Iterator[tuple[str, str]]:
     """Find the selected patches that no process takes with the variables that are set here.
 
     Args:
@@ -325,7 +338,9 @@ def without_process(registry: Registry, selection: Selection) -> Iterator[tuple[
     Yields:
         The name of a patch, and why it has no process.
     """
-    selected = [row for row in registry if reason(selection.reason_to_skip, row) is None]
+    selected = [
+        row for row in registry if reason(selection.reason_to_skip, row) is None
+    ]
     for switch in registry.processes.switched_on(selection.environ):
         for name in switch.leaves_out(selected):
             yield name, f"has no process with {switch.what} set: {switch.why}"

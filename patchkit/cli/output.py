@@ -42,7 +42,9 @@ class Output(io.FileIO):
         if not self._is_lost:
             try:
                 return super().write(data)
-            except BrokenPipeError:  # who reads has seen enough, and the answer is the same
+            except (
+                BrokenPipeError
+            ):  # who reads has seen enough, and the answer is the same
                 self._is_lost = True
             except OSError as error:
                 self._is_lost = True
@@ -103,7 +105,12 @@ def progress_bar() -> Iterator[Progress | None]:
     from rich.progress import Progress as Bar  # noqa: PLC0415
 
     description = TextColumn("reading releases")
-    columns = (description, BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[label]}"))
+    columns = (
+        description,
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[label]}"),
+    )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, label="")
 

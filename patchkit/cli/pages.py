@@ -18,7 +18,9 @@ from patchkit.cli.report.check_html import as_html
 from patchkit.cli.report.check_table import print_check
 from patchkit.cli.report.console import console
 
-output_option = click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
+output_option = click.option(
+    "--output", metavar="FILE", help="Write it there and not to stdout."
+)
 form_option = make_format_option(
     "json",
     "github",
@@ -39,7 +41,9 @@ def check_output(form: str, output: str | None) -> None:
         UsageError: A table is to go to a file.
     """
     if form == "table" and output is not None:
-        raise click.UsageError("--output: expected --format json, github, markdown or html")
+        raise click.UsageError(
+            "--output: expected --format json, github, markdown or html"
+        )
 
 
 def write_report(
@@ -64,7 +68,9 @@ def write_report(
     if form == "table":
         print_check(report, console())
         if report.worst:
-            say(f"'patchkit explain {report.worst.code.code}' says what a finding means")
+            say(
+                f"'patchkit explain {report.worst.code.code}' says what a finding means"
+            )
         return
     text = _text(report, form, as_json, diffs)
     if output is None:
@@ -73,7 +79,9 @@ def write_report(
     try:
         Path(output).write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        raise click.UsageError(f"{output}: cannot be written ({error.strerror})") from error
+        raise click.UsageError(
+            f"{output}: cannot be written ({error.strerror})"
+        ) from error
 
 
 def _text(

@@ -43,7 +43,9 @@ def run_alone(
     try:
         code = _run(command, environ, log, timeout)
     except OSError as error:
-        raise BisectionError(f"{error.filename}: cannot be run: {error.strerror}") from error
+        raise BisectionError(
+            f"{error.filename}: cannot be run: {error.strerror}"
+        ) from error
     finally:
         _end_children_except(children_before)
     return code, time.monotonic() - started

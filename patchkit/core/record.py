@@ -90,7 +90,9 @@ class Record:
     """
 
     __match_args__: ClassVar[tuple[str, ...]] = ()
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]] = cast("Any", _DataclassAttribute())
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]] = cast(
+        "Any", _DataclassAttribute()
+    )
     __dataclass_params__: ClassVar[Any] = _DataclassAttribute()
 
     # By name: the annotation, the default, whether it is given by keyword only.
@@ -195,7 +197,9 @@ def _init_of(cls: type[Record]) -> Any:
     defaults = _defaults(cls, positional)
     required = positional[: len(positional) - len(defaults)]
     if not defaults.keys().isdisjoint(required):
-        raise TypeError(f"{cls.__qualname__}: a field without default follows one that has it")
+        raise TypeError(
+            f"{cls.__qualname__}: a field without default follows one that has it"
+        )
     init = FunctionType(code, globals(), "__init__", tuple(defaults.values()))
     init.__kwdefaults__ = _defaults(cls, by_keyword)
     init.__qualname__ = f"{cls.__qualname__}.__init__"

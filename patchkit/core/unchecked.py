@@ -19,7 +19,9 @@ def leave_unchecked(hooks: object) -> None:
     """
     beartype = sys.modules["beartype"]
     with suppress(Exception):  # of an older one, or patchkit was named to it
-        conf = beartype.BeartypeConf(strategy=beartype.BeartypeStrategy.O0, claw_is_pep526=False)
+        conf = beartype.BeartypeConf(
+            strategy=beartype.BeartypeStrategy.O0, claw_is_pep526=False
+        )
         package = __name__.partition(".core.")[0]
         hooks.beartype_package(package, conf=conf)  # type: ignore[attr-defined]
 

@@ -18,7 +18,11 @@ from typing import Any
 import ray
 from ray._private.accelerators import get_all_accelerator_resource_names
 from ray.util import list_named_actors
-from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
+from ray.util.placement_group import (
+    PlacementGroup,
+    placement_group,
+    remove_placement_group,
+)
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from patchkit.data_llm.stages import Row, RowStage, plain
@@ -30,7 +34,11 @@ class VLLMEngine(RowStage):
     title = "vLLMEngineStage"
 
     def __init__(
-        self, model: str, engine_arguments: dict[str, Any], task: str, pending: int | None
+        self,
+        model: str,
+        engine_arguments: dict[str, Any],
+        task: str,
+        pending: int | None,
     ) -> None:
         """Start an engine, in the actor.
 
@@ -70,7 +78,9 @@ class VLLMEngine(RowStage):
 
     def _arguments_to_embed(self) -> dict[str, str]:
         """Return the arguments that make an engine embed, which vLLM has renamed."""
-        fields = {field.name for field in dataclasses.fields(self._vllm.AsyncEngineArgs)}
+        fields = {
+            field.name for field in dataclasses.fields(self._vllm.AsyncEngineArgs)
+        }
         if fields >= {"runner", "convert"}:
             return {"runner": "pooling", "convert": "embed"}
         return {"task": "embed"}
@@ -90,7 +100,9 @@ class VLLMEngine(RowStage):
         columns = {"request_id": number, "params": str(params)}
         adapter = self._adapter(row)
         async with self._pending:
-            async for answer in request(_prompt(row), params, str(number), lora_request=adapter):
+            async for answer in request(
+                _prompt(row), params, str(number), lora_request=adapter
+            ):
                 if answer.finished:
                     columns["time_taken_llm"] = time.perf_counter() - start
                     return {**columns, **_columns(row, answer)}
@@ -143,8 +155,13 @@ def _columns(row: Row, answer: Any) -> Row:
         return {**columns, **_output_columns([], "", embeddings)}
     completion = answer.outputs[0]
     if completion.finish_reason in {"abort", "error"}:
-        raise RuntimeError(f"the engine ended the answer with {completion.finish_reason!r}")
-    return {**columns, **_output_columns(list(completion.token_ids), completion.text, None)}
+        raise RuntimeError(
+            f"the engine ended the answer with {completion.finish_reason!r}"
+        )
+    return {
+        **columns,
+        **_output_columns(list(completion.token_ids), completion.text, None),
+    }
 
 
 def _output_columns(token_ids: list[int], text: str, embeddings: Any) -> Row:
@@ -159,7 +176,9 @@ def _output_columns(token_ids: list[int], text: str, embeddings: Any) -> Row:
 # -- placement ------------------------------------------------------------------------------------
 
 
-def placed(engine_arguments: dict[str, Any], accelerator_type: str | None) -> dict[str, Any]:
+def placed(
+    engine_arguments: dict[str, Any], accelerator_type: str | None
+) -> dict[str, Any]:
     """Return the resources of one replica: an accelerator for each of its workers, if any.
 
     Args:
@@ -200,7 +219,9 @@ def _device() -> str:
     return "".join(accelerators)
 
 
-def _in_a_group(workers: int, device: str, accelerator_type: str | None) -> dict[str, Any]:
+def _in_a_group(
+    workers: int, device: str, accelerator_type: str | None
+) -> dict[str, Any]:
     """Reserve a bundle for each worker on one node; vLLM's Ray executor finds the group."""
     bundle: dict[str, float] = {"CPU": 1}
     if device:
@@ -208,7 +229,9 @@ def _in_a_group(workers: int, device: str, accelerator_type: str | None) -> dict
     if accelerator_type:
         bundle[f"accelerator_type:{accelerator_type}"] = 0.001
     group = placement_group([bundle] * workers, strategy="STRICT_PACK")
-    strategy = PlacementGroupSchedulingStrategy(group, placement_group_capture_child_tasks=True)
+    strategy = PlacementGroupSchedulingStrategy(
+        group, placement_group_capture_child_tasks=True
+    )
     name = uuid.uuid4().hex
     threading.Thread(target=_remove_after, args=(name, group), daemon=True).start()
     return {"scheduling_strategy": strategy, "name": name}

@@ -35,17 +35,28 @@ _TASKS = 4
 
 def can_serve() -> bool | str:
     """Whether this Ray lacks the module, and its datasets take what the stages ask for."""
-    if (spec := PathFinder.find_spec("ray.data.llm", list(ray.data.__path__))) is not None:
+    if (
+        spec := PathFinder.find_spec("ray.data.llm", list(ray.data.__path__))
+    ) is not None:
         return f"this Ray has ray.data.llm: {spec.origin}"
     known = inspect.signature(Dataset.map_batches).parameters
-    lacks = {"concurrency", "fn_constructor_kwargs", "ray_remote_args_fn"} - known.keys()
-    return not lacks or f"Dataset.map_batches of this Ray has no {', '.join(sorted(lacks))}"
+    lacks = {
+        "concurrency",
+        "fn_constructor_kwargs",
+        "ray_remote_args_fn",
+    } - known.keys()
+    return (
+        not lacks
+        or f"Dataset.map_batches of this Ray has no {', '.join(sorted(lacks))}"
+    )
 
 
 class ProcessorConfig(BaseModel):
     """What every processor is told; None for any accelerator, `concurrency` replicas."""
 
-    model_config = ConfigDict(extra="forbid", protected_namespaces=(), validate_assignment=True)
+    model_config = ConfigDict(
+        extra="forbid", protected_namespaces=(), validate_assignment=True
+    )
 
     batch_size: PositiveInt = 64
     accelerator_type: str | None = None
@@ -98,7 +109,9 @@ class Processor:
         postprocess: Function = None,
     ) -> None:
         def before(row: Row) -> Row:
-            return {DATA_COLUMN: cloudpickle.dumps({**row, **(preprocess or dict)(row)})}
+            return {
+                DATA_COLUMN: cloudpickle.dumps({**row, **(preprocess or dict)(row)})
+            }
 
         def after(data: Row) -> Row:
             return (postprocess or dict)(cloudpickle.loads(data[DATA_COLUMN]))
@@ -110,9 +123,14 @@ class Processor:
         """Add the processor's steps to a dataset; nothing runs before its rows are read."""
         dataset = dataset.map(self.preprocess)
         for stage in self.stages.values():
-            told: dict[str, Any] = {"batch_size": self.config.batch_size, "batch_format": "numpy"}
+            told: dict[str, Any] = {
+                "batch_size": self.config.batch_size,
+                "batch_format": "numpy",
+            }
             told["fn_constructor_kwargs"] = stage.fn_constructor_kwargs
-            dataset = dataset.map_batches(stage.fn, **{**told, **stage.map_batches_kwargs})
+            dataset = dataset.map_batches(
+                stage.fn, **{**told, **stage.map_batches_kwargs}
+            )
         return dataset.map(self.postprocess)
 
     def list_stage_names(self) -> list[str]:
@@ -122,7 +140,9 @@ class Processor:
     def get_stage_by_name(self, name: str) -> Stage:
         """Return a stage; ValueError if there is none of this name."""
         if name not in self.stages:
-            raise ValueError(f"found stage {name!r}, expected one of {', '.join(self.stages)}")
+            raise ValueError(
+                f"found stage {name!r}, expected one of {', '.join(self.stages)}"
+            )
         return self.stages[name]
 
 
@@ -146,7 +166,9 @@ def build_llm_processor(
 def _http(config: HttpRequestProcessorConfig) -> Stage:
     seconds = config.concurrency / config.qps if config.qps else None
     told = {"url": config.url, "headers": config.headers, "seconds": seconds}
-    return Stage(stages.HttpRequest, told, {"concurrency": config.concurrency, **_LIGHT})
+    return Stage(
+        stages.HttpRequest, told, {"concurrency": config.concurrency, **_LIGHT}
+    )
 
 
 def _vllm(config: vLLMEngineProcessorConfig) -> list[Stage]:
@@ -155,11 +177,17 @@ def _vllm(config: vLLMEngineProcessorConfig) -> list[Stage]:
     given = _engine_kwargs(config)
     trust = {"trust_remote_code": bool(given.get("trust_remote_code"))}
     tokens = {"model": given.get("tokenizer") or config.model_source, **trust}
-    chat = {"model": config.model_source, **trust, "chat_template": config.chat_template}
+    chat = {
+        "model": config.model_source,
+        **trust,
+        "chat_template": config.chat_template,
+    }
     around = {"concurrency": (1, config.concurrency), **_LIGHT}
     wanted = [
         Stage(stages.PrepareImage, {}, {**around}) if config.has_image else None,
-        Stage(stages.ChatTemplate, chat, {**around}) if config.apply_chat_template else None,
+        Stage(stages.ChatTemplate, chat, {**around})
+        if config.apply_chat_template
+        else None,
         Stage(stages.Tokenize, {**tokens}, {**around}) if config.tokenize else None,
         _engine(config, given),
         Stage(stages.Detokenize, tokens, {**around}) if config.detokenize else None,
@@ -169,18 +197,28 @@ def _vllm(config: vLLMEngineProcessorConfig) -> list[Stage]:
 
 def _engine_kwargs(config: vLLMEngineProcessorConfig) -> dict[str, Any]:
     """Return the engine's arguments with Ray's defaults; they may not contradict a field."""
-    given = {"max_num_seqs": 128, "distributed_executor_backend": "mp", **config.engine_kwargs}
+    given = {
+        "max_num_seqs": 128,
+        "distributed_executor_backend": "mp",
+        **config.engine_kwargs,
+    }
     for name, said in (("model", config.model_source), ("task", config.task_type)):
         if (found := given.pop(name, said)) != said:
-            raise ValueError(f"engine_kwargs: found {name}={found!r}, expected {said!r} or none")
+            raise ValueError(
+                f"engine_kwargs: found {name}={found!r}, expected {said!r} or none"
+            )
     return given
 
 
-def _engine(config: vLLMEngineProcessorConfig, engine_arguments: dict[str, Any]) -> Stage:
+def _engine(
+    config: vLLMEngineProcessorConfig, engine_arguments: dict[str, Any]
+) -> Stage:
     tasks = config.max_concurrent_batches
     options: dict[str, Any] = {"concurrency": config.concurrency}
     if tasks > _TASKS:  # Ray calls `compute` deprecated, but has no other word for it
-        pool = ActorPoolStrategy(size=config.concurrency, max_tasks_in_flight_per_actor=tasks)
+        pool = ActorPoolStrategy(
+            size=config.concurrency, max_tasks_in_flight_per_actor=tasks
+        )
         options = {"compute": pool}
     options["max_concurrency"] = tasks
     options.update(engine.placed(engine_arguments, config.accelerator_type))

@@ -28,15 +28,22 @@ FLAWS = ("await task()", "while not future.done()", "if out_batch is sentinel:")
 def loses_rows() -> bool | str:
     """Whether the function has any of the flaws: a fork may have mended it."""
     source = inspect.getsource(_generate_transform_fn_for_async_map_batches)
-    return any(flaw in source for flaw in FLAWS) or f"this Ray's ray.data has none of {FLAWS}"
+    return (
+        any(flaw in source for flaw in FLAWS)
+        or f"this Ray's ray.data has none of {FLAWS}"
+    )
 
 
-def read_to_the_end(fn: Callable[[Any], Any]) -> Callable[[Iterable[Any], Any], Iterator[Any]]:
+def read_to_the_end(
+    fn: Callable[[Any], Any],
+) -> Callable[[Iterable[Any], Any], Iterator[Any]]:
     """Make what turns a task's batches into rows; Ray sends it to its workers by value."""
 
     def transform(batches: Iterable[Any], _context: Any) -> Iterator[Any]:
         loop = ray.data._map_actor_context.udf_map_asyncio_loop  # noqa: SLF001
-        keeps_order = ray.data.DataContext.get_current().execution_options.preserve_order
+        keeps_order = (
+            ray.data.DataContext.get_current().execution_options.preserve_order
+        )
         rows: queue.Queue[Any] = queue.Queue()
 
         async def read(batch: Any) -> list[Any]:

@@ -32,7 +32,9 @@ def plain(value: Any) -> Any:
         return {key: plain(held) for key, held in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(held) for held in value]
-    return plain(value.tolist()) if isinstance(value, (np.ndarray, np.generic)) else value
+    return (
+        plain(value.tolist()) if isinstance(value, (np.ndarray, np.generic)) else value
+    )
 
 
 class RowStage:
@@ -54,7 +56,9 @@ class RowStage:
             return
         rows = [cloudpickle.loads(data) for data in batch[DATA_COLUMN]]
         out = np.empty(len(rows), dtype=object)
-        for at, (row, more) in enumerate(zip(rows, self._wait_for(self._all(rows)), strict=True)):
+        for at, (row, more) in enumerate(
+            zip(rows, self._wait_for(self._all(rows)), strict=True)
+        ):
             out[at] = cloudpickle.dumps({**row, **more})
         yield {DATA_COLUMN: out}
 
@@ -73,7 +77,9 @@ class RowStage:
         try:
             return await self._answer(row)
         except Exception as error:
-            columns = ", ".join(f"{name}={reprlib.repr(value)}" for name, value in row.items())
+            columns = ", ".join(
+                f"{name}={reprlib.repr(value)}" for name, value in row.items()
+            )
             what = f"row {{{columns}}} failed: {type(error).__name__}: {error}"
             raise RuntimeError(f"{self.title}: {what}") from error
 
@@ -94,7 +100,11 @@ class PrepareImage(RowStage):
             for part in message["content"]
             if part["type"] in {"image", "image_url"}
         ]
-        return {"image": images, "image_sizes": [one.size for one in images]} if images else {}
+        return (
+            {"image": images, "image_sizes": [one.size for one in images]}
+            if images
+            else {}
+        )
 
 
 async def _image(source: Any) -> Any:
@@ -104,8 +114,14 @@ async def _image(source: Any) -> Any:
         return source
     url = str(source["url"] if isinstance(source, dict) else source)
     if not url.startswith(("http://", "https://", "data:image")):
-        raise ValueError(f"found image {url[:80]!r}, expected a PIL image, http(s) or data:image")
-    raw = base64.b64decode(url.partition(",")[2]) if url[:5] == "data:" else await _fetched(url)
+        raise ValueError(
+            f"found image {url[:80]!r}, expected a PIL image, http(s) or data:image"
+        )
+    raw = (
+        base64.b64decode(url.partition(",")[2])
+        if url[:5] == "data:"
+        else await _fetched(url)
+    )
     image = Image.open(io.BytesIO(raw))
     image.load()
     return image
@@ -113,7 +129,9 @@ async def _image(source: Any) -> Any:
 
 async def _fetched(url: str, tries: int = 3) -> bytes:
     try:
-        session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(5), raise_for_status=True)
+        session = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(5), raise_for_status=True
+        )
         async with session, session.get(url) as response:
             return bytes(await response.read())
     except (aiohttp.ClientError, asyncio.TimeoutError):
@@ -144,8 +162,13 @@ class ChatTemplate(_Loaded):
     async def _answer(self, row: Row) -> Row:
         messages = plain(row["messages"])
         is_asked = messages[-1]["role"] == "user"
-        how = {"add_generation_prompt": is_asked, "continue_final_message": not is_asked}
-        text = self._held.apply_chat_template(messages, tokenize=False, **how, **self._rest)
+        how = {
+            "add_generation_prompt": is_asked,
+            "continue_final_message": not is_asked,
+        }
+        text = self._held.apply_chat_template(
+            messages, tokenize=False, **how, **self._rest
+        )
         return {"prompt": text}
 
 
@@ -173,7 +196,9 @@ class HttpRequest(RowStage):
 
     title = "HttpRequestStage"
 
-    def __init__(self, url: str, headers: Mapping[str, Any] | None, seconds: float | None) -> None:
+    def __init__(
+        self, url: str, headers: Mapping[str, Any] | None, seconds: float | None
+    ) -> None:
         super().__init__()
         self._url, self._seconds, self._next = url, seconds, 0.0
         self._headers = {"Content-Type": "application/json", **(headers or {})}
@@ -187,5 +212,7 @@ class HttpRequest(RowStage):
     async def _answer(self, row: Row) -> Row:
         self._next = max(self._next, time.monotonic()) + (self._seconds or 0)
         await asyncio.sleep(self._next - time.monotonic())
-        async with self._session.post(self._url, json=plain(row["payload"])) as response:
+        async with self._session.post(
+            self._url, json=plain(row["payload"])
+        ) as response:
             return {"http_response": await response.json()}

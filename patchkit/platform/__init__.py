@@ -52,20 +52,26 @@ PATCHES = (
         "ray-worker-torch-npu",
         "patch_ray_utils",
         "vllm>=0.11.1,<0.33",
-        Replace("vllm.v1.executor.ray_utils:RayWorkerWrapper", by="NPURayWorkerWrapper"),
+        Replace(
+            "vllm.v1.executor.ray_utils:RayWorkerWrapper", by="NPURayWorkerWrapper"
+        ),
     ),
     # The first V1 had an executor for Ray in 0.6.6 only, until 0.11.1 brought it back.
     _ray_worker(
         "ray-worker-early-v1-torch-npu",
         "patch_ray_utils",
         "vllm>=0.6.6,<0.7",
-        Replace("vllm.v1.executor.ray_utils:RayWorkerWrapper", by="NPURayWorkerWrapper"),
+        Replace(
+            "vllm.v1.executor.ray_utils:RayWorkerWrapper", by="NPURayWorkerWrapper"
+        ),
     ),
     _ray_worker(
         "ray-worker-v2-torch-npu",
         "patch_ray_executor_v2",
         "vllm>=0.20,<0.34",
-        Replace("vllm.v1.executor.ray_executor_v2:RayWorkerProc", by="NPURayWorkerProc"),
+        Replace(
+            "vllm.v1.executor.ray_executor_v2:RayWorkerProc", by="NPURayWorkerProc"
+        ),
     ),
     _ray_worker(
         "ray-worker-v0-torch-npu",

@@ -12,14 +12,17 @@ _PLACE = "vllm.v1.executor.ray_executor:RayDistributedExecutor."
 _NUMBER = 'version.parse("2.35.0")'
 _WRAPPED = "if envs.VLLM_USE_RAY_WRAPPED_PP_COMM:"
 _ASKED_FOR = (
-    "if envs.VLLM_USE_RAY_WRAPPED_PP_COMM and os.environ.get('VLLM_USE_RAY_WRAPPED_PP_COMM'):"
+    "if envs.VLLM_USE_RAY_WRAPPED_PP_COMM "
+    "and os.environ.get('VLLM_USE_RAY_WRAPPED_PP_COMM'):"
 )
 _UPSTREAM = "none: vLLM requires Ray 2.43 or later for this executor"
 _WHY_NUMBER = (
     "vLLM refuses an older Ray by its number. What it needs of the newer one, the other rows named "
     "ray-v1-… supply."
 )
-_SUNSET = "the oldest Ray in use is {}, or the oldest vLLM 0.33, which has no executor V1"
+_SUNSET = (
+    "the oldest Ray in use is {}, or the oldest vLLM 0.33, which has no executor V1"
+)
 
 
 def _checked(place: str, name: str, number: str, *requires: str) -> Edit:
@@ -33,8 +36,12 @@ ROWS = (
         name="ray-v1-version-check",
         requires=("vllm>=0.8,<0.33", "ray>=2.35,<2.43"),
         changes=(
-            _checked(_PLACE, "_check_ray_cgraph_installation", "2.43.0", "vllm>=0.11.1"),
-            _checked(_OLD_PLACE, "_check_ray_cgraph_installation", "2.43.0", "vllm<0.11.1"),
+            _checked(
+                _PLACE, "_check_ray_cgraph_installation", "2.43.0", "vllm>=0.11.1"
+            ),
+            _checked(
+                _OLD_PLACE, "_check_ray_cgraph_installation", "2.43.0", "vllm<0.11.1"
+            ),
         ),
         why=_WHY_NUMBER,
         upstream=_UPSTREAM,
@@ -80,7 +87,9 @@ ROWS = (
         name="ray-v1-overlap-keyword",
         body="patch_dag_node",
         requires=("vllm>=0.7,<0.33", "ray>=2.35,<2.39"),
-        changes=(Wrap("ray.dag.dag_node:DAGNode.experimental_compile", by="without_overlap"),),
+        changes=(
+            Wrap("ray.dag.dag_node:DAGNode.experimental_compile", by="without_overlap"),
+        ),
         when="compiles_without_overlap",
         why=(
             "vLLM passes _overlap_gpu_communication, which came with Ray 2.39, whether or not it "
@@ -94,7 +103,10 @@ ROWS = (
         body="patch_compiled_dag_ref",
         requires=("vllm>=0.7,<0.33", "ray>=2.35,<2.37"),
         changes=(
-            Add("ray.experimental.compiled_dag_ref:CompiledDAGRef.__getitem__", by="output_of"),
+            Add(
+                "ray.experimental.compiled_dag_ref:CompiledDAGRef.__getitem__",
+                by="output_of",
+            ),
         ),
         when="is_one_reference",
         why=(
@@ -109,8 +121,16 @@ ROWS = (
         body="patch_dag_context",
         requires=("vllm>=0.8.2,<0.33", "ray>=2.35,<2.41"),
         changes=(
-            Wrap(f"{_PLACE}_compiled_ray_dag", by="with_time_outs", requires=("vllm>=0.11.1",)),
-            Wrap(f"{_OLD_PLACE}_compiled_ray_dag", by="with_time_outs", requires=("vllm<0.11.1",)),
+            Wrap(
+                f"{_PLACE}_compiled_ray_dag",
+                by="with_time_outs",
+                requires=("vllm>=0.11.1",),
+            ),
+            Wrap(
+                f"{_OLD_PLACE}_compiled_ray_dag",
+                by="with_time_outs",
+                requires=("vllm<0.11.1",),
+            ),
         ),
         after=("ray-v1-pipeline-communicator",),
         why=(
@@ -125,7 +145,10 @@ ROWS = (
         body="patch_dag_node",
         requires=("vllm>=0.8,<0.33", "ray>=2.35,<2.42"),
         changes=(
-            Add("ray.dag.dag_node:DAGNode.with_tensor_transport", by="with_tensor_transport"),
+            Add(
+                "ray.dag.dag_node:DAGNode.with_tensor_transport",
+                by="with_tensor_transport",
+            ),
         ),
         when="has_no_tensor_transport",
         why=(

@@ -23,7 +23,9 @@ def is_one_reference() -> bool | str:
 def output_of(self: Any, index: int) -> OutputRef:
     """Make a reference to one of the outputs; the error past the last ends an iteration."""
     if not 0 <= index < len(self._dag_output_channels):
-        raise IndexError(f"found {index}, expected one of {len(self._dag_output_channels)} outputs")
+        raise IndexError(
+            f"found {index}, expected one of {len(self._dag_output_channels)} outputs"
+        )
     return OutputRef(self, index)
 
 

@@ -81,7 +81,9 @@ target   vllm.distributed.device_communicators.all_reduce_utils:consumer
 target   vllm.distributed.device_communicators.all_reduce_utils:producer
 """
 _ASKS_DRIVER = "command all_reduce_utils.py mlopart.py moriio_heartbeat.py"
-_TRAINERS = "actor vllm.distributed.weight_transfer.sharded_rdt_trainer:_RDTProducerServer"
+_TRAINERS = (
+    "actor vllm.distributed.weight_transfer.sharded_rdt_trainer:_RDTProducerServer"
+)
 _RUST = """
 call     vllm.v1.utils:RustFrontendProcessManager.__init__
 command  vllm-rs

@@ -226,7 +226,9 @@ class RowDrift:
             reason = facts.reason or "it has no source"
             return Verdict("unknown", f"{target} {_UNKNOWN}: {reason}")
         if not spans:
-            return Verdict("unreviewed", f"{target} has never been reviewed for this patch")
+            return Verdict(
+                "unreviewed", f"{target} has never been reviewed for this patch"
+            )
         if facts.fingerprint in {span.fingerprint for span in spans}:
             return Verdict("reviewed")
         last = spans[-1]
@@ -234,7 +236,9 @@ class RowDrift:
         if last.last != last.first:
             releases = f"{last.first} - {last.last}"
         differs = f"{target} differs from the source last reviewed for {last.project} {releases}"
-        return Verdict("drift", f"{differs} (its fingerprint here is {facts.fingerprint})")
+        return Verdict(
+            "drift", f"{differs} (its fingerprint here is {facts.fingerprint})"
+        )
 
 
 class InstalledSource:

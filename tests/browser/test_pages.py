@@ -31,11 +31,15 @@ FAILED = journal(
 PAGES = {
     "check": check_html.as_html(sample(), DIFFS),
     "check-empty": check_html.as_html(EMPTY),
-    "check-hostile": check_html.as_html(HOSTILE_REPORT, DIFFS, [HOSTILE], {"PK101": HOSTILE}),
+    "check-hostile": check_html.as_html(
+        HOSTILE_REPORT, DIFFS, [HOSTILE], {"PK101": HOSTILE}
+    ),
     "check-large": check_html.as_html(large()),
     "status": status_html.as_html(draw([look(*engine(8))])),
     "status-empty": status_html.as_html(draw([look()])),
-    "status-failed": status_html.as_html(draw([look(*engine(), FAILED)]), is_watched=True),
+    "status-failed": status_html.as_html(
+        draw([look(*engine(), FAILED)]), is_watched=True
+    ),
 }
 WIDTHS, SCHEMES = (1280, 360), ("light", "dark")
 
@@ -44,15 +48,21 @@ WIDTHS, SCHEMES = (1280, 360), ("light", "dark")
 def browser() -> Iterator[Browser]:
     """The machine's chromium."""
     path = shutil.which("chromium") or shutil.which("google-chrome")
-    assert path, "no chromium: install your distribution's package, for instance `chromium`"
+    assert path, (
+        "no chromium: install your distribution's package, for instance `chromium`"
+    )
     with sync_playwright() as playwright:
         # Chromium's own sandbox does not start for root, or in most containers.
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox"]
+        )
         yield browser
         browser.close()
 
 
-def opened(browser: Browser, path: Path, width: int = 1280, scheme: str = "light") -> Page:
+def opened(
+    browser: Browser, path: Path, width: int = 1280, scheme: str = "light"
+) -> Page:
     """Open a file; what the console says is in `page.said`."""
     context = browser.new_context(
         viewport={"width": width, "height": 800},
@@ -80,7 +90,9 @@ def test_axe_finds_nothing(
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_runs_its_own_script_only(browser: Browser, tmp_path: Path, name: str) -> None:
+def test_a_page_runs_its_own_script_only(
+    browser: Browser, tmp_path: Path, name: str
+) -> None:
     """Nothing is blocked or fails, and no dialog opens, whatever names say."""
     path, said = tmp_path / "page.html", []
     path.write_text(PAGES[name])

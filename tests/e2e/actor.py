@@ -77,7 +77,10 @@ def main() -> None:
         # A real method with real dispatch; no rank is mapped, so that nothing changes. A release
         # without it gets the device with the next call.
         ray.get(actor.execute_method.remote("adjust_rank", {device: 0}), timeout=600)
-    print(json.dumps(ray.get(actor.__ray_call__.remote(seen, device), timeout=600)), flush=True)
+    print(
+        json.dumps(ray.get(actor.__ray_call__.remote(seen, device), timeout=600)),
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -57,7 +57,9 @@ class Cell:
     @property
     def ray(self) -> bool:
         """Whether it needs a Ray."""
-        return self.launcher in ON_RAY or "Ray" in self.executor or "Ray" in self.special
+        return (
+            self.launcher in ON_RAY or "Ray" in self.executor or "Ray" in self.special
+        )
 
 
 SPECIALS = {

@@ -45,7 +45,11 @@ LONG = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take longest."""
-    items.sort(key=lambda item: LONG.index(name) if (name := item.path.name) in LONG else len(LONG))
+    items.sort(
+        key=lambda item: (
+            LONG.index(name) if (name := item.path.name) in LONG else len(LONG)
+        )
+    )
 
 
 @pytest.fixture(scope="session")
@@ -64,7 +68,9 @@ def model(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def baseline(python: Path, model: Path) -> list[int]:
     """The tokens of plain vLLM on the CPU, everything in one process."""
     log = model.with_name("baseline.log")
-    outcome = scenario.generate(python, model, log, "--executor", "uni", env=scenario.SINGLE)
+    outcome = scenario.generate(
+        python, model, log, "--executor", "uni", env=scenario.SINGLE
+    )
     return scenario.report(outcome).tokens
 
 

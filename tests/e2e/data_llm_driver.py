@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 def start() -> None:
     """Join the cluster with patchkit in the job's workers."""
     env_vars = {name: os.environ[name] for name in ("PYTHONPATH",)}
-    ray.init(log_to_driver=False, runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}))
+    ray.init(
+        log_to_driver=False,
+        runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}),
+    )
 
 
 def rows_of_a_generator(_: str) -> dict[str, Any]:
@@ -53,8 +56,12 @@ def rows_of_a_generator(_: str) -> dict[str, Any]:
     seen = {}
     for order in ("kept", "free"):
         options.preserve_order = order == "kept"
-        data = ray.data.range(32, override_num_blocks=1)  # newer Rays keep the options with it
-        seen[order] = rows_within(30, data.map_batches(Each, batch_size=4, concurrency=1))
+        data = ray.data.range(
+            32, override_num_blocks=1
+        )  # newer Rays keep the options with it
+        seen[order] = rows_within(
+            30, data.map_batches(Each, batch_size=4, concurrency=1)
+        )
     return seen
 
 
@@ -147,7 +154,9 @@ def before_the_engine(model: str) -> dict[str, Any]:
     import data_llm_jobs as jobs
     from PIL import Image
 
-    processor = ray.data.llm.build_llm_processor(jobs.config(model, has_image=True), with_image)
+    processor = ray.data.llm.build_llm_processor(
+        jobs.config(model, has_image=True), with_image
+    )
     names = processor.list_stage_names()
     engine = processor.get_stage_by_name("vLLMEngineStage")
     for name in ("TokenizeStage", "vLLMEngineStage", "DetokenizeStage"):
@@ -156,7 +165,9 @@ def before_the_engine(model: str) -> dict[str, Any]:
     first = rows[0]
     try:
         del processor.stages["ChatTemplateStage"]
-        processor.preprocess = ray.data.llm.build_llm_processor(jobs.config(model)).preprocess
+        processor.preprocess = ray.data.llm.build_llm_processor(
+            jobs.config(model)
+        ).preprocess
         processor(ray.data.range(3)).take_all()
         error = None
     except Exception as raised:
@@ -180,7 +191,10 @@ def with_image(row: dict[str, Any]) -> dict[str, Any]:
     file = io.BytesIO()
     Image.new("RGB", (3, 2)).save(file, "PNG")
     url = "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
-    image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}
+    image = {
+        "role": "user",
+        "content": [{"type": "image_url", "image_url": {"url": url}}],
+    }
     return {"messages": [image, {"role": "user", "content": jobs.PROMPT}]}
 
 
@@ -198,7 +212,9 @@ def run_twice(_: str) -> dict[str, Any]:
             return batch
 
     placed = engine.placed(given, None)
-    data = ray.data.range(32).map_batches(Grouped, batch_size=4, concurrency=1, **placed)
+    data = ray.data.range(32).map_batches(
+        Grouped, batch_size=4, concurrency=1, **placed
+    )
     return {"first": rows_within(60, data), "second": rows_within(60, data)}
 
 
@@ -208,7 +224,11 @@ class Squares(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         SEEN.append((time.monotonic(), self.headers["X-Mine"], body["n"]))
-        answer = b"unlucky" if body["n"] == 113 else json.dumps({"square": body["n"] ** 2}).encode()
+        answer = (
+            b"unlucky"
+            if body["n"] == 113
+            else json.dumps({"square": body["n"] ** 2}).encode()
+        )
         self.send_response(200)
         kind = "text/plain" if answer == b"unlucky" else "application/json"
         self.send_header("Content-Type", kind)
@@ -234,14 +254,21 @@ def squares(url: str, first: int, count: int, **more: Any) -> list[list[int]]:
     """Square numbers by HTTP, 4 in a batch."""
     from ray.data.llm import HttpRequestProcessorConfig, build_llm_processor
 
-    told = HttpRequestProcessorConfig(url=url, headers={"X-Mine": "yes"}, batch_size=4, **more)
+    told = HttpRequestProcessorConfig(
+        url=url, headers={"X-Mine": "yes"}, batch_size=4, **more
+    )
     processor = build_llm_processor(
         told,
         preprocess=lambda row: {"payload": {"n": row["id"] + first}},
-        postprocess=lambda row: {"id": row["id"], "square": row["http_response"]["square"]},
+        postprocess=lambda row: {
+            "id": row["id"],
+            "square": row["http_response"]["square"],
+        },
     )
     # The first block becomes an empty one.
-    data = ray.data.range(count + 4, override_num_blocks=9).filter(lambda row: row["id"] >= 4)
+    data = ray.data.range(count + 4, override_num_blocks=9).filter(
+        lambda row: row["id"] >= 4
+    )
     data = data.map(lambda row: {"id": row["id"] - 4})
     return sorted([row["id"], row["square"]] for row in processor(data).take_all())
 
@@ -293,7 +320,9 @@ def main(model: str, *modes: str) -> None:
         start()
     else:
         ray.init(log_to_driver=False)
-    print(json.dumps({"said": {mode: MODES[mode](model) for mode in modes}}), flush=True)
+    print(
+        json.dumps({"said": {mode: MODES[mode](model) for mode in modes}}), flush=True
+    )
     if not ARMED.issuperset(modes):
         os._exit(0)  # a thread may wait for ever, and would end in an error
 

@@ -49,12 +49,21 @@ def ask_and_fail(row: dict[str, Any]) -> dict[str, Any]:
 def answered(row: dict[str, Any]) -> dict[str, Any]:
     """The example's postprocess, and where it ran."""
     provided = sys.modules["ray.data.llm"].__file__
-    return {"resp": row["generated_text"], "pid": os.getpid(), "module": provided, **row}
+    return {
+        "resp": row["generated_text"],
+        "pid": os.getpid(),
+        "module": provided,
+        **row,
+    }
 
 
 def config(model: str, **more: Any) -> Any:
     """The example's configuration."""
     kwargs = {**ENGINE, **more.pop("engine_kwargs", {})}
     return ray.data.llm.vLLMEngineProcessorConfig(
-        model_source=model, engine_kwargs=kwargs, chat_template=TEMPLATE, batch_size=8, **more
+        model_source=model,
+        engine_kwargs=kwargs,
+        chat_template=TEMPLATE,
+        batch_size=8,
+        **more,
     )

@@ -25,11 +25,15 @@ def values_of(source: str, space: dict[str, Any]) -> list[object]:
     found: list[object] = []
     for node in ast.parse(source).body:
         if isinstance(node, ast.Expr):
-            found.append(eval(compile(ast.Expression(node.value), "block", "eval"), space))
+            found.append(
+                eval(compile(ast.Expression(node.value), "block", "eval"), space)
+            )
             continue
         before = dict(space)
         exec(compile(ast.Module([node], []), "block", "exec"), space)
-        found += [value for name, value in space.items() if before.get(name) is not value]
+        found += [
+            value for name, value in space.items() if before.get(name) is not value
+        ]
     return found
 
 
@@ -38,8 +42,14 @@ def changes_in(value: object) -> list[Change]:
     if isinstance(value, Change):
         return [value]
     if isinstance(value, Patch):
-        return [one for one in value.changes if allows(value.requires, "vllm", "0.32.0")]
-    return [one for each in value for one in changes_in(each)] if isinstance(value, tuple) else []
+        return [
+            one for one in value.changes if allows(value.requires, "vllm", "0.32.0")
+        ]
+    return (
+        [one for each in value for one in changes_in(each)]
+        if isinstance(value, tuple)
+        else []
+    )
 
 
 def main() -> None:
@@ -51,12 +61,21 @@ def main() -> None:
     values = [value for block in blocks for value in values_of(block, space)]
     exec(after, space)
     (vllm,), _ = installed(["vllm"], Versions.of(Settings.read()))
-    for change in {str(one.place): one for value in values for one in changes_in(value)}.values():
+    for change in {
+        str(one.place): one for value in values for one in changes_in(value)
+    }.values():
         is_due = allows(change.requires, "vllm", "0.32.0")
-        if change.place.module.startswith("vllm") and is_due and not isinstance(change, Provide):
+        if (
+            change.place.module.startswith("vllm")
+            and is_due
+            and not isinstance(change, Provide)
+        ):
             is_new = isinstance(change, Add)
             assert vllm.facts(change.place).is_present is not is_new, change
-            assert not isinstance(change, AddField) or vllm.facts(change.place).kind == "class"
+            assert (
+                not isinstance(change, AddField)
+                or vllm.facts(change.place).kind == "class"
+            )
 
 
 if __name__ == "__main__":

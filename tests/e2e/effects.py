@@ -49,7 +49,9 @@ def assert_true(one: Run) -> None:
                 for target, word in targets.items()
                 if UNSEEN.get(name) == target and word != NOT_OBSERVABLE
             ]
-            said = {word for target, word in targets.items() if UNSEEN.get(name) != target}
+            said = {
+                word for target, word in targets.items() if UNSEEN.get(name) != target
+            }
             has_acted = (name, pid) in acted
             if name not in SHOWN | UNSEEN.keys() and (CALLED in said) is not has_acted:
                 wrong.append((name, pid, has_acted, targets))
@@ -60,7 +62,9 @@ def assert_true(one: Run) -> None:
         {"vllm.model_executor.models.llama:LlamaMLP.forward": CALLED}
     ]
     for name in ("runner-method", "one-argument"):
-        assert CALLED in [word for words in found[name].values() for word in words.values()]
+        assert CALLED in [
+            word for words in found[name].values() for word in words.values()
+        ]
     # The process in which vLLM looks at a model has main's rows, and calls none of them; there is
     # none where vLLM's cache has what it has found before.
     helpers = found["validator-edited"].keys() - {one.said["process"]}

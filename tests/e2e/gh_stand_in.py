@@ -40,7 +40,9 @@ def main() -> int:
     """Do it and note it."""
     asked = vars(parser().parse_args())
     if not (os.environ.get("GH_TOKEN") and os.environ.get("GH_REPO")):
-        sys.stderr.write("gh: To use GitHub CLI in a GitHub Actions workflow, set GH_TOKEN\n")
+        sys.stderr.write(
+            "gh: To use GitHub CLI in a GitHub Actions workflow, set GH_TOKEN\n"
+        )
         return 4
     file = Path(os.environ["GH_STAND_IN"])
     issues = json.loads(file.read_text())

@@ -21,7 +21,9 @@ def ask_worker(_worker: object) -> dict[str, Any]:
     from vllm.distributed import get_tp_group
 
     group = get_tp_group()
-    slices = torch.tensor([10.0 * group.rank_in_group + other for other in range(group.world_size)])
+    slices = torch.tensor(
+        [10.0 * group.rank_in_group + other for other in range(group.world_size)]
+    )
     patched = hasattr(group, "all_to_all")
     return {
         "pid": os.getpid(),

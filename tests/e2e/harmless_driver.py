@@ -47,10 +47,14 @@ def look(sent: dict[str, typing.Any]) -> dict[str, object]:
         "imported": sent["imported"](2),
         "method": sent["method"](),
         "property": child.size,
-        "inherited": isinstance(child, acme_up.Base) and issubclass(sent["class"], acme_up.Base),
+        "inherited": isinstance(child, acme_up.Base)
+        and issubclass(sent["class"], acme_up.Base),
         "classmethod": [made.run(), isinstance(made, sent["class"])],
         "static": sent["static"](8),
-        "replaced class": [sent["replaced class"]().tell(), sent["instance of it"].tell()],
+        "replaced class": [
+            sent["replaced class"]().tell(),
+            sent["instance of it"].tell(),
+        ],
         "data": repr(sent["data"]),
         "enum": [sent["enum"] is acme_up.Color.RED, acme_up.Color("green").name],
         "added": sent["added"](),
@@ -69,22 +73,37 @@ def from_a_spawned_child(data: bytes) -> dict[str, object]:
 def from_ray(sent: dict[str, object]) -> dict[str, object]:
     """By cloudpickle, as arguments of a task."""
     env_vars = {"PYTHONPATH": os.environ["PYTHONPATH"]}
-    ray.init(log_to_driver=False, runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}))
-    seen: dict[str, object] = ray.get(ray.remote(num_cpus=0)(look).remote(sent), timeout=200)
+    ray.init(
+        log_to_driver=False,
+        runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}),
+    )
+    seen: dict[str, object] = ray.get(
+        ray.remote(num_cpus=0)(look).remote(sent), timeout=200
+    )
     return seen
 
 
 def shape(module: typing.Any) -> dict[str, object]:
     """What introspection says, which patches that change no signature leave as it is."""
-    functions = [module.scale, module.shift, module.Child.run, module.Child.make, module.Child.half]
+    functions = [
+        module.scale,
+        module.shift,
+        module.Child.run,
+        module.Child.make,
+        module.Child.half,
+    ]
     return {
         "signatures": [str(inspect.signature(one)) for one in functions],
         "hints": [
-            str(typing.get_type_hints(one)).replace(module.__name__, "module") for one in functions
+            str(typing.get_type_hints(one)).replace(module.__name__, "module")
+            for one in functions
         ],
         "names": [one.__qualname__ for one in functions],
         "docs": [inspect.getdoc(one) for one in functions],
-        "functions": [inspect.isfunction(module.scale), inspect.ismethod(module.Child.make)],
+        "functions": [
+            inspect.isfunction(module.scale),
+            inspect.ismethod(module.Child.make),
+        ],
         "bases": [one.__name__ for one in module.Child.__mro__],
     }
 

@@ -42,7 +42,14 @@ MACHINERY = re.compile(
 """Names that Python's own classes give to each class that derives from them."""
 WRITTEN = (
     *("__init__", "__repr__", "__eq__", "__lt__", "__ge__", "__hash__", "__setattr__"),
-    *("__post_init__", "__init_subclass__", "__new__", "__call__", "__enter__", "__len__"),
+    *(
+        "__post_init__",
+        "__init_subclass__",
+        "__new__",
+        "__call__",
+        "__enter__",
+        "__len__",
+    ),
 )
 """What machinery may write, or not."""
 NOT_ASKED = re.compile(
@@ -107,58 +114,89 @@ class Candidates:
         self.module = sys.modules[name]
         self.chance = chance
         file = Path(getattr(self.module, "__file__", None) or "")
-        self.tree = ast.parse(file.read_bytes()) if file.suffix == ".py" else ast.Module([], [])
+        self.tree = (
+            ast.parse(file.read_bytes()) if file.suffix == ".py" else ast.Module([], [])
+        )
 
     def all(self) -> Iterator[tuple[str, str]]:
         """Every sort and name."""
-        names = [one for one in vars(self.module) if one.isidentifier() and one[:2] != "__"]
+        names = [
+            one for one in vars(self.module) if one.isidentifier() and one[:2] != "__"
+        ]
         yield from (("exists", one) for one in names)
         for one in self.chance.sample(names, min(3, len(names))):
             yield "made up", f"{one}_not_there"
             yield "made up", one.swapcase()
         yield "made up", "NoSuchName"
-        typed = (one for one in self.only_typed() if one not in names and one[:2] != "__")
+        typed = (
+            one for one in self.only_typed() if one not in names and one[:2] != "__"
+        )
         yield from (("types only", one) for one in typed)
-        yield from (("conditional", one) for one in self.conditional() if one[:2] != "__")
+        yield from (
+            ("conditional", one) for one in self.conditional() if one[:2] != "__"
+        )
         for name, value in list(vars(self.module).items()):
             # Not isinstance: that wakes lazy objects.
             if issubclass(type(value), type) and value.__module__ == self.name:
-                yield from ((sort, f"{name}.{one}") for sort, one in self.members(name, value))
+                yield from (
+                    (sort, f"{name}.{one}") for sort, one in self.members(name, value)
+                )
             elif type(value) in (dict, list) and not name.startswith("__"):
                 yield from (("item", f"{name}[{key!r}]") for key in self.keys(value))
 
     def keys(self, value: dict[Any, Any] | list[Any]) -> list[Any]:
         known = list(value) if isinstance(value, dict) else list(range(len(value)))
-        plain = [one for one in known if isinstance(one, (str, int)) and "]" not in str(one)]
+        plain = [
+            one for one in known if isinstance(one, (str, int)) and "]" not in str(one)
+        ]
         more = ["no such key"] if isinstance(value, dict) else []
         return self.chance.sample(plain, min(2, len(plain))) + more
 
     def members(self, name: str, value: type) -> Iterator[tuple[str, str]]:
         own = [one for one in vars(value) if self.is_asked(one)]
-        above = [one for base in value.__mro__[1:-1] for one in vars(base) if self.is_asked(one)]
+        above = [
+            one
+            for base in value.__mro__[1:-1]
+            for one in vars(base)
+            if self.is_asked(one)
+        ]
         yield from (("member", one) for one in own)
-        yield from (("inherited", one) for one in self.chance.sample(above, min(4, len(above))))
+        yield from (
+            ("inherited", one) for one in self.chance.sample(above, min(4, len(above)))
+        )
         yield from (("written", one) for one in self.chance.sample(WRITTEN, 2))
         yield "made up", "no_such_member"
         slots = [vars(base).get("__slots__", ()) for base in value.__mro__]
         for one in slots:
             names = [one] if isinstance(one, str) else list(one)
-            yield from (("slot", str(each)) for each in names[:6] if str(each)[:2] != "__")
+            yield from (
+                ("slot", str(each)) for each in names[:6] if str(each)[:2] != "__"
+            )
         yield from self.written(name)
 
     def written(self, name: str) -> Iterator[tuple[str, str]]:
         """List what a class's source seems to give it: annotations, attributes of instances."""
         for one in self.tree.body:
             if isinstance(one, ast.ClassDef) and one.name == name:
-                stored = (node for node in ast.walk(one) if isinstance(node, ast.Attribute))
-                names = (node.attr for node in stored if isinstance(node.ctx, ast.Store))
+                stored = (
+                    node for node in ast.walk(one) if isinstance(node, ast.Attribute)
+                )
+                names = (
+                    node.attr for node in stored if isinstance(node.ctx, ast.Store)
+                )
                 yield from (("instance", each) for each in names if each[:2] != "__")
-                parts = (part.target for part in one.body if isinstance(part, ast.AnnAssign))
+                parts = (
+                    part.target for part in one.body if isinstance(part, ast.AnnAssign)
+                )
                 names = (each.id for each in parts if isinstance(each, ast.Name))
                 yield from (("field", each) for each in names if each[:2] != "__")
 
     def is_asked(self, name: str) -> bool:
-        return name.isidentifier() and name[:2] != "__" and MACHINERY.fullmatch(name) is None
+        return (
+            name.isidentifier()
+            and name[:2] != "__"
+            and MACHINERY.fullmatch(name) is None
+        )
 
     def only_typed(self) -> Iterator[str]:
         for one in ast.walk(self.tree):
@@ -170,7 +208,11 @@ class Candidates:
             if isinstance(one, ast.Try) or (
                 isinstance(one, ast.If) and "TYPE_CHECKING" not in ast.unparse(one.test)
             ):
-                for body in (one.body, one.orelse, *(h.body for h in getattr(one, "handlers", ()))):
+                for body in (
+                    one.body,
+                    one.orelse,
+                    *(h.body for h in getattr(one, "handlers", ())),
+                ):
                     yield from bound_in(body)
 
 
@@ -185,7 +227,9 @@ def bound_in(body: list[ast.stmt]) -> Iterator[str]:
             yield from (each.id for each in one.targets if isinstance(each, ast.Name))
 
 
-def drawn(names: list[str], wanted: int, chance: random.Random) -> list[tuple[str, str, str]]:
+def drawn(
+    names: list[str], wanted: int, chance: random.Random
+) -> list[tuple[str, str, str]]:
     """Draw questions of each sort; what is short of one sort is asked of what there is."""
     by_sort: dict[str, list[tuple[str, str, str]]] = {sort: [] for sort in SHARES}
     compiled: list[tuple[str, str, str]] = []
@@ -198,7 +242,9 @@ def drawn(names: list[str], wanted: int, chance: random.Random) -> list[tuple[st
                 by_sort[sort].append((sort, name, qualname))
     found = chance.sample(compiled, min(len(compiled), wanted * 5 // 100))
     for sort, share in SHARES.items():
-        found += chance.sample(by_sort[sort], min(len(by_sort[sort]), wanted * share // 100))
+        found += chance.sample(
+            by_sort[sort], min(len(by_sort[sort]), wanted * share // 100)
+        )
     left = [one for many in by_sort.values() for one in many if one not in set(found)]
     found += chance.sample(left, max(0, min(len(left), wanted - len(found))))
     return found
@@ -223,7 +269,10 @@ def answer(sort: str, module: str, qualname: str) -> dict[str, Any]:
         "kind": kind_of(value, owner) if there else "missing",
         "type": type(value).__name__ if there else "",
         "is_none": value is None,
-        "made_at": [str(ask(function, "__module__")), str(ask(function, "__qualname__"))],
+        "made_at": [
+            str(ask(function, "__module__")),
+            str(ask(function, "__qualname__")),
+        ],
         "held_by": f"{holder.__module__}.{holder.__qualname__}" if holder else "",
         "signature": signature_of(value) if there and callable_or_held(value) else None,
         "is_field": is_field(owner, name),
@@ -262,7 +311,9 @@ def dotted(name: str) -> tuple[Any, Any]:
             continue
         owner, found = locate(".".join(parts[:cut]), ".".join(parts[cut:]))
         if found is MISSING:
-            found = functools.reduce(getattr, parts[cut:], sys.modules[".".join(parts[:cut])])
+            found = functools.reduce(
+                getattr, parts[cut:], sys.modules[".".join(parts[:cut])]
+            )
         return owner, found
     return None, MISSING
 
@@ -271,7 +322,15 @@ def prepare(package: str) -> None:
     """Do what a program does before it imports a package."""
     if package == "django":
         settings = importlib.import_module("django.conf").settings
-        base = ("admin", "auth", "contenttypes", "sessions", "messages", "sites", "redirects")
+        base = (
+            "admin",
+            "auth",
+            "contenttypes",
+            "sessions",
+            "messages",
+            "sites",
+            "redirects",
+        )
         apps = [f"django.contrib.{one}" for one in base]
         settings.configure(INSTALLED_APPS=apps, STATIC_URL="/static/")
         importlib.import_module("django").setup()
@@ -305,7 +364,9 @@ def main() -> None:
     head = {"root": str(root), "modules": imported, "failed": failed, "answers": rows}
     print(json.dumps(head), file=say, flush=True)
     for line in sys.stdin:
-        print(json.dumps([same(*pair) for pair in json.loads(line)]), file=say, flush=True)
+        print(
+            json.dumps([same(*pair) for pair in json.loads(line)]), file=say, flush=True
+        )
     os._exit(0)  # threads that packages started do not matter
 
 

@@ -41,7 +41,9 @@ def main() -> None:
     try:
         ray.get(actor.die.remote(), timeout=200)
     except ray.exceptions.RayActorError:
-        pids.append(ray.get(actor.pid.options(max_task_retries=-1).remote(), timeout=200))
+        pids.append(
+            ray.get(actor.pid.options(max_task_retries=-1).remote(), timeout=200)
+        )
     pids.append(ray.get(actor_class.remote().pid.remote(), timeout=200))
     print(json.dumps({"driver": pids}), flush=True)
 

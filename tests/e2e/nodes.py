@@ -77,7 +77,12 @@ class Node:
         return [*_ENTER, *spaces, "--", *words]
 
     def run(
-        self, words: Sequence[str], env: Mapping[str, str], log: Path, *, leave: bool = False
+        self,
+        words: Sequence[str],
+        env: Mapping[str, str],
+        log: Path,
+        *,
+        leave: bool = False,
     ) -> processes.Outcome:
         """Run a command on the node, for two minutes at most."""
         full = processes.environment(env, self.environment)
@@ -100,8 +105,14 @@ def two() -> Iterator[tuple[Node, Node]]:
     directory = Path(tempfile.mkdtemp(prefix="nodes-", dir="/tmp"))
     (directory / "here").mkdir()
     try:
-        with _held(directory, "node-a") as one, _held(directory, "node-b", one) as other:
-            pair = _node(directory, "node-a", 1, one), _node(directory, "node-b", 2, other)
+        with (
+            _held(directory, "node-a") as one,
+            _held(directory, "node-b", one) as other,
+        ):
+            pair = (
+                _node(directory, "node-a", 1, one),
+                _node(directory, "node-b", 2, other),
+            )
             _connect(*pair)
             yield pair
     finally:
@@ -119,7 +130,11 @@ def _held(directory: Path, name: str, first: int | None = None) -> Iterator[int]
         holder = subprocess.Popen((*unshare, *script), stdout=log, stderr=log)
     try:
         _await(own / "up", holder)
-        yield int(Path(f"/proc/{holder.pid}/task/{holder.pid}/children").read_text().split()[0])
+        yield int(
+            Path(f"/proc/{holder.pid}/task/{holder.pid}/children")
+            .read_text()
+            .split()[0]
+        )
     finally:
         # The first process of a process namespace takes all others with it.
         holder.kill()
@@ -139,7 +154,9 @@ def _await(sign: Path, holder: subprocess.Popen[bytes], patience: float = 10.0) 
     deadline = time.monotonic() + patience
     while not sign.exists():
         if holder.poll() is not None or time.monotonic() > deadline:
-            raise NodesError(f"no namespaces here: {(sign.parent / 'hold.log').read_text()}")
+            raise NodesError(
+                f"no namespaces here: {(sign.parent / 'hold.log').read_text()}"
+            )
         time.sleep(0.02)
 
 
@@ -159,9 +176,13 @@ def _connect(one: Node, other: Node) -> None:
 
 
 def _check(command: Sequence[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=30, check=False
+    )
     if done.returncode != 0:
-        raise NodesError(f"{' '.join(command)}: exit {done.returncode}: {done.stderr.strip()}")
+        raise NodesError(
+            f"{' '.join(command)}: exit {done.returncode}: {done.stderr.strip()}"
+        )
 
 
 # -- environments ------------------------------------------------------------------------------
@@ -206,7 +227,9 @@ def install_bootstrap(python: Path) -> None:
 
 @contextlib.contextmanager
 def cluster_of_two(
-    pythons: tuple[Path, Path], envs: tuple[Mapping[str, str], Mapping[str, str]], logs: Path
+    pythons: tuple[Path, Path],
+    envs: tuple[Mapping[str, str], Mapping[str, str]],
+    logs: Path,
 ) -> Iterator[tuple[Node, Node]]:
     """Make two nodes, and a Ray of both with one simulated NPU each; the first is its head.
 
@@ -237,7 +260,14 @@ def ray_start(node: Node, head: Node) -> list[str]:
     else:
         options |= {"address": ray_address(head)}
     flags = [f"--{name}={value}" for name, value in options.items()]
-    return ["-m", "ray.scripts.scripts", "start", "--disable-usage-stats", *kind, *flags]
+    return [
+        "-m",
+        "ray.scripts.scripts",
+        "start",
+        "--disable-usage-stats",
+        *kind,
+        *flags,
+    ]
 
 
 def ray_address(head: Node) -> str:

@@ -39,7 +39,9 @@ class Stage:
             return step, grammar, torch.full((2,), step, dtype=torch.bfloat16)
         if grammar:
             raise ValueError(grammar)
-        from vllm.v1.outputs import ModelRunnerOutput  # seconds, which the first stage saves
+        from vllm.v1.outputs import (
+            ModelRunnerOutput,
+        )  # seconds, which the first stage saves
 
         said = f"{self._name} {step} {tensors[0].dtype} {tensors[0].tolist()}"
         return ModelRunnerOutput(req_ids=[said], req_id_to_index={said: 0})
@@ -70,7 +72,10 @@ def results(made: Any) -> dict[str, Any]:
     futures = [made._execute_dag(step, None, non_block=True) for step in (2, 3)]
     later = [future.result().req_ids for future in futures]
     made.has_connector = True
-    every = [made._execute_dag(4, None), made._execute_dag(5, None, non_block=True).result()]
+    every = [
+        made._execute_dag(4, None),
+        made._execute_dag(5, None, non_block=True).result(),
+    ]
     return {"first": first, "later": later, "all": every, "errors": errors(made)}
 
 
@@ -88,7 +93,9 @@ def errors(made: Any) -> list[str]:
 def step(pipeline: list[list[Any]], words: str) -> dict[str, Any]:
     """What comes of it with some rows."""
     rows = [word for word in words.split(",") if "=" not in word]
-    os.environ["PATCHKIT_VERSIONS"] = ",".join(word for word in words.split(",") if "=" in word)
+    os.environ["PATCHKIT_VERSIONS"] = ",".join(
+        word for word in words.split(",") if "=" in word
+    )
     made = executor(pipeline)
     try:
         with contextlib.nullcontext() if rows == ["none"] else applied(*rows):
@@ -124,7 +131,9 @@ def main(steps: list[str]) -> None:
     """Every step, then the last of them where somebody asks for vLLM's own communicator."""
     ray.init()
     actor = ray.remote(num_cpus=0)(Stage)
-    pipeline = [[actor.remote(f"{n}", is_last=last) for n in range(2)] for last in (False, True)]
+    pipeline = [
+        [actor.remote(f"{n}", is_last=last) for n in range(2)] for last in (False, True)
+    ]
     found = [step(pipeline, words) for words in steps]
     os.environ["VLLM_USE_RAY_WRAPPED_PP_COMM"] = "1"
     found.append(step(pipeline, steps[-1]))

@@ -12,7 +12,13 @@ SCRIPTS = ("patchkit", "ray", "vllm")
 
 def make(directory: Path, *, pip: bool = False) -> Path:
     """Make one over the environment of this Python; return its Python."""
-    command = [sys.executable, "-m", "venv", *([] if pip else ["--without-pip"]), str(directory)]
+    command = [
+        sys.executable,
+        "-m",
+        "venv",
+        *([] if pip else ["--without-pip"]),
+        str(directory),
+    ]
     subprocess.run(command, check=True, capture_output=True, timeout=200)
     python = directory / "bin" / "python"
     version = "python{}.{}".format(*sys.version_info)

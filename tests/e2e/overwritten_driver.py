@@ -30,7 +30,9 @@ def main() -> None:
     sampling = SamplingParams(temperature=0, max_tokens=8)
 
     def tokens() -> list[int]:
-        return list(llm.generate([PROMPT], sampling, use_tqdm=False)[0].outputs[0].token_ids)
+        return list(
+            llm.generate([PROMPT], sampling, use_tqdm=False)[0].outputs[0].token_ids
+        )
 
     before = tokens()
     await_failure()

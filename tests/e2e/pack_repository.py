@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from workflow_runner import Action
 
-PAGES = [(REPOSITORY / "docs" / name).read_text("utf-8") for name in ("ci.md", "watch.md")]
+PAGES = [
+    (REPOSITORY / "docs" / name).read_text("utf-8") for name in ("ci.md", "watch.md")
+]
 BLOCK = r"<!-- \.github/workflows/{} -->\n```yaml\n(.*?)^```"
 TARGET = "vllm/v1/core/sched/utils.py"
 PYPROJECT = """
@@ -60,7 +62,9 @@ BODY = "def around(wrapped, instance, args, kwargs):\n    return wrapped(*args, 
 
 def workflow(name: str) -> dict[str, Any]:
     """A workflow as the page has it."""
-    (found,) = re.findall(BLOCK.format(re.escape(name)), "".join(PAGES), re.MULTILINE | re.DOTALL)
+    (found,) = re.findall(
+        BLOCK.format(re.escape(name)), "".join(PAGES), re.MULTILINE | re.DOTALL
+    )
     data: dict[str, Any] = yaml.safe_load(found)
     return data
 
@@ -79,7 +83,9 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
 @pytest.fixture(scope="module")
 def newest(machine: Machine, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The newest release that the index has."""
-    said = machine.called("pip", "index", "versions", "vllm", cwd=tmp_path_factory.mktemp("pip"))
+    said = machine.called(
+        "pip", "index", "versions", "vllm", cwd=tmp_path_factory.mktemp("pip")
+    )
     return said.split("(", 1)[1].split(")", 1)[0]
 
 
@@ -193,10 +199,14 @@ class Repository:
             "actions/upload-artifact": self._upload,
             "OWNER/patchkit": REPOSITORY,
         }
-        runner = Runner(workflow(file), jobs, actions, self._environ, before or {}, github)
+        runner = Runner(
+            workflow(file), jobs, actions, self._environ, before or {}, github
+        )
         return runner.run(job, **contexts)
 
-    def watch(self, job: str, before: Mapping[str, Mapping[str, str]] | None = None) -> Job:
+    def watch(
+        self, job: str, before: Mapping[str, Mapping[str, str]] | None = None
+    ) -> Job:
         """Run the watch for the newest release, or for main."""
         return self.run("watch.yml", "check", before, matrix={"upstream": job})
 
@@ -212,7 +222,9 @@ class Repository:
 
 
 @pytest.fixture
-def repository(machine: Machine, tmp_path: Path, pack: Path, upstream: Path) -> Repository:
+def repository(
+    machine: Machine, tmp_path: Path, pack: Path, upstream: Path
+) -> Repository:
     """The user's repository on GitHub, without issues."""
     return Repository(machine, tmp_path / "github", pack, upstream)
 

@@ -118,7 +118,10 @@ class Pack:
 
     def seen(self) -> dict[str, set[int]]:
         """The pids in which each body ran."""
-        return {name: {sight.pid for sight in found} for name, found in self.sights().items()}
+        return {
+            name: {sight.pid for sight in found}
+            for name, found in self.sights().items()
+        }
 
     def forget(self) -> None:
         """Begin anew."""

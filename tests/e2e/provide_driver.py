@@ -14,7 +14,10 @@ import patchkit.ray
 def main() -> None:
     """Use it here, in a task and in an actor whose module imports it at the top."""
     env_vars = {"PYTHONPATH": os.environ["PYTHONPATH"]}
-    ray.init(log_to_driver=False, runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}))
+    ray.init(
+        log_to_driver=False,
+        runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}),
+    )
     counter = uses_backport.Counter()
     task = ray.remote(num_cpus=0)(uses_backport.work)
     actor = ray.remote(num_cpus=0)(uses_backport.Actor).remote()

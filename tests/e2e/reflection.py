@@ -69,7 +69,9 @@ def kind_of(value: Any, owner: Any) -> str:
         if isinstance(value, kind):
             return name
     if isinstance(value, types.FunctionType):
-        is_async = inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value)
+        is_async = inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(
+            value
+        )
         what = "async " if is_async else ""
         return what + ("method" if isinstance(owner, type) else "function")
     if type(value) is type(functools.cache(len)):
@@ -91,7 +93,11 @@ def ask(value: Any, name: str, default: Any = None) -> Any:
 
 def signature_of(value: Any) -> list[list[Any]] | None:
     """Read how something is called: names, kinds, whether each may be left out."""
-    function = ask(value, "__func__", value) if not isinstance(value, types.MethodType) else value
+    function = (
+        ask(value, "__func__", value)
+        if not isinstance(value, types.MethodType)
+        else value
+    )
     if isinstance(value, property):
         function = value.fget
     elif isinstance(value, functools.cached_property):
@@ -104,23 +110,34 @@ def signature_of(value: Any) -> list[list[Any]] | None:
             if isinstance(value, type) and kinds == [2, 4]:  # (*args, **kwargs)
                 # inspect stops at a __new__ that leaves it to __init__ to say more
                 started = inspect.signature(inspect.getattr_static(value, "__init__"))
-                found = started.replace(parameters=list(started.parameters.values())[1:])
+                found = started.replace(
+                    parameters=list(started.parameters.values())[1:]
+                )
     except Exception:  # C functions say nothing, stand-ins raise what they like
         return None
     return [
-        [one.name, int(one.kind), one.default is not one.empty] for one in found.parameters.values()
+        [one.name, int(one.kind), one.default is not one.empty]
+        for one in found.parameters.values()
     ]
 
 
 def is_field(owner: Any, name: str) -> bool:
     if not isinstance(owner, type):
         return False
-    known = set(ask(owner, "model_fields") or ()) | set(ask(owner, "__private_attributes__") or ())
-    known |= {one.name for one in dataclasses.fields(owner)} if is_dataclass(owner) else set()
+    known = set(ask(owner, "model_fields") or ()) | set(
+        ask(owner, "__private_attributes__") or ()
+    )
+    known |= (
+        {one.name for one in dataclasses.fields(owner)}
+        if is_dataclass(owner)
+        else set()
+    )
     known |= set(ask(owner, "__dataclass_fields__") or ())
     known |= {one.name for one in ask(owner, "__attrs_attrs__") or ()}
     if issubclass(owner, dict):
-        known |= {one for base in owner.__mro__ for one in ask(base, "__annotations__") or ()}
+        known |= {
+            one for base in owner.__mro__ for one in ask(base, "__annotations__") or ()
+        }
     return name in known
 
 

@@ -55,7 +55,9 @@ async def separate(model: str) -> dict[str, Any]:
     options = {**ENGINE, "enforce_eager": False, "distributed_executor_backend": "mp"}
     engine = AsyncLLM.from_engine_args(AsyncEngineArgs(model=model, **options))
     try:
-        outputs = [output async for output in engine.generate(PROMPT, sampling(), "one")]
+        outputs = [
+            output async for output in engine.generate(PROMPT, sampling(), "one")
+        ]
     finally:
         engine.shutdown()
     return {"process": os.getpid(), **said(outputs[-1])}
@@ -73,7 +75,9 @@ class Snapshot:
     """
 
     def __init__(self) -> None:
-        self._modules = [name for name in sys.modules if name.partition(".")[0] == "vllm"]
+        self._modules = [
+            name for name in sys.modules if name.partition(".")[0] == "vllm"
+        ]
         self._state = dict(self._look())
 
     def differences(self) -> list[str]:
@@ -82,7 +86,9 @@ class Snapshot:
         names = self._state.keys() | now.keys()
         absent = object()
         return sorted(
-            name for name in names if self._state.get(name, absent) is not now.get(name, absent)
+            name
+            for name in names
+            if self._state.get(name, absent) is not now.get(name, absent)
         )
 
     def __len__(self) -> int:
@@ -99,7 +105,9 @@ class Snapshot:
             module = vars(sys.modules.get(place.module, object))
             if "[" in place.qualname:
                 container = place.qualname.rpartition("[")[0]
-                yield from _entries(f"{place.module}:{container}", eval(container, dict(module)))
+                yield from _entries(
+                    f"{place.module}:{container}", eval(container, dict(module))
+                )
             elif place.qualname in module:
                 yield str(place), module[place.qualname]
 
@@ -112,13 +120,21 @@ def _inside(name: str, value: object) -> Iterator[tuple[str, object]]:
             yield from _inside(f"{name}.{key}", getattr(inner, "__func__", inner))
     if isinstance(value, FunctionType):
         yield from ((f"{name}.{key}", getattr(value, key)) for key in CODE)
-    if (wrapped := vars(value).get("__wrapped__")) if hasattr(value, "__dict__") else None:
+    if (
+        (wrapped := vars(value).get("__wrapped__"))
+        if hasattr(value, "__dict__")
+        else None
+    ):
         yield from _inside(f"{name}.__wrapped__", wrapped)
 
 
 def _entries(name: str, container: object) -> Iterator[tuple[str, object]]:
     if isinstance(container, dict):
-        keyed = ((key, entry) for key, entry in container.items() if isinstance(key, (str, int)))
+        keyed = (
+            (key, entry)
+            for key, entry in container.items()
+            if isinstance(key, (str, int))
+        )
         yield from ((f"{name}[{key!r}]", entry) for key, entry in keyed)
     elif isinstance(container, list):
         yield from ((f"{name}[{at}]", entry) for at, entry in enumerate(container))
@@ -138,7 +154,9 @@ def single(model: str) -> dict[str, Any]:
     session = patchkit.auto.session
     assert session is not None
     llm = vllm.entrypoints.llm.LLM(model, distributed_executor_backend="uni", **ENGINE)
-    names = [name for name, state in session.states.items() if state.status == "applied"]
+    names = [
+        name for name, state in session.states.items() if state.status == "applied"
+    ]
     # What comes before an import cannot come again.
     again = [name for name in names if name != "before-import"]
 
@@ -147,13 +165,19 @@ def single(model: str) -> dict[str, Any]:
         for step in steps:
             step()
         output = said(llm.generate([PROMPT], sampling(), use_tqdm=False)[0])
-        return {**output, "differences": before.differences(), "copies": copies_of_cdiv()}
+        return {
+            **output,
+            "differences": before.differences(),
+            "copies": copies_of_cdiv(),
+        }
 
     turns = {
         "patched": turn("patched"),
         "undone": turn("undone", lambda: session.become(())),
         "again": turn("again", lambda: session.blocks.hold(again)),
-        "disarmed": turn("disarmed", lambda: session.blocks.let_go(again), session.stand_down),
+        "disarmed": turn(
+            "disarmed", lambda: session.blocks.let_go(again), session.stand_down
+        ),
     }
     provided = "vllm.v1.core.row_counter" in sys.modules
     facts = {"applied": names, "objects": len(before), "provided": provided}
@@ -162,11 +186,14 @@ def single(model: str) -> dict[str, Any]:
 
 def copies_of_cdiv() -> list[str]:
     """Modules of vLLM that have the function of `ten-importers` by name."""
-    modules = [module for module in sys.modules.values() if isinstance(module, ModuleType)]
+    modules = [
+        module for module in sys.modules.values() if isinstance(module, ModuleType)
+    ]
     return sorted(
         module.__name__
         for module in modules
-        if getattr(vars(module).get("cdiv"), "__module__", None) == "rows.patch_observers"
+        if getattr(vars(module).get("cdiv"), "__module__", None)
+        == "rows.patch_observers"
         and module.__name__.startswith("vllm.")
     )
 

@@ -73,7 +73,9 @@ class Run:
 
     def turn(self, name: str) -> list[Sight]:
         """The lines from one request of `single` to the next."""
-        starts = [at for at, line in enumerate(self.lines) if line.name.startswith("-- ")]
+        starts = [
+            at for at, line in enumerate(self.lines) if line.name.startswith("-- ")
+        ]
         (begin,) = (at for at in starts if self.lines[at].name == f"-- {name}")
         end = next((at for at in starts if at > begin), len(self.lines))
         return self.lines[begin + 1 : end]

@@ -37,11 +37,25 @@ REFUSED: list[dict[str, Any]] = [
     {"distributed_executor_backend": "ray"},
     {"grpc": True},
 ]
-CHUNK = {"id": "1", "choices": [], "created": 1, "model": "m", "object": "chat.completion.chunk"}
-ERROR = {"message": "out of memory", "type": "InternalServerError", "param": None, "code": 500}
+CHUNK = {
+    "id": "1",
+    "choices": [],
+    "created": 1,
+    "model": "m",
+    "object": "chat.completion.chunk",
+}
+ERROR = {
+    "message": "out of memory",
+    "type": "InternalServerError",
+    "param": None,
+    "code": 500,
+}
 # The model that a request names decides how the server answers: status and body.
 ANSWERS = {
-    "breaks": (200, f"data: {json.dumps(CHUNK)}\n\ndata: {json.dumps({'error': ERROR})}\n\n"),
+    "breaks": (
+        200,
+        f"data: {json.dumps(CHUNK)}\n\ndata: {json.dumps({'error': ERROR})}\n\n",
+    ),
     "refuses": (400, json.dumps({"error": {**ERROR, "code": 400}})),
     "no-route": (404, '{"detail": "Not Found"}'),
     "no-json": (503, "no healthy upstream"),

@@ -36,7 +36,11 @@ SOON = {
     "metrics_interval_s": 0.5,
     "look_back_period_s": 1,
 }
-OFF = {"disable_log_stats": False, "aggregate_engine_logging": False, "enable_log_requests": False}
+OFF = {
+    "disable_log_stats": False,
+    "aggregate_engine_logging": False,
+    "enable_log_requests": False,
+}
 
 
 def config(model_id: str, delays: dict[str, float] | None = None, **fields: Any) -> Any:
@@ -44,7 +48,11 @@ def config(model_id: str, delays: dict[str, float] | None = None, **fields: Any)
     return LLMConfig(
         model_loading_config={"model_id": model_id, "model_source": MODEL},
         deployment_config={
-            "autoscaling_config": {"min_replicas": 1, "max_replicas": 2, **(delays or {})}
+            "autoscaling_config": {
+                "min_replicas": 1,
+                "max_replicas": 2,
+                **(delays or {}),
+            }
         },
         accelerator_type="A10G",
         **fields,
@@ -78,8 +86,14 @@ def ask() -> dict[str, Any]:
         "errors": [
             refusal(lambda: client.models.retrieve("gpt-4")),
             refusal(lambda: client.completions.create(model="gpt-4", prompt=PROMPT)),
-            refusal(lambda: client.completions.create(model="qwen-0.5b", prompt="the " * 999)),
-            refusal(lambda: client.chat.completions.create(model="qwen-0.5b", messages=[])),
+            refusal(
+                lambda: client.completions.create(
+                    model="qwen-0.5b", prompt="the " * 999
+                )
+            ),
+            refusal(
+                lambda: client.chat.completions.create(model="qwen-0.5b", messages=[])
+            ),
         ],
     }
 
@@ -103,7 +117,12 @@ def stream() -> dict[str, Any]:
             model="qwen-0.5b", messages=messages, stream=True, **GREEDY
         )
     ]
-    body = {"model": "qwen-0.5b", "prompt": PROMPT, "max_tokens": 100, "ignore_eos": True}
+    body = {
+        "model": "qwen-0.5b",
+        "prompt": PROMPT,
+        "max_tokens": 100,
+        "ignore_eos": True,
+    }
     for _ in range(5):  # on a busy machine, one read may find all that was sent
         wanted = {**body, "stream": True}
         with httpx.stream("POST", f"{ADDRESS}/v1/completions", json=wanted) as answer:
@@ -116,10 +135,16 @@ def stream() -> dict[str, Any]:
 def through_a_handle() -> dict[str, Any]:
     """Ask without HTTP, for an answer and for a stream."""
     handle = serve.get_deployment_handle(FIRST, "default").options(stream=True)
-    asked = {"model": "qwen-0.5b", "messages": [{"role": "user", "content": PROMPT}], **GREEDY}
+    asked = {
+        "model": "qwen-0.5b",
+        "messages": [{"role": "user", "content": PROMPT}],
+        **GREEDY,
+    }
     whole = list(handle.chat.remote(ChatCompletionRequest(**asked)))
     parts = list(handle.chat.remote(ChatCompletionRequest(**asked, stream=True)))
-    refused = list(handle.chat.remote(ChatCompletionRequest(model="qwen-0.5b", messages=[])))
+    refused = list(
+        handle.chat.remote(ChatCompletionRequest(model="qwen-0.5b", messages=[]))
+    )
     return {
         "answer": whole[0].choices[0].message.content,
         "parts": [part.choices[0].delta.content or "" for part in parts],
@@ -129,7 +154,9 @@ def through_a_handle() -> dict[str, Any]:
 
 def running(deployment: str) -> int:
     """How many of a deployment's replicas run; -1 while any starts or stops."""
-    states = serve.status().applications["default"].deployments[deployment].replica_states
+    states = (
+        serve.status().applications["default"].deployments[deployment].replica_states
+    )
     return int(states.get("RUNNING", 0)) if set(states) == {"RUNNING"} else -1
 
 
@@ -169,7 +196,9 @@ def scale() -> list[list[int]]:
 def use(patience: float = 400) -> None:
     """One request of the model that scales; the replica with fewer requests has it."""
     url = f"{ADDRESS}/v1"
-    client = openai.OpenAI(base_url=url, api_key="fake-key", timeout=patience, max_retries=20)
+    client = openai.OpenAI(
+        base_url=url, api_key="fake-key", timeout=patience, max_retries=20
+    )
     client.completions.create(model="qwen-1.5b", prompt=PROMPT, max_tokens=8)
 
 
@@ -190,7 +219,10 @@ def words(pid: int) -> list[str]:
     """The words of a command line, without the folders and names of options."""
     try:
         with open(f"/proc/{pid}/cmdline") as file:  # noqa: PTH123
-            return [word.rpartition("/")[2].rpartition("=")[2] for word in file.read().split("\0")]
+            return [
+                word.rpartition("/")[2].rpartition("=")[2]
+                for word in file.read().split("\0")
+            ]
     except OSError:
         return []
 
@@ -199,7 +231,9 @@ def replicas(deployment: str) -> set[int]:
     """The processes of a deployment's replicas."""
     cluster = processes.marked(os.environ["CLUSTER"])
     title = f"ray::ServeReplica:default:{deployment}"
-    return {pid for pid in cluster if any(word.startswith(title) for word in words(pid))}
+    return {
+        pid for pid in cluster if any(word.startswith(title) for word in words(pid))
+    }
 
 
 def end_engine(model: str, end: Callable[[], None]) -> int:
@@ -230,7 +264,9 @@ def dismiss() -> None:
 def children(pid: int) -> set[int]:
     """All that a process has started, and what those have."""
     found = {
-        one for one in processes.marked(os.environ["CLUSTER"]) if processes.parent_of(one) == pid
+        one
+        for one in processes.marked(os.environ["CLUSTER"])
+        if processes.parent_of(one) == pid
     }
     return found.union(*map(children, found))
 
@@ -245,7 +281,9 @@ def main() -> None:
         "handle": through_a_handle(),
         "scaled": scale(),
     }
-    said["replicas"] = {name: sorted(replicas(name)) for name in ("LLMRouter", FIRST, SECOND)}
+    said["replicas"] = {
+        name: sorted(replicas(name)) for name in ("LLMRouter", FIRST, SECOND)
+    }
     said["killed"] = [end_engine("qwen-0.5b", kill), end_engine("qwen-1.5b", dismiss)]
     serve.shutdown()
     said["left"] = sorted(guards("qwen-0.5b") | guards("qwen-1.5b"))

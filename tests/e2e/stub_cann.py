@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 NEEDED = re.compile(r"\(NEEDED\).*\[(.+)\]")
 # Number, value, size, type, binding, visibility, section, name: `readelf --dyn-syms --wide`.
-SYMBOL = re.compile(r"^\s*\d+:\s+\S+\s+\S+\s+(\S+)\s+(\S+)\s+\S+\s+(\S+)\s+(\S+)", re.MULTILINE)
+SYMBOL = re.compile(
+    r"^\s*\d+:\s+\S+\s+\S+\s+(\S+)\s+(\S+)\s+\S+\s+(\S+)\s+(\S+)", re.MULTILINE
+)
 
 
 def build(backend: Path, torch: Path, directory: Path) -> list[str]:
@@ -28,12 +30,16 @@ def build(backend: Path, torch: Path, directory: Path) -> list[str]:
         directory: where the libraries go.
     """
     ours = [*backend.glob("*.so"), *backend.glob("lib/*.so")]
-    needed = {name for path in ours for name in NEEDED.findall(readelf("--dynamic", path))}
+    needed = {
+        name for path in ours for name in NEEDED.findall(readelf("--dynamic", path))
+    }
     system = {name: path for name, path in system_libraries().items() if name in needed}
     theirs = [*torch.glob("lib/*.so*"), *system.values()]
     functions = missing_functions(ours, theirs)
     source = directory / "stub.c"
-    source.write_text("".join(f"long {name}(void) {{ return 0; }}\n" for name in functions))
+    source.write_text(
+        "".join(f"long {name}(void) {{ return 0; }}\n" for name in functions)
+    )
     for name in sorted(needed - {path.name for path in ours + theirs}):
         compile_stub(source, directory / name)
     return functions
@@ -54,7 +60,12 @@ def missing_functions(ours: Iterable[Path], theirs: Iterable[Path]) -> list[str]
             if section != "UND":
                 defined.add(name.partition("@")[0])
             # A version names the library that has it; a C++ name is no function of CANN's.
-            elif binding == "GLOBAL" and path in ours and "@" not in name and name[:2] != "_Z":
+            elif (
+                binding == "GLOBAL"
+                and path in ours
+                and "@" not in name
+                and name[:2] != "_Z"
+            ):
                 called.add(name)
     return sorted(name for name in called - defined if not name.startswith("Py"))
 
@@ -72,7 +83,9 @@ def compile_stub(source: Path, library: Path) -> None:
 
 def run(*command: str) -> str:
     """What a command prints; its failure is an error with what it said."""
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False
+    )
     if result.returncode:
         raise RuntimeError(f"{' '.join(command)}: {result.stderr.strip()}")
     return result.stdout

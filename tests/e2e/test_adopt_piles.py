@@ -25,7 +25,9 @@ EXPRESSED = {"vllm-ascend": 180, "vllm-omni": 12, "vllm-rbln": 42}
 @pytest.mark.parametrize(
     "pile",
     [
-        pytest.param(one, id=one.name, marks=[pytest.mark.every_cell] * (one.vllm != "0.23.0"))
+        pytest.param(
+            one, id=one.name, marks=[pytest.mark.every_cell] * (one.vllm != "0.23.0")
+        )
         for one in adopt_piles.PILES
     ],
 )
@@ -63,7 +65,9 @@ PLUGIN = {
 }
 
 
-def test_adopted_rows_are_rows_like_any_others(python: Path, model: Path, tmp_path: Path) -> None:
+def test_adopted_rows_are_rows_like_any_others(
+    python: Path, model: Path, tmp_path: Path
+) -> None:
     """In a real engine: applied where they belong, agreed on, called, locked; the pile is off."""
     for name, text in PLUGIN.items():
         file = tmp_path / "my_plugin" / f"{name}.py"
@@ -73,7 +77,9 @@ def test_adopted_rows_are_rows_like_any_others(python: Path, model: Path, tmp_pa
     journal.mkdir()
     path = {"PYTHONPATH": os.fspath(tmp_path), "PATCHKIT_JOURNAL": os.fspath(journal)}
     of = ("--releases", "vllm==0.32.0")
-    told = _patchkit(python, tmp_path, path, "adopt", "my_plugin", "--into", "my_pack", *of)
+    told = _patchkit(
+        python, tmp_path, path, "adopt", "my_plugin", "--into", "my_pack", *of
+    )
     assert (told["sites"], told["expressed"], told["left"]) == (2, 2, [])
     path["PATCHKIT_PATCHES"] = "my_pack"
     lock = [str(python), "-m", "patchkit", "lock", "--patches", "my_pack", *of]
@@ -89,10 +95,14 @@ def test_adopted_rows_are_rows_like_any_others(python: Path, model: Path, tmp_pa
     states = {one["name"]: (one["status"], one["in_effect"]) for one in core["patches"]}
     assert states["core"] == ("applied", "yes")
     worker = next(one for one in status["processes"] if "worker" in one["roles"])
-    assert {one["name"]: one["status"] for one in worker["patches"]}["worker"] == "applied"
+    assert {one["name"]: one["status"] for one in worker["patches"]}[
+        "worker"
+    ] == "applied"
 
 
-def _patchkit(python: Path, folder: Path, env: Mapping[str, str], *words: str) -> dict[str, Any]:
+def _patchkit(
+    python: Path, folder: Path, env: Mapping[str, str], *words: str
+) -> dict[str, Any]:
     done = subprocess.run(
         [str(python), "-m", "patchkit", *words, "--format", "json"],
         cwd=folder,

@@ -36,7 +36,9 @@ def test_the_engine_is_that_of_the_later_release(tmp_path: Path) -> None:
     words = [f"vllm=={NEW}", "--into", "fixes", "--releases", f"vllm=={OLD}"]
     command = [str(old), "-m", "patchkit", "adopt", *words, "--format", "json"]
     done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True)
-    harmful = {name for one in json.loads(done.stdout)["left"] for name in one["used_by"]}
+    harmful = {
+        name for one in json.loads(done.stdout)["left"] for name in one["used_by"]
+    }
     assert "v1-request" in harmful
     plain = scenario.generate(new, model, tmp_path / "new.log", *ARGUMENTS, env=CPU)
     env = {
@@ -55,5 +57,8 @@ def test_the_engine_is_that_of_the_later_release(tmp_path: Path) -> None:
     applied = {name for name, one in core.patches.items() if one.status == "applied"}
     assert "v1-core-kv-cache-utils" in applied
     assert not [
-        name for each in processes for name, one in each.patches.items() if one.status == "failed"
+        name
+        for each in processes
+        for name, one in each.patches.items()
+        if one.status == "failed"
     ]

@@ -69,9 +69,23 @@ def test_the_patch_that_changes_the_tokens(
     (pack / "patch_scheduler.py").write_text(BODY)
     (tmp_path / "compare.py").write_text(COMPARE)
     generate = [str(scenario.HERE / "generate.py"), str(model), "--executor", "uni"]
-    command = [str(python), str(tmp_path / "compare.py"), json.dumps(baseline), *generate]
+    command = [
+        str(python),
+        str(tmp_path / "compare.py"),
+        json.dumps(baseline),
+        *generate,
+    ]
     names = ("--patch", "other-token", "--patch", "log-steps")
-    words = ["-m", "patchkit", "bisect", "--patches", "suspects", *names, "--format", "json"]
+    words = [
+        "-m",
+        "patchkit",
+        "bisect",
+        "--patches",
+        "suspects",
+        *names,
+        "--format",
+        "json",
+    ]
     environ = {**scenario.SINGLE, "PYTHONPATH": str(tmp_path)}
     outcome = processes.run(
         [sys.executable, *words, "--", *command],

@@ -108,7 +108,9 @@ def compiler(python: Path, model: Path, tmp_path: Path) -> Compiler:
     return Compiler(python, model, tmp_path)
 
 
-def test_the_wrong_artifact_is_served_only_without_the_stamp(compiler: Compiler) -> None:
+def test_the_wrong_artifact_is_served_only_without_the_stamp(
+    compiler: Compiler,
+) -> None:
     """The same engine, first without and then with a patch on an inlined function."""
     plain = compiler.tokens("--before", "unstamped", PATCHKIT_DISABLE="louder")
     assert not compiler.loaded()
@@ -121,7 +123,9 @@ def test_the_wrong_artifact_is_served_only_without_the_stamp(compiler: Compiler)
 
 
 @pytest.mark.every_cell
-def test_spawned_workers_agree_and_find_their_artifact_again(compiler: Compiler) -> None:
+def test_spawned_workers_agree_and_find_their_artifact_again(
+    compiler: Compiler,
+) -> None:
     """A default that is a set has another order in each process; the key is equal all the same."""
     settings = {
         "VLLM_ENABLE_V1_MULTIPROCESSING": "1",

@@ -56,7 +56,9 @@ def test_two_ray_workers_on_cpus_generate_the_baseline(
         asked = {**scenario.CPU_RAY, "PATCHKIT_JOURNAL": str(journal)}
         env = {**scenario.CPU, **EXECUTORS[executor], **ray.environment, **asked}
         words = (*scenario.RAY, "--patchkit")
-        outcome = scenario.generate(python, model, tmp_path / "run.log", *words, env=env)
+        outcome = scenario.generate(
+            python, model, tmp_path / "run.log", *words, env=env
+        )
     report = scenario.report(outcome)
     assert report.tokens == baseline
     assert [worker.ray for worker in report.workers] == [True, True]
@@ -80,11 +82,18 @@ def test_two_ray_workers_on_cpus_generate_the_baseline(
     ids=["not asked for", "another platform"],
 )
 def test_nothing_is_changed_elsewhere(
-    machine: dict[str, str], keys: list[str | None], reason: str, python: Path, tmp_path: Path
+    machine: dict[str, str],
+    keys: list[str | None],
+    reason: str,
+    python: Path,
+    tmp_path: Path,
 ) -> None:
     """Not asked to, and on a platform that derives from the one for CPUs, all is as it was."""
     env = processes.environment({**machine, "PATCHKIT_JOURNAL": str(tmp_path)})
     outcome = processes.run([str(python), "-c", ASK], env, 200, tmp_path / "ask.log")
     assert outcome.said("keys") == {"keys": keys}, outcome.tail()
     (process,) = read_directory(tmp_path)
-    assert (process.patches[ROW].status, process.patches[ROW].reason) == ("skipped", reason)
+    assert (process.patches[ROW].status, process.patches[ROW].reason) == (
+        "skipped",
+        reason,
+    )

@@ -34,7 +34,9 @@ def ray_235() -> Path:
 
 
 @pytest.fixture(scope="module")
-def said(ray_235: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Said]:
+def said(
+    ray_235: Path, model: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Said]:
     """Run the driver in modes on a Ray of 2.35.0 without accelerators; return what it prints."""
     with cluster.started(ray_235, CPU, npus=0) as ray:
         log = tmp_path_factory.mktemp("data_llm") / "driver.log"
@@ -54,19 +56,32 @@ def answered(said: Said) -> dict[str, Any]:
 
 
 def drive(
-    python: Path, ray: cluster.Cluster, log: Path, model: Path, *modes: str, patched: bool = True
+    python: Path,
+    ray: cluster.Cluster,
+    log: Path,
+    model: Path,
+    *modes: str,
+    patched: bool = True,
 ) -> dict[str, Any]:
     """Run the driver; return what it prints of each mode."""
-    run = ["-m", "patchkit", "run", "--patches", PACK, "--", str(python)] if patched else []
+    run = (
+        ["-m", "patchkit", "run", "--patches", PACK, "--", str(python)]
+        if patched
+        else []
+    )
     command = [str(python), *run, str(HERE / "data_llm_driver.py"), str(model), *modes]
-    outcome = processes.run(command, processes.environment(CPU, ray.environment), 500, log)
+    outcome = processes.run(
+        command, processes.environment(CPU, ray.environment), 500, log
+    )
     found = outcome.said("said")
     assert outcome.status == 0, outcome.tail()
     assert found, outcome.tail()
     return dict(found["said"])
 
 
-def test_asynchronous_generators_lose_no_rows(said: Said, unarmed: dict[str, Any]) -> None:
+def test_asynchronous_generators_lose_no_rows(
+    said: Said, unarmed: dict[str, Any]
+) -> None:
     """Ray 2.35.0 loses some of 32 rows, or waits for ever; with the pack all come, or an error."""
     bare = said("rows", patched=False)["rows"]
     assert len(bare["kept"] or ()) < 32
@@ -76,14 +91,25 @@ def test_asynchronous_generators_lose_no_rows(said: Said, unarmed: dict[str, Any
     assert unarmed["cancelled"] == {"rows": "RayTaskError(CancelledError)"}
 
 
-def test_ray_example_answers_every_row(answered: dict[str, Any], baseline: list[int]) -> None:
+def test_ray_example_answers_every_row(
+    answered: dict[str, Any], baseline: list[int]
+) -> None:
     """Two engines, 32 rows in and out with all columns; an even row has plain vLLM's tokens."""
     seen = answered["generate"]
     assert seen["ids"] == IDS
     assert seen["mine"] == sorted(f"x{number}" for number in IDS)
     assert seen["stages"] == STAGES
-    wanted = {"mine", "messages", "sampling_params", "prompt", "tokenized_prompt", "params"}
-    assert wanted | {"generated_text", "metrics", "num_input_tokens"} <= set(seen["columns"])
+    wanted = {
+        "mine",
+        "messages",
+        "sampling_params",
+        "prompt",
+        "tokenized_prompt",
+        "params",
+    }
+    assert wanted | {"generated_text", "metrics", "num_input_tokens"} <= set(
+        seen["columns"]
+    )
     assert seen["asked"][-4:] == [259, 260, 261, 262]
     assert seen["tokens"] == baseline
     # The tokenizer has no word for numbers from 265 on, which the model may generate.

@@ -133,7 +133,9 @@ ELSEWHERE = {
         "make ": "it takes minutes to an hour, and `make test-rest` runs this test",
     },
     "docs/benchmarks.md": {"": "seven minutes of measuring; nothing is asserted"},
-    "docs/bisect.md": {"": "tests/e2e/test_bisect.py and tests/unit/cli/test_bisect.py"},
+    "docs/bisect.md": {
+        "": "tests/e2e/test_bisect.py and tests/unit/cli/test_bisect.py"
+    },
     "docs/bring-your-pile.md": {
         "patchkit run": "README has the same command",
         "patchkit adopt vllm_ascend": "a wheel of somebody else: tests/e2e/test_adopt_piles.py",
@@ -142,7 +144,9 @@ ELSEWHERE = {
         "": "twelve minutes; tests/unit/examples/test_conformance.py runs its parts"
     },
     "docs/cpu-ray.md": {"": "tests/e2e/test_cpu_ray.py, with a tiny model"},
-    "docs/edit.md": {">>> ": "tests/unit/runtime/changes/source, on functions of the tests"},
+    "docs/edit.md": {
+        ">>> ": "tests/unit/runtime/changes/source, on functions of the tests"
+    },
     "docs/fit.md": {
         "patchkit fit dist/": "a wheel of somebody else: tests/e2e/test_fit.py",
         "patchkit fit verl": "a package that is not installed here: tests/e2e/test_fit.py",
@@ -150,7 +154,9 @@ ELSEWHERE = {
     },
     "docs/in-effect.md": {"patchkit status": "tests/e2e/test_in_effect.py, and README"},
     "docs/index.md": {"": "README has the same commands"},
-    "docs/lock.md": {"": "0.34.0 is a release to come; tests/unit/cli/test_lock_command.py"},
+    "docs/lock.md": {
+        "": "0.34.0 is a release to come; tests/unit/cli/test_lock_command.py"
+    },
     "docs/old-ray.md": {"": "a cluster of an old Ray: tests/e2e/test_old_ray.py"},
     "docs/processes.md": {
         "patchkit run": "tests/unit/packs/test_weight_cache.py: the daemon needs a GPU"
@@ -190,7 +196,11 @@ def left(page: Path, text: str) -> bool:
 
 
 def blocks(page: Path) -> list[page_session.Block]:
-    return [one for one in page_session.blocks(page.read_text("utf-8")) if one.language in TOOLS]
+    return [
+        one
+        for one in page_session.blocks(page.read_text("utf-8"))
+        if one.language in TOOLS
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +219,11 @@ def env(model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
         (info / "RECORD").write_text("my_plugin.py,,\n" if name == "my-plugin" else "")
     (site / "my_plugin.py").write_text("from vllm import LLM\n")
     return {
-        **{name: value for name, value in machine.environ.items() if name != "PYTHONPATH"},
+        **{
+            name: value
+            for name, value in machine.environ.items()
+            if name != "PYTHONPATH"
+        },
         **scenario.CPU,
         "VLLM_PLUGINS": "patchkit",
         "MODEL": str(model),
@@ -223,7 +237,9 @@ def env(model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
 
 def files(folder: Path) -> None:
     """What a page's commands name and no block writes."""
-    diff = page_session.blocks((REPOSITORY / "docs" / "pull-request.md").read_text("utf-8"))
+    diff = page_session.blocks(
+        (REPOSITORY / "docs" / "pull-request.md").read_text("utf-8")
+    )
     text = next(one.text for one in diff if "diff --git" in one.text)
     (folder / "a.diff").write_text(text[text.index("diff --git") :])
     for block in page_session.blocks((REPOSITORY / "README.md").read_text("utf-8")):
@@ -235,7 +251,9 @@ def files(folder: Path) -> None:
     (folder / "until_ready.py").write_text(UNTIL_READY)
     (folder / "smoke.sh").write_text(SMOKE)
     (folder / "smoke.sh").chmod(0o755)
-    (folder.parent / "vllm").symlink_to(sysconfig.get_path("purelib"))  # as a checkout beside it
+    (folder.parent / "vllm").symlink_to(
+        sysconfig.get_path("purelib")
+    )  # as a checkout beside it
 
 
 def command_of(text: str) -> str:
@@ -245,13 +263,17 @@ def command_of(text: str) -> str:
 
 
 def codes_of(command: str) -> tuple[int, ...]:
-    return next((codes for begin, codes in CODES.items() if command.startswith(begin)), (0,))
+    return next(
+        (codes for begin, codes in CODES.items() if command.startswith(begin)), (0,)
+    )
 
 
 def run_python(page: Path, sources: list[str], folder: Path) -> None:
     """Run the blocks that are no files, in the environment that has vLLM."""
     given = folder / "blocks.json"
-    given.write_text(json.dumps((BEFORE.get(named(page), ""), sources, AFTER.get(named(page), ""))))
+    given.write_text(
+        json.dumps((BEFORE.get(named(page), ""), sources, AFTER.get(named(page), "")))
+    )
     done = subprocess.run(
         [sys.executable, str(HERE / "docs_driver.py"), str(given)],
         cwd=folder,
@@ -277,7 +299,9 @@ def sessions() -> Iterator[Path]:
     return (page for page in PAGES if not all(left(page, text) for text in texts(page)))
 
 
-def perform(session: page_session.Session, page: Path, block: page_session.Block) -> str:
+def perform(
+    session: page_session.Session, page: Path, block: page_session.Block
+) -> str:
     """Write the file that a block is, or run its commands; return the Python that is left."""
     name = FILE.match(block.text)
     if block.language == "toml" or name:

@@ -54,19 +54,30 @@ def generate(python: Path, model: Path, pack: Pack, policy: str) -> processes.Ou
     """Generate with an engine core and a worker beside the main process."""
     env = {**ENV, **pack.settings, "PATCHKIT_ON_DRIFT": policy}
     log = pack.directory / f"{policy}.log"
-    return scenario.generate(python, model, log, "--executor", "mp", "--patchkit", env=env)
+    return scenario.generate(
+        python, model, log, "--executor", "mp", "--patchkit", env=env
+    )
 
 
 def told(outcome: processes.Outcome) -> set[str]:
     """The patches that processes warned of."""
-    return set(re.findall(r"warning: ([a-z-]+): vllm\S+ differs from the source", outcome.output))
+    return set(
+        re.findall(
+            r"warning: ([a-z-]+): vllm\S+ differs from the source", outcome.output
+        )
+    )
 
 
 def test_what_was_reviewed_here_runs_in_silence(
     python: Path, model: Path, baseline: list[int], pack: Pack
 ) -> None:
     """The installed vLLM, reviewed as it lies here, though its distribution is another one."""
-    assert set(review(python, pack)) == {"main-seen", "helper-seen", "core-seen", "worker-seen"}
+    assert set(review(python, pack)) == {
+        "main-seen",
+        "helper-seen",
+        "core-seen",
+        "worker-seen",
+    }
     outcome = generate(python, model, pack, "stop")
     report = scenario.report(outcome)
     assert report.tokens == baseline
@@ -86,7 +97,9 @@ def test_another_source_is_told_by_the_process_that_runs_it(
     assert set(pack.seen()) >= {"main", "core", "worker"}
 
 
-def test_stop_keeps_the_engine_from_starting(python: Path, model: Path, pack: Pack) -> None:
+def test_stop_keeps_the_engine_from_starting(
+    python: Path, model: Path, pack: Pack
+) -> None:
     """No request is answered by a source that nobody knows."""
     review(python, pack, "--releases", OLD)
     outcome = generate(python, model, pack, "stop")

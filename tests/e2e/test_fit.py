@@ -41,17 +41,23 @@ def step(wrapped, instance, args, kwargs):
 def answer(folder: Path, *words: str) -> tuple[int, Any]:
     """What a command says of the pack in a folder."""
     command = [sys.executable, "-m", "patchkit", *words, "--format", "json"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False
+    )
     return done.returncode, json.loads(done.stdout)
 
 
 def pack(folder: Path) -> None:
     (folder / "uses_pack").mkdir()
     (folder / "uses_pack" / "__init__.py").write_text(ROW)
-    (folder / "uses_pack" / "patch_engine.py").write_text(BODY.format(*MOVED.split(":")))
+    (folder / "uses_pack" / "patch_engine.py").write_text(
+        BODY.format(*MOVED.split(":"))
+    )
 
 
-def test_check_is_green_up_to_the_last_release_that_has_what_a_body_imports(tmp_path: Path) -> None:
+def test_check_is_green_up_to_the_last_release_that_has_what_a_body_imports(
+    tmp_path: Path,
+) -> None:
     """The body loads on 0.28.0; on 0.29.0 and 0.33.0 it cannot, and the finding says why."""
     pack(tmp_path)
     words = ("check", "uses-a-name", "--patches", "uses_pack", "--releases")
@@ -64,10 +70,14 @@ def test_check_is_green_up_to_the_last_release_that_has_what_a_body_imports(tmp_
     assert set(states.values()) == {"broken"}
     findings = [one for one in told["findings"] if one["code"] == "PK601"]
     assert {one["release"] for one in findings} == states.keys()
-    assert all("vllm.entrypoints.generate.base.protocol" in one["message"] for one in findings)
+    assert all(
+        "vllm.entrypoints.generate.base.protocol" in one["message"] for one in findings
+    )
 
 
-def test_fit_says_the_same_of_a_package_that_knows_nothing_of_patchkit(tmp_path: Path) -> None:
+def test_fit_says_the_same_of_a_package_that_knows_nothing_of_patchkit(
+    tmp_path: Path,
+) -> None:
     """The folder of the pack, read as any other package, fits 0.28.0 alone."""
     pack(tmp_path)
     code, told = answer(tmp_path, "fit", "uses_pack", "--releases", "vllm>=0.28,<0.30")

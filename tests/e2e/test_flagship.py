@@ -19,14 +19,20 @@ every = pytest.mark.every_cell
 # The lane of this release runs both executors over Ray, and test_lanes.py one of them.
 every_scenario = pytest.mark.parametrize(
     "name",
-    ["mp-spawn", pytest.param("ray-v2", marks=every), pytest.param("ray-v1", marks=every)],
+    [
+        "mp-spawn",
+        pytest.param("ray-v2", marks=every),
+        pytest.param("ray-v1", marks=every),
+    ],
 )
 
 
 class Runner:
     """Runs the scenarios with one model, and where they need it on one Ray."""
 
-    def __init__(self, request: pytest.FixtureRequest, python: Path, model: Path, directory: Path):
+    def __init__(
+        self, request: pytest.FixtureRequest, python: Path, model: Path, directory: Path
+    ):
         self._request = request
         self._python = python
         self._model = model
@@ -50,13 +56,17 @@ class Runner:
 
 
 @pytest.fixture
-def run(request: pytest.FixtureRequest, python: Path, model: Path, tmp_path: Path) -> Runner:
+def run(
+    request: pytest.FixtureRequest, python: Path, model: Path, tmp_path: Path
+) -> Runner:
     """Run a scenario by name."""
     return Runner(request, python, model, tmp_path)
 
 
 @every_scenario
-def test_without_patchkit_it_fails_with_the_device_string(name: str, run: Runner) -> None:
+def test_without_patchkit_it_fails_with_the_device_string(
+    name: str, run: Runner
+) -> None:
     """Switched off, patchkit leaves each executor to the seed's own error."""
     outcome = run(name, "--patchkit", PATCHKIT="0")
     assert outcome.status not in (0, None), outcome.tail()
@@ -76,7 +86,9 @@ def test_with_patchkit_it_generates_the_baseline(
 
 @every
 @pytest.mark.parametrize("name", ["ray-v2", "mp-spawn"])
-def test_as_a_plugin_it_generates_the_baseline(name: str, run: Runner, baseline: list[int]) -> None:
+def test_as_a_plugin_it_generates_the_baseline(
+    name: str, run: Runner, baseline: list[int]
+) -> None:
     """Installed as a vLLM plugin it needs no line in the script."""
     report = scenario.report(run(name, VLLM_PLUGINS="simnpu,patchkit"))
     assert report.tokens == baseline
@@ -89,5 +101,10 @@ def assert_workers(report: scenario.Report, run: Runner, name: str) -> None:
     assert [worker.ray for worker in report.workers] == [chosen.ray] * chosen.workers
     roles = run.roles()
     assert roles[report.main] == ["main"]
-    assert [roles.get(worker.pid) for worker in report.workers] == [["worker"]] * chosen.workers
-    assert sorted(role for held in roles.values() for role in held).count("engine-core") == 1
+    assert [roles.get(worker.pid) for worker in report.workers] == [
+        ["worker"]
+    ] * chosen.workers
+    assert (
+        sorted(role for held in roles.values() for role in held).count("engine-core")
+        == 1
+    )

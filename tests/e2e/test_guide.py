@@ -78,7 +78,9 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     """An environment of its own, with the four packages installed from copies."""
     folder = tmp_path_factory.mktemp("reader")
     without = shutil.ignore_patterns("__pycache__")  # others may write some meanwhile
-    copies = [shutil.copytree(GUIDE / name, folder / name, ignore=without) for name in PACKS]
+    copies = [
+        shutil.copytree(GUIDE / name, folder / name, ignore=without) for name in PACKS
+    ]
     python = overlay.make(folder / "venv")
     words = ("pip", "install", "--python", str(python), "--no-deps", "--quiet")
     command = toolbox.uv(*words, *toolbox.index_options(), *map(str, copies))
@@ -96,7 +98,9 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (folder / "vllm").symlink_to(Path(spec.origin).parent)
     info = folder / f"vllm-{EDITED}.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {EDITED}\n")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: vllm\nVersion: {EDITED}\n"
+    )
     origin = {"url": folder.as_uri(), "dir_info": {"editable": True}}
     (info / "direct_url.json").write_text(json.dumps(origin))
     return {"PYTHONPATH": str(folder)}
@@ -108,7 +112,9 @@ def drive(
     """Run the driver; nothing but the installed packs tells it what to patch."""
     place.mkdir()
     journal = place / "journal"
-    env = processes.environment(SETTINGS, {"PATCHKIT_JOURNAL": str(journal), **settings})
+    env = processes.environment(
+        SETTINGS, {"PATCHKIT_JOURNAL": str(journal), **settings}
+    )
     command = [str(reader.python), str(DRIVER), str(model), *words]
     outcome = processes.run(command, env, 600, place / "log")
     journals = read_directory(journal) if journal.exists() else []
@@ -193,7 +199,9 @@ def test_an_edited_version_is_asked_about(
 
 
 @pytest.fixture(scope="module")
-def ranks(reader: Reader, model: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+def ranks(
+    reader: Reader, model: Path, tmp_path_factory: pytest.TempPathFactory
+) -> list[Run]:
     """Two data-parallel ranks, spawned, each with a main process and an engine core of its own.
 
     The second has the pack without the change of `DPEngineCoreProc`. vLLM decides by the model's
@@ -205,7 +213,8 @@ def ranks(reader: Reader, model: Path, tmp_path_factory: pytest.TempPathFactory)
     config = json.loads((experts / "config.json").read_text())
     (experts / "config.json").write_text(json.dumps({**config, "num_experts": 2}))
     half = shutil.copytree(
-        reader.folder / "engine_core" / "guide_engine_core", folder / "half" / "guide_engine_core"
+        reader.folder / "engine_core" / "guide_engine_core",
+        folder / "half" / "guide_engine_core",
     )
     rows = (half / "__init__.py").read_text()
     kept = [line for line in rows.splitlines() if "DPEngineCoreProc" not in line]
@@ -247,14 +256,26 @@ def test_status_names_the_class_that_keeps_its_base(ranks: list[Run]) -> None:
     (journal,) = (one for one in ranks[1].journals if one.pid == ranks[1].said["core"])
     patch = journal.patches["engine-core-cpus"]
     assert patch.status == "applied"
-    assert "vllm.v1.engine.core:DPEngineCoreProc (derives from it)" in patch.out_of_reach
+    assert (
+        "vllm.v1.engine.core:DPEngineCoreProc (derives from it)" in patch.out_of_reach
+    )
 
 
 def test_the_tests_that_a_reader_keeps_pass(reader: Reader, tmp_path: Path) -> None:
     """In the copies, beside the real vLLM and with the packs installed."""
-    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--patchkit-strict", "--rootdir"]
+    words = [
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--patchkit-strict",
+        "--rootdir",
+    ]
     tests = [str(reader.folder / name / "tests") for name in PACKS]
     command = [str(reader.python), *words, str(reader.folder), *tests]
-    outcome = processes.run(command, processes.environment(scenario.VLLM), 300, tmp_path / "log")
+    outcome = processes.run(
+        command, processes.environment(scenario.VLLM), 300, tmp_path / "log"
+    )
     assert outcome.status == 0, outcome.tail()
     assert "7 passed" in outcome.output

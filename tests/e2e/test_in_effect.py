@@ -36,4 +36,6 @@ def test_with_what_was_compiled_before(
     """The same with vLLM's cache: on a CPU it traces again what it has compiled before."""
     cache = first.journal.with_name("cache")
     assert any(cache.rglob("*")), "nothing was compiled"
-    effects.assert_true(run("separate", python, model, tmp_path, VLLM_CACHE_ROOT=str(cache)))
+    effects.assert_true(
+        run("separate", python, model, tmp_path, VLLM_CACHE_ROOT=str(cache))
+    )

@@ -84,11 +84,23 @@ def the_patch_of(pack: str) -> Any:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (f"Replace('{PARAMS}.temperature', by='cold')", "Replace the class by one that derives"),
-        (f"Replace('{PARAMS}.stop', by='cold')", "each instance reads a value of its own"),
-        (f"Wrap('{PARAMS}.__post_init__', by='around')", "looks for its __post_init__ only once"),
+        (
+            f"Replace('{PARAMS}.temperature', by='cold')",
+            "Replace the class by one that derives",
+        ),
+        (
+            f"Replace('{PARAMS}.stop', by='cold')",
+            "each instance reads a value of its own",
+        ),
+        (
+            f"Wrap('{PARAMS}.__post_init__', by='around')",
+            "looks for its __post_init__ only once",
+        ),
         (f"Wrap('{PARAMS}.__init__', by='around')", "looks for its __init__ only once"),
-        ("Replace('sampled:Slotted.x', by='cold')", "each instance reads a value of its own"),
+        (
+            "Replace('sampled:Slotted.x', by='cold')",
+            "each instance reads a value of its own",
+        ),
         ("Replace('sampled:Open.x', by='cold')", "sampled:Open.x is not there"),
     ],
 )
@@ -111,7 +123,8 @@ def test_the_default_of_sampling_params_by_a_class(pack: Pack) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["backends.cuda.matmul.allow_tf32", "backends.cudnn.benchmark", "net.weight"]
+    "name",
+    ["backends.cuda.matmul.allow_tf32", "backends.cudnn.benchmark", "net.weight"],
 )
 def test_a_flag_of_torch_comes_back(pack: Pack, name: str) -> None:
     """What C or a module's table keeps is what it was before."""

@@ -55,7 +55,11 @@ class Run:
     @property
     def roles(self) -> dict[int, list[str]]:
         """What the journals say, by pid."""
-        return {one["pid"]: one["roles"] for one in self.status["processes"] if one["reached"]}
+        return {
+            one["pid"]: one["roles"]
+            for one in self.status["processes"]
+            if one["reached"]
+        }
 
 
 def generate_on(disk: str, python: Path, model: Path, directory: Path) -> Run:
@@ -63,21 +67,34 @@ def generate_on(disk: str, python: Path, model: Path, directory: Path) -> Run:
     journal, said = directory / "journal", directory / "status"
     journal.mkdir()
     script = ("sh", "-c", f"{BEGIN} {disk} {END}", "sh", str(journal), str(said))
-    command = [*UNSHARE, *script, str(python), str(scenario.HERE / "generate.py"), str(model)]
+    command = [
+        *UNSHARE,
+        *script,
+        str(python),
+        str(scenario.HERE / "generate.py"),
+        str(model),
+    ]
     env = processes.environment(ENV, {"PATCHKIT_JOURNAL": str(journal)})
     outcome = processes.run([*command, *ARGUMENTS], env, 600, directory / "log")
     assert said.exists(), outcome.tail()
     code = int(said.with_suffix(".exit").read_text())
     assert list(journal.iterdir()) == [], "the mount was the run's own"
     return Run(
-        scenario.report(outcome), warnings(outcome, journal), code, json.loads(said.read_text())
+        scenario.report(outcome),
+        warnings(outcome, journal),
+        code,
+        json.loads(said.read_text()),
     )
 
 
 def warnings(outcome: processes.Outcome, journal: Path | str) -> list[str]:
     """What patchkit said of a journal that it cannot write."""
     lines = outcome.output.splitlines()
-    return [line for line in lines if f"PATCHKIT_JOURNAL={journal}: cannot be written" in line]
+    return [
+        line
+        for line in lines
+        if f"PATCHKIT_JOURNAL={journal}: cannot be written" in line
+    ]
 
 
 def test_on_a_full_disk_the_engine_generates(
@@ -88,7 +105,9 @@ def test_on_a_full_disk_the_engine_generates(
     assert run.report.tokens == baseline
     (worker,) = run.report.workers
     mute = {int(line.partition("[")[2].partition("]")[0]) for line in run.warned}
-    assert len(run.warned) == len(mute) in (2, 3), run.warned  # the main process may just fit
+    assert len(run.warned) == len(mute) in (2, 3), (
+        run.warned
+    )  # the main process may just fit
     assert all(line.endswith("No space left on device") for line in run.warned)
     (core,) = mute - {worker.pid, run.report.main}
     # Whose first page it is, is a race: the process that looks at the model may win one.
@@ -98,7 +117,9 @@ def test_on_a_full_disk_the_engine_generates(
     assert run.roles.keys() & mute <= {run.report.main}
     # A main process that did not fit may have been cut off before it told of its child.
     missing = [(one["kind"], one["pid"]) for one in run.status["findings"]]
-    assert missing == [("not-reached", core)] or (not missing and run.report.main in mute)
+    assert missing == [("not-reached", core)] or (
+        not missing and run.report.main in mute
+    )
     assert run.code == len(missing)
 
 

@@ -18,12 +18,24 @@ if TYPE_CHECKING:
 CHECKS = ("apply", "flagship", "ray-v2")
 
 
-@pytest.mark.parametrize("lane", [pytest.param("0.32.0", marks=pytest.mark.every_cell), "0.23.0"])
+@pytest.mark.parametrize(
+    "lane", [pytest.param("0.32.0", marks=pytest.mark.every_cell), "0.23.0"]
+)
 def test_the_flagship_cures_this_release(lane: str, tmp_path: Path) -> None:
     """Rows are applied and undone; Ray's workers fail without patchkit, and agree with it."""
     tool = str(folders.REPOSITORY / "lab" / "matrix.py")
-    argv = [sys.executable, tool, "--lanes", lane, "--checks", ",".join(CHECKS), "--keep"]
-    done = subprocess.run(argv, text=True, capture_output=True, cwd=tmp_path, check=False)
+    argv = [
+        sys.executable,
+        tool,
+        "--lanes",
+        lane,
+        "--checks",
+        ",".join(CHECKS),
+        "--keep",
+    ]
+    done = subprocess.run(
+        argv, text=True, capture_output=True, cwd=tmp_path, check=False
+    )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-4000:]}"
     for check in CHECKS:
         assert f"conformance: {check}: passed" in done.stderr

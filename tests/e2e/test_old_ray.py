@@ -73,7 +73,9 @@ class Lab:
         directory: for what is written.
     """
 
-    def __init__(self, python: Path, ray: cluster.Cluster, model: Path, directory: Path) -> None:
+    def __init__(
+        self, python: Path, ray: cluster.Cluster, model: Path, directory: Path
+    ) -> None:
         self.python = python
         self.env = {**scenario.MACHINE, **scenario.BACKEND, **ray.environment}
         self.model = model
@@ -127,7 +129,9 @@ def middle(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[La
 
 def test_two_stages_fail_in_order_until_the_rows_are_there(old: Lab) -> None:
     """On Ray 2.35.0, each row takes vLLM's real executor to what the next row is for."""
-    *failed, whole, asked = old.pipeline(NONE, *(ROWS[:count] for count in range(1, 5)), ROWS)
+    *failed, whole, asked = old.pipeline(
+        NONE, *(ROWS[:count] for count in range(1, 5)), ROWS
+    )
     for found, expected in zip(failed, FAILURES, strict=True):
         assert expected in found["error"]
     assert whole == {**EXECUTED, "time-outs": [300, 300, None], "subscript": True}
@@ -152,7 +156,9 @@ def test_two_stages_on_a_ray_that_vllm_accepts(middle: Lab) -> None:
     assert NO_CONTEXT in asked["error"]
 
 
-def test_executor_v1_serves_on_ray_2_35(old: Lab, baseline: list[int], tmp_path: Path) -> None:
+def test_executor_v1_serves_on_ray_2_35(
+    old: Lab, baseline: list[int], tmp_path: Path
+) -> None:
     """`patchkit run -- vllm serve` answers with the baseline's tokens, at once and in a stream."""
     served.describe(old.directory, "0.32.0+cpu")
     own = {"PYTHONPATH": str(old.directory), "PATCHKIT_JOURNAL": str(tmp_path)}
@@ -170,7 +176,9 @@ def test_executor_v1_serves_on_ray_2_35(old: Lab, baseline: list[int], tmp_path:
 
 
 @pytest.mark.every_cell
-def test_executor_v2_generates_on_ray_2_35(old: Lab, baseline: list[int], tmp_path: Path) -> None:
+def test_executor_v2_generates_on_ray_2_35(
+    old: Lab, baseline: list[int], tmp_path: Path
+) -> None:
     """It needs none of the rows, and they do not disturb it."""
     assert old.generate(V2, tmp_path) == baseline
 
@@ -184,7 +192,9 @@ def test_executor_v1_generates_on_ray_2_44(
     assert applied(tmp_path) == {COMMUNICATOR}
 
 
-def test_each_ray_gets_the_rows_that_it_needs(old: Lab, middle: Lab, python: Path) -> None:
+def test_each_ray_gets_the_rows_that_it_needs(
+    old: Lab, middle: Lab, python: Path
+) -> None:
     """`patchkit list` selects all on Ray 2.35.0, one on 2.44.1, none on 2.60.0: out of range."""
     assert listed(old.python) == {}
     assert set(listed(middle.python)) == set(ROWS) - {COMMUNICATOR}

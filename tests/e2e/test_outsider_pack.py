@@ -23,7 +23,11 @@ def pack(tmp_path: Path) -> Pack:
 
 
 def run(
-    python: Path, model: Path, pack: Pack, arguments: tuple[str, ...], env: Mapping[str, str]
+    python: Path,
+    model: Path,
+    pack: Pack,
+    arguments: tuple[str, ...],
+    env: Mapping[str, str],
 ) -> scenario.Report:
     """Generate with the pack."""
     log = pack.directory / "engine.log"
@@ -34,7 +38,9 @@ def run(
     return scenario.report(outcome)
 
 
-@pytest.mark.parametrize("method", [pytest.param("fork", marks=pytest.mark.every_cell), "spawn"])
+@pytest.mark.parametrize(
+    "method", [pytest.param("fork", marks=pytest.mark.every_cell), "spawn"]
+)
 def test_each_patch_runs_in_its_process_and_only_there(
     method: str, python: Path, model: Path, baseline: list[int], pack: Pack
 ) -> None:

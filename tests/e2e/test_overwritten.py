@@ -53,8 +53,12 @@ def overwrite(module):
 """
 
 
-@pytest.mark.parametrize("method", [pytest.param("fork", marks=pytest.mark.every_cell), "spawn"])
-def test_it_is_found_and_shown(python: Path, model: Path, tmp_path: Path, method: str) -> None:
+@pytest.mark.parametrize(
+    "method", [pytest.param("fork", marks=pytest.mark.every_cell), "spawn"]
+)
+def test_it_is_found_and_shown(
+    python: Path, model: Path, tmp_path: Path, method: str
+) -> None:
     """The engine answers as before; `status` says who did it, and when the worker last looked."""
     pack = tmp_path / "looked_at"
     pack.mkdir()
@@ -76,7 +80,9 @@ def test_it_is_found_and_shown(python: Path, model: Path, tmp_path: Path, method
     said = outcome.said("before")
     assert said, outcome.tail()
     assert said["after"] == said["before"]
-    (worker,) = (one for one in said["status"]["processes"] if one["roles"] == ["worker"])
+    (worker,) = (
+        one for one in said["status"]["processes"] if one["roles"] == ["worker"]
+    )
     patches = {one["name"]: one for one in worker["patches"]}
     assert patches["counted"]["status"] == "failed"
     reason = patches["counted"]["reason"]
@@ -86,5 +92,6 @@ def test_it_is_found_and_shown(python: Path, model: Path, tmp_path: Path, method
     assert patches["somebody"]["status"] == "applied"
     assert said["code"] == 1
     assert (
-        f"error: required patch counted (looked_at.patch_worker) failed: {reason}" in outcome.output
+        f"error: required patch counted (looked_at.patch_worker) failed: {reason}"
+        in outcome.output
     )

@@ -31,7 +31,9 @@ ROLES = {
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the template, in no repository."""
     copy = tmp_path_factory.mktemp("outside") / "acme"
-    shutil.copytree(TEMPLATE, copy, ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache"))
+    shutil.copytree(
+        TEMPLATE, copy, ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache")
+    )
     return copy
 
 
@@ -43,24 +45,42 @@ def env(python: Path, project: Path) -> dict[str, str]:
     subprocess.run(toolbox.uv(*build, str(project)), check=True, timeout=200)
     (wheel,) = (project / "dist").glob("acme_patches-*.whl")
     site = project.parent / "site"
-    install = ["pip", "install", "--quiet", "--python", str(python), "--no-deps", *index]
+    install = [
+        "pip",
+        "install",
+        "--quiet",
+        "--python",
+        str(python),
+        "--no-deps",
+        *index,
+    ]
     command = toolbox.uv(*install, "--target", str(site), str(wheel))
     subprocess.run(command, check=True, timeout=200)
     own = {"PYTHONPATH": str(site), "PATCHKIT_JOURNAL": str(site / "journal")}
     return {**os.environ, **scenario.CPU, "VLLM_PLUGINS": "patchkit", **own}
 
 
-def patchkit(python: Path, env: dict[str, str], cwd: Path, *words: str, code: int = 0) -> Any:
+def patchkit(
+    python: Path, env: dict[str, str], cwd: Path, *words: str, code: int = 0
+) -> Any:
     """What a command answers in JSON, run outside of the pack's repository."""
     command = [str(python), "-m", "patchkit", *words, "--format", "json"]
     done = subprocess.run(
-        command, env=env, cwd=cwd, capture_output=True, text=True, timeout=300, check=False
+        command,
+        env=env,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == code, done.stderr
     return json.loads(done.stdout)
 
 
-def test_its_rows_are_listed_and_hold(python: Path, env: dict[str, str], tmp_path: Path) -> None:
+def test_its_rows_are_listed_and_hold(
+    python: Path, env: dict[str, str], tmp_path: Path
+) -> None:
     """The entry point brings them; they hold in every release of their range, and are reviewed."""
     listed = patchkit(python, env, tmp_path, "list")["patches"]
     own = {one["name"]: one for one in listed if one["pack"] == "acme_patches"}
@@ -68,12 +88,18 @@ def test_its_rows_are_listed_and_hold(python: Path, env: dict[str, str], tmp_pat
         name: [role] for name, role in ROLES.items()
     }
     assert all(one["selected"] for one in own.values())
-    report = patchkit(python, env, tmp_path, "check", *ROLES, "--releases", "vllm>=0.30,<0.34")
+    report = patchkit(
+        python, env, tmp_path, "check", *ROLES, "--releases", "vllm>=0.30,<0.34"
+    )
     assert set(report["grid"]) == set(ROLES)
-    assert {state for row in report["grid"].values() for state in row.values()} == {"ok"}
+    assert {state for row in report["grid"].values() for state in row.values()} == {
+        "ok"
+    }
 
 
-def test_its_lock_is_up_to_date_where_it_is_written(python: Path, project: Path) -> None:
+def test_its_lock_is_up_to_date_where_it_is_written(
+    python: Path, project: Path
+) -> None:
     """In the repository of the pack, whose settings name the releases."""
     command = [str(python), "-m", "patchkit", "lock", "--check"]
     done = subprocess.run(
@@ -84,9 +110,23 @@ def test_its_lock_is_up_to_date_where_it_is_written(python: Path, project: Path)
 
 def test_its_tests_pass(python: Path, project: Path, env: dict[str, str]) -> None:
     """With the vLLM that is there, so none is skipped."""
-    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--patchkit-strict"]
+    command = [
+        str(python),
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--patchkit-strict",
+    ]
     done = subprocess.run(
-        command, env=env, cwd=project, capture_output=True, text=True, timeout=300, check=False
+        command,
+        env=env,
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stdout
     assert "5 passed" in done.stdout
@@ -104,7 +144,9 @@ def test_each_patch_is_in_effect_in_its_process(
         env={**env, "ACME_SLOW_SECONDS": "0", "VLLM_WORKER_MULTIPROC_METHOD": "spawn"},
     )
     assert scenario.report(outcome).tokens == baseline
-    seen = patchkit(python, env, tmp_path, "status", env["PATCHKIT_JOURNAL"])["processes"]
+    seen = patchkit(python, env, tmp_path, "status", env["PATCHKIT_JOURNAL"])[
+        "processes"
+    ]
     for name, role in ROLES.items():
         patches = {
             process["pid"]: patch

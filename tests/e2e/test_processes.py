@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from patchkit_lab.cluster import Cluster
 
 HERE = Path(__file__).parent
-DAEMON = "vllm.model_executor.model_loader.weight_cache.daemon:WeightCacheDaemon.load_model"
+DAEMON = (
+    "vllm.model_executor.model_loader.weight_cache.daemon:WeightCacheDaemon.load_model"
+)
 ACTOR = "vllm.v1.executor.ray_executor_v2:RayWorkerProc.run"
 ROWS = """
 from patchkit import Patch, Role, Wrap
@@ -53,13 +55,25 @@ def pack(folder: Path, target: str) -> dict[str, str]:
 
 def status(python: Path, folder: Path) -> dict[int, dict[str, Any]]:
     """What `patchkit status` says of each process."""
-    command = [str(python), "-m", "patchkit", "status", str(folder / "journal"), "--format", "json"]
+    command = [
+        str(python),
+        "-m",
+        "patchkit",
+        "status",
+        str(folder / "journal"),
+        "--format",
+        "json",
+    ]
     outcome = processes.run(command, processes.environment(), 60, folder / "status.log")
     text = outcome.output
-    return {one["pid"]: one for one in json.loads(text[text.index("{\n") :])["processes"]}
+    return {
+        one["pid"]: one for one in json.loads(text[text.index("{\n") :])["processes"]
+    }
 
 
-def test_a_worker_patch_reaches_the_weight_cache_daemon(hybrid: Path, tmp_path: Path) -> None:
+def test_a_worker_patch_reaches_the_weight_cache_daemon(
+    hybrid: Path, tmp_path: Path
+) -> None:
     """`_run_daemon`, spawned for real, is a patched worker up to the call for its device."""
     model = scenario.make_model(hybrid, tmp_path)
     env = processes.environment(scenario.VLLM, pack(tmp_path, DAEMON))
@@ -78,9 +92,13 @@ def test_a_worker_patch_reaches_the_weight_cache_daemon(hybrid: Path, tmp_path: 
     assert {"acme-worker", "weight-cache-knows-patches"} <= {*applied}
 
 
-def test_actors_that_are_restarted_or_come_late(ray: Cluster, python: Path, tmp_path: Path) -> None:
+def test_actors_that_are_restarted_or_come_late(
+    ray: Cluster, python: Path, tmp_path: Path
+) -> None:
     """Each is a process of its own in `status`: a worker, with the worker's patch."""
-    env = processes.environment(scenario.MACHINE, ray.environment, pack(tmp_path, ACTOR))
+    env = processes.environment(
+        scenario.MACHINE, ray.environment, pack(tmp_path, ACTOR)
+    )
     command = [str(python), str(HERE / "late_actors_driver.py")]
     outcome = processes.run(command, env, 500, tmp_path / "driver.log")
     said = outcome.said("driver")

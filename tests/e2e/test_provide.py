@@ -63,7 +63,9 @@ class Actor:
 """
 
 
-def driven(python: Path, ray: Cluster, directory: Path, **more: str) -> processes.Outcome:
+def driven(
+    python: Path, ray: Cluster, directory: Path, **more: str
+) -> processes.Outcome:
     """Run the driver with the pack."""
     package = directory / "acme_backports"
     package.mkdir(exist_ok=True)
@@ -76,7 +78,9 @@ def driven(python: Path, ray: Cluster, directory: Path, **more: str) -> processe
     return processes.run(command, env, 300, directory / "driver.log")
 
 
-def test_a_driver_a_task_and_an_actor_share_it(python: Path, ray: Cluster, tmp_path: Path) -> None:
+def test_a_driver_a_task_and_an_actor_share_it(
+    python: Path, ray: Cluster, tmp_path: Path
+) -> None:
     """Three processes; an object of the module's class goes from one to the other and counts."""
     outcome = driven(python, ray, tmp_path)
     assert outcome.status == 0, outcome.tail()
@@ -98,7 +102,10 @@ def test_without_the_patch_ray_says_what_it_says(
     """Left out, the module is not there."""
     outcome = driven(python, ray, tmp_path, PATCHKIT_DISABLE="backport")
     assert outcome.status == 1
-    assert "ModuleNotFoundError: No module named 'ray.util.acme_backport'" in outcome.output
+    assert (
+        "ModuleNotFoundError: No module named 'ray.util.acme_backport'"
+        in outcome.output
+    )
 
 
 def test_a_module_that_ray_has_is_refused(python: Path, tmp_path: Path) -> None:

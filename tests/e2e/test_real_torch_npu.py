@@ -15,7 +15,9 @@ import sources
 import stub_cann
 from patchkit_lab import processes
 
-ROUND_TRIP = "import pickle, torch; print(pickle.loads(pickle.dumps(torch.device('npu'))))"
+ROUND_TRIP = (
+    "import pickle, torch; print(pickle.loads(pickle.dumps(torch.device('npu'))))"
+)
 PROC = "vllm.v1.executor.ray_executor_v2:RayWorkerProc"
 V0_WRAPPER = "vllm.executor.ray_utils:RayWorkerWrapper"
 WRAPPER = "vllm.v1.executor.ray_utils:RayWorkerWrapper"
@@ -42,7 +44,9 @@ def test_the_real_backend_makes_the_device_travel(
 ) -> None:
     """On the stubs torch_npu is imported, and its device pickled and unpickled."""
     command = [str(python), "-c", f"import torch_npu; {ROUND_TRIP}"]
-    outcome = processes.run(command, processes.environment(machine), 300, tmp_path / "log")
+    outcome = processes.run(
+        command, processes.environment(machine), 300, tmp_path / "log"
+    )
     assert outcome.status == 0, outcome.tail()
     assert outcome.output.split()[-1] == "npu"
 
@@ -52,7 +56,10 @@ def test_a_real_actor_accepts_the_device_only_with_patchkit(
     machine: dict[str, str], tmp_path: Path
 ) -> None:
     """In vLLM 0.7.3, whose transformers leaves torch_npu alone: the seed's error and its cure."""
-    settings = {**machine, "PYTHONPATH": f"{machine['PYTHONPATH']}:{sources.old_vllm('0.7.3')}"}
+    settings = {
+        **machine,
+        "PYTHONPATH": f"{machine['PYTHONPATH']}:{sources.old_vllm('0.7.3')}",
+    }
     case = actors.ActorCase(V0_WRAPPER, "creation", "torch_npu", settings)
     python = environments.ensure("imports-early")
     actors.assert_cured(actors.run_both(python, case, tmp_path))

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def separate(python: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def separate(
+    python: Path, model: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Run:
     """An engine core and a worker of their own, and a compiled model."""
     return run("separate", python, model, tmp_path_factory.mktemp("separate"))
 
@@ -71,7 +73,9 @@ def test_the_journals_say_the_same(separate: Run) -> None:
     found = {one.pid: one for one in read_directory(separate.journal)}
     for line in separate.lines:
         assert found[line.pid].patches[line.name].status == "applied", line
-    statuses = [patch.status for one in found.values() for patch in one.patches.values()]
+    statuses = [
+        patch.status for one in found.values() for patch in one.patches.values()
+    ]
     assert "failed" not in statuses
 
 
@@ -128,14 +132,18 @@ def test_after_decides_which_is_the_outer_one(separate: Run) -> None:
 # -- one process: apply, undo, apply -----------------------------------------------------------
 
 
-def test_everything_is_seen_undone_and_seen_again(single: Run, baseline: list[int]) -> None:
+def test_everything_is_seen_undone_and_seen_again(
+    single: Run, baseline: list[int]
+) -> None:
     """The tokens are the same every time; when undone, nobody leaves a line."""
     names = {turn: {line.name for line in single.turn(turn)} for turn in TURNS}
     every_time = {name for name, (_, again) in ACTS.items() if again} - ABSENT
     assert names["patched"] == every_time
     assert names["undone"] == names["disarmed"] == set()
     assert names["again"] - {"after-import"} == every_time
-    assert {line.name for line in single.lines if "--" not in line.name} == ACTS.keys() - ABSENT
+    assert {
+        line.name for line in single.lines if "--" not in line.name
+    } == ACTS.keys() - ABSENT
     assert [single.said[turn]["tokens"] for turn in TURNS] == [baseline] * 4
     reasons = [single.said[turn]["reason"] for turn in TURNS]
     assert reasons == ["length-of-rows", "length", "length-of-rows", "length"]
@@ -161,12 +169,16 @@ def test_all_of_vllm_is_what_it_was(single: Run, bare: Run) -> None:
 
 def test_every_target_was_another_object(single: Run, bare: Run) -> None:
     """The oracle of the test before sees each target change."""
-    changed = set(single.said["patched"]["differences"]) - set(bare.said["patched"]["differences"])
+    changed = set(single.said["patched"]["differences"]) - set(
+        bare.said["patched"]["differences"]
+    )
     for patch in PATCHES:
         for change in patch.changes:
             if change.kind not in {"Provide", "BeforeImport", "AfterImport"}:
                 target = str(change.place)
-                assert any(name.startswith(target) for name in changed), f"{patch.name}: {target}"
+                assert any(name.startswith(target) for name in changed), (
+                    f"{patch.name}: {target}"
+                )
 
 
 def test_copies_in_ten_importers_are_repointed(single: Run) -> None:

@@ -68,7 +68,9 @@ def test_a_patch_of_the_runner_that_does_not_run(
         "PATCHKIT_JOURNAL": str(tmp_path / "journal"),
     }
     log = tmp_path / "log"
-    outcome = scenario.generate(python, model, log, "--patchkit", "--executor", "mp", env=env)
+    outcome = scenario.generate(
+        python, model, log, "--patchkit", "--executor", "mp", env=env
+    )
     assert scenario.report(outcome).tokens == baseline
     assert "Using V2 Model Runner" in log.read_text()
     words = {

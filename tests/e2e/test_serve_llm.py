@@ -27,7 +27,11 @@ DRIVER = Path(__file__).with_name("serve_llm_driver.py")
 CHECKS = Path(__file__).with_name("serve_llm_checks.py")
 PACK = folders.REPOSITORY / "examples" / "ray_serve_llm"
 PATCH = "ray-serve-llm"
-ROUTER, FIRST, SECOND = "LLMRouter", "LLMDeployment:qwen-0_5b", "LLMDeployment:qwen-1_5b"
+ROUTER, FIRST, SECOND = (
+    "LLMRouter",
+    "LLMDeployment:qwen-0_5b",
+    "LLMDeployment:qwen-1_5b",
+)
 TEMPLATE = "{% for message in messages %}{{ message.content }} {% endfor %}"
 
 # What a replica runs by itself, and what every engine's scheduler does.
@@ -103,19 +107,27 @@ def ray_235(old_ray: Path, site: Path) -> Iterator[cluster.Cluster]:
     directory = Path(site, "journal")
     told = {"PYTHONPATH": str(site), "PATCHKIT_PATCHES": "acme_seen"}
     env = {**scenario.VLLM, **told, "PATCHKIT_JOURNAL": str(directory)}
-    resources = ["--num-cpus=16", "--num-gpus=4", '--resources={"accelerator_type:A10G": 4}']
+    resources = [
+        "--num-cpus=16",
+        "--num-gpus=4",
+        '--resources={"accelerator_type:A10G": 4}',
+    ]
     with cluster.started(old_ray, env, more=resources) as one:
         yield one
 
 
 @pytest.fixture(scope="module")
-def said(old_ray: Path, ray_235: cluster.Cluster, site: Path, chat_model: Path) -> dict[str, Any]:
+def said(
+    old_ray: Path, ray_235: cluster.Cluster, site: Path, chat_model: Path
+) -> dict[str, Any]:
     """What the driver saw."""
     port = str(cluster.free_ports(1)[0])
     told = {"PYTHONPATH": str(site), "CLUSTER": str(ray_235.directory)}
     env = processes.environment(scenario.VLLM, ray_235.environment, told)
     command = [str(old_ray), "-m", "patchkit", "run", "--", str(old_ray), str(DRIVER)]
-    outcome = processes.run([*command, str(chat_model), port], env, 560, site / "driver.log")
+    outcome = processes.run(
+        [*command, str(chat_model), port], env, 560, site / "driver.log"
+    )
     said = outcome.said("served") if outcome.status == 0 else None
     assert said, outcome.tail() + ray_235.worker_logs()[-5000:]
     return said
@@ -124,16 +136,24 @@ def said(old_ray: Path, ray_235: cluster.Cluster, site: Path, chat_model: Path) 
 @pytest.fixture(scope="module")
 def checked(old_ray: Path, ray_235: cluster.Cluster, site: Path) -> dict[str, Any]:
     """What the pack makes of configurations and of errors."""
-    env = processes.environment(scenario.VLLM, ray_235.environment, {"PYTHONPATH": str(site)})
+    env = processes.environment(
+        scenario.VLLM, ray_235.environment, {"PYTHONPATH": str(site)}
+    )
     outcome = processes.run([str(old_ray), str(CHECKS)], env, 100, site / "checks.log")
     said = outcome.said("checked") if outcome.status == 0 else None
     assert said, outcome.tail()
     return dict(said["checked"])
 
 
-def test_a_replica_has_the_variables_of_job_actor_and_model(checked: dict[str, Any]) -> None:
+def test_a_replica_has_the_variables_of_job_actor_and_model(
+    checked: dict[str, Any],
+) -> None:
     """Environment variables are merged one by one, and the nearest to the model wins."""
-    assert checked["variables"] == {"OF_JOB": "job", "OF_ACTOR": "actor", "OF_CONFIG": "config"}
+    assert checked["variables"] == {
+        "OF_JOB": "job",
+        "OF_ACTOR": "actor",
+        "OF_CONFIG": "config",
+    }
     assert checked["variables of the job"] == dict.fromkeys(
         ("OF_JOB", "OF_ACTOR", "OF_CONFIG"), "job"
     )
@@ -160,7 +180,10 @@ def test_settings_that_cannot_be_honoured_are_refused(checked: dict[str, Any]) -
 def test_a_handle_yields_every_error_with_its_message(checked: dict[str, Any]) -> None:
     """Errors in a stream, of vLLM and of others, JSON or not, come as ErrorResponse."""
     assert checked["outcomes"] == {
-        "breaks": [["ChatCompletionChunk", None, None], ["ErrorResponse", "out of memory", 500]],
+        "breaks": [
+            ["ChatCompletionChunk", None, None],
+            ["ErrorResponse", "out of memory", 500],
+        ],
         "refuses": [["ErrorResponse", "out of memory", 400]],
         "no-route": [["ErrorResponse", '{"detail": "Not Found"}', 404]],
         "no-json": [["ErrorResponse", "no healthy upstream", 503]],
@@ -168,7 +191,9 @@ def test_a_handle_yields_every_error_with_its_message(checked: dict[str, Any]) -
     }
 
 
-def test_the_openai_client_talks_to_both_models(said: dict[str, Any], baseline: list[int]) -> None:
+def test_the_openai_client_talks_to_both_models(
+    said: dict[str, Any], baseline: list[int]
+) -> None:
     """Models are listed and found by name; chats and completions answer as plain vLLM does."""
     served = said["served"]
     assert served["models"] == ["qwen-0.5b", "qwen-1.5b"]
@@ -218,10 +243,14 @@ def test_an_engine_ends_with_its_replica(said: dict[str, Any]) -> None:
     assert said["left"] == []
 
 
-def test_patches_are_in_effect_in_replicas_and_engines(said: dict[str, Any], site: Path) -> None:
+def test_patches_are_in_effect_in_replicas_and_engines(
+    said: dict[str, Any], site: Path
+) -> None:
     """Each replica is armed with the installed pack; patches of a replica and of an engine run."""
     journals = {process.pid: process for process in read_directory(site / "journal")}
-    seen = [line.split() for line in (site / "acme_seen" / "seen").read_text().splitlines()]
+    seen = [
+        line.split() for line in (site / "acme_seen" / "seen").read_text().splitlines()
+    ]
     checked = {int(pid) for name, pid in seen if name == "call_user_health_check"}
     cores = {int(pid) for name, pid in seen if name == "schedule"}
     for name in (ROUTER, FIRST, SECOND):

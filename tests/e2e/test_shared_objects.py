@@ -109,7 +109,9 @@ class Run:
 @pytest.fixture(
     scope="module", params=[pytest.param("fork", marks=pytest.mark.every_cell), "spawn"]
 )
-def run(request: pytest.FixtureRequest, python: Path, model: Path, tmp_path_factory: Any) -> Run:
+def run(
+    request: pytest.FixtureRequest, python: Path, model: Path, tmp_path_factory: Any
+) -> Run:
     """An engine core of its own, forked or spawned."""
     directory: Path = tmp_path_factory.mktemp(request.param)
     pack = directory / "sharing_patches"
@@ -130,7 +132,9 @@ def run(request: pytest.FixtureRequest, python: Path, model: Path, tmp_path_fact
     outcome = scenario.generate(python, model, directory / "log", *arguments, env=env)
     assert (directory / "witness").exists(), outcome.tail()
     processes = read_directory(directory / "journal")
-    found = [one.patches["registered"] for one in processes if "registered" in one.patches]
+    found = [
+        one.patches["registered"] for one in processes if "registered" in one.patches
+    ]
     return Run(
         scenario.report(outcome).tokens,
         json.loads((directory / "witness").read_text()),
@@ -155,7 +159,9 @@ def test_one_constant_of_many_that_are_one_object(run: Run) -> None:
 
 def test_what_a_decorator_has_registered_is_out_of_reach(run: Run) -> None:
     """The table of operators has the original class, and the journal says so."""
-    assert "vllm.model_executor.custom_op:op_registry['silu_and_mul']" in run.out_of_reach
+    assert (
+        "vllm.model_executor.custom_op:op_registry['silu_and_mul']" in run.out_of_reach
+    )
 
 
 def test_it_generates_as_ever(run: Run, baseline: list[int]) -> None:

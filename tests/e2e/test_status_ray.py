@@ -33,14 +33,20 @@ def begin():
 
 
 @pytest.fixture(scope="module")
-def second(ray: Cluster, python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def second(
+    ray: Cluster, python: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     """A second node of the cluster, with a journal directory of its own; that directory."""
     journal = tmp_path_factory.mktemp("second")
     mark = {"LAB_CLUSTER": str(ray.directory), "PATCHKIT_JOURNAL": str(journal)}
     env = processes.environment(scenario.MACHINE, ray.environment, mark)
     del env["RAY_ADDRESS"]
     ports = map(str, clusters.free_ports(3))
-    names = ("dashboard-agent-listen-port", "runtime-env-agent-port", "metrics-export-port")
+    names = (
+        "dashboard-agent-listen-port",
+        "runtime-env-agent-port",
+        "metrics-export-port",
+    )
     options = {
         "address": ray.address,
         "num-cpus": "1",
@@ -58,18 +64,34 @@ def second(ray: Cluster, python: Path, tmp_path_factory: pytest.TempPathFactory)
     processes.end(ray.pids() - before)
 
 
-def status(python: Path, ray: Cluster, log: Path, *words: str) -> tuple[int | None, dict[str, Any]]:
+def status(
+    python: Path, ray: Cluster, log: Path, *words: str
+) -> tuple[int | None, dict[str, Any]]:
     """The exit code of `patchkit status --ray`, and what it says."""
-    command = [str(python), "-m", "patchkit", "status", "--ray", ray.address, "--format", "json"]
+    command = [
+        str(python),
+        "-m",
+        "patchkit",
+        "status",
+        "--ray",
+        ray.address,
+        "--format",
+        "json",
+    ]
     env = processes.environment(scenario.MACHINE, {"RAY_AUTH_MODE": "disabled"})
     outcome = processes.run([*command, *words], env, 300, log)
     return outcome.status, json.loads(outcome.output[outcome.output.index("{\n") :])
 
 
-def driven(python: Path, ray: Cluster, directory: Path, hook: str, **more: str) -> dict[str, Any]:
+def driven(
+    python: Path, ray: Cluster, directory: Path, hook: str, **more: str
+) -> dict[str, Any]:
     """Run the driver; what it printed."""
     (directory / "hooks.py").write_text(HOOKS)
-    told = {"PATCHKIT_JOURNAL": str(directory / "journal"), "PYTHONPATH": str(directory)}
+    told = {
+        "PATCHKIT_JOURNAL": str(directory / "journal"),
+        "PYTHONPATH": str(directory),
+    }
     env = processes.environment(scenario.MACHINE, ray.environment, told, more)
     log = directory / "driver.log"
     outcome = processes.run([str(python), str(DRIVER), hook], env, 300, log)
@@ -90,8 +112,12 @@ def test_a_task_and_an_actor_are_armed(
         assert (seen[place]["roles"], seen[place]["hook"]) == (["main"], saw)
     code, data = status(python, ray, tmp_path / "status.log", str(tmp_path / "journal"))
     assert code == 0, data["findings"]
-    parents = {one["pid"]: one["parent"] and one["parent"]["pid"] for one in data["processes"]}
-    assert parents[seen["task"]["pid"]] == parents[seen["actor"]["pid"]] == seen["driver"]
+    parents = {
+        one["pid"]: one["parent"] and one["parent"]["pid"] for one in data["processes"]
+    }
+    assert (
+        parents[seen["task"]["pid"]] == parents[seen["actor"]["pid"]] == seen["driver"]
+    )
     assert parents[seen["driver"]] is None
 
 
@@ -120,10 +146,14 @@ def test_every_node_reads_its_own_directory(
     )
     code, data = status(python, ray, tmp_path / "status.log")
     assert code == 1
-    assert [(one["host"], one["roles"]) for one in data["processes"]] == [("far", ["main"])]
+    assert [(one["host"], one["roles"]) for one in data["processes"]] == [
+        ("far", ["main"])
+    ]
     (finding,) = data["findings"]
     assert finding["kind"] == "no-answer"
-    assert finding["message"].startswith(f"node {os.uname().nodename}: PATCHKIT_JOURNAL is not set")
+    assert finding["message"].startswith(
+        f"node {os.uname().nodename}: PATCHKIT_JOURNAL is not set"
+    )
     assert data["journals"] == [str(second)]
 
 
@@ -135,7 +165,9 @@ def test_an_engine_on_ray_is_a_tree(
     env = {**scenario.MACHINE, **scenario.BACKEND, **chosen.settings, **ray.environment}
     env["PATCHKIT_JOURNAL"] = str(tmp_path / "journal")
     log = tmp_path / "generate.log"
-    outcome = scenario.generate(python, model, log, *chosen.arguments, "--patchkit", env=env)
+    outcome = scenario.generate(
+        python, model, log, *chosen.arguments, "--patchkit", env=env
+    )
     report = scenario.report(outcome)
     code, data = status(python, ray, tmp_path / "status.log", str(tmp_path / "journal"))
     assert code == 0, data["findings"]
@@ -175,7 +207,9 @@ PATCHES = (
     ),
 )
 """
-BY = "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+BY = (
+    "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+)
 
 
 def test_what_a_users_actor_refers_to_is_patched(
@@ -197,8 +231,12 @@ def test_what_a_users_actor_refers_to_is_patched(
     }
     env = processes.environment(scenario.MACHINE, ray.environment, told)
     driver = DRIVER.with_name("user_actor_driver.py")
-    outcome = processes.run([str(python), str(driver)], env, 300, tmp_path / "driver.log")
+    outcome = processes.run(
+        [str(python), str(driver)], env, 300, tmp_path / "driver.log"
+    )
     assert outcome.status == 0, outcome.tail()
     new = ["by", "old"]
-    found = json.loads(next(line for line in outcome.output.splitlines() if "direct" in line))
+    found = json.loads(
+        next(line for line in outcome.output.splitlines() if "direct" in line)
+    )
     assert found == {"actor": [new] * 4, "direct": new, "task": new}

@@ -19,14 +19,25 @@ PACKAGES = (
     *("huggingface_hub", "aiohttp", "django", "rich"),
 )
 OPTIONS = ["--seed=977", "--modules=100", "--targets=420"]
-SORTS = {"exists", "made up", "types only", "conditional", "member", "inherited", "field", "slot"}
+SORTS = {
+    "exists",
+    "made up",
+    "types only",
+    "conditional",
+    "member",
+    "inherited",
+    "field",
+    "slot",
+}
 
 
 @pytest.fixture(scope="module")
 def answers() -> list[dict[str, Any]]:
     """More than 3,000 questions, by introspection in an environment without patchkit."""
     python = str(environments.ensure("truth"))
-    return [row for one in PACKAGES for row in answers_of(python, one, OPTIONS)["answers"]]
+    return [
+        row for one in PACKAGES for row in answers_of(python, one, OPTIONS)["answers"]
+    ]
 
 
 def test_all_sorts_were_asked(answers: list[dict[str, Any]]) -> None:

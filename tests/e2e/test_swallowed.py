@@ -70,7 +70,9 @@ class Faulty:
         self._model = model
         self._directory = directory
 
-    def __call__(self, role: str, fault: str, *flags: str, required: bool) -> processes.Outcome:
+    def __call__(
+        self, role: str, fault: str, *flags: str, required: bool
+    ) -> processes.Outcome:
         """Make the pack, and generate."""
         package = self._directory / "faulty_patches"
         package.mkdir()
@@ -78,7 +80,9 @@ class Faulty:
         (package / "__init__.py").write_text(
             ROW.format(role=role, change=change, required=required)
         )
-        raising = 'raise RuntimeError("the body\'s own error")\n' * (fault == "body-raising")
+        raising = 'raise RuntimeError("the body\'s own error")\n' * (
+            fault == "body-raising"
+        )
         (package / "patch_faulty.py").write_text(raising + BODY)
         module = TARGETS[role].partition(":")[0]
         (self._directory / "swallower.py").write_text(SWALLOWER.format(module=module))
@@ -130,11 +134,18 @@ def test_it_ends_even_where_the_error_was_swallowed(run: Faulty) -> None:
 
 @pytest.mark.parametrize(
     "role",
-    [pytest.param(role, marks=[pytest.mark.every_cell] * (role != "worker")) for role in TARGETS],
+    [
+        pytest.param(role, marks=[pytest.mark.every_cell] * (role != "worker"))
+        for role in TARGETS
+    ],
 )
-def test_an_optional_patch_is_one_warning(role: str, run: Faulty, baseline: list[int]) -> None:
+def test_an_optional_patch_is_one_warning(
+    role: str, run: Faulty, baseline: list[int]
+) -> None:
     """The engine generates, unpatched, and says so once in the process of the role."""
     outcome = run(role, "target-missing", required=False)
     assert scenario.report(outcome).tokens == baseline
-    warnings = [line for line in outcome.output.splitlines() if "patch faulty failed" in line]
+    warnings = [
+        line for line in outcome.output.splitlines() if "patch faulty failed" in line
+    ]
     assert len(warnings) == 1

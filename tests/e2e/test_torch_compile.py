@@ -138,7 +138,9 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "net_pack" / "patch_net.py").write_text(BODY)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
-    for name in [name for name in sys.modules if name.startswith(("compiled_net", "net_pack"))]:
+    for name in [
+        name for name in sys.modules if name.startswith(("compiled_net", "net_pack"))
+    ]:
         del sys.modules[name]
     torch.compiler.reset()
 
@@ -180,7 +182,11 @@ def test_what_is_inlined_is_in_effect(kind: str, places: Path) -> None:
     environ = {**os.environ, **own, "PYTHONPATH": str(places), "KIND": kind}
     subprocess.run([sys.executable, "-c", SCRIPT], env=environ, check=True)
     (process,) = read_directory(places / "journal")
-    applied = {one.name: one.calls for one in process.patches.values() if one.status == "applied"}
+    applied = {
+        one.name: one.calls
+        for one in process.patches.values()
+        if one.status == "applied"
+    }
     assert {name.partition("-")[0] for name in applied} == {kind.lower()}
     assert [set(calls.values()) for calls in applied.values()] == [{CALLED}] * 4
 

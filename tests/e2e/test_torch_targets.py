@@ -154,7 +154,10 @@ def test_an_operator_that_is_gone(bench: Bench) -> None:
 
 def test_a_function_that_calls_its_operator(bench: Bench) -> None:
     """It is no kernel, whatever its name and arguments are: only the name is changed."""
-    exec("def shift(x, by=1.0): return torch.ops.pk_up.shift(x, by) * 2", vars(bench.upstream))
+    exec(
+        "def shift(x, by=1.0): return torch.ops.pk_up.shift(x, by) * 2",
+        vars(bench.upstream),
+    )
     bench.replace("shift", "minus")
     assert torch.equal(bench.upstream.shift(X), X - 1)
     assert torch.equal(torch.ops.pk_up.shift(X), X + 1)
@@ -163,12 +166,21 @@ def test_a_function_that_calls_its_operator(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (Replace("upstream:torch.ops.pk_up.twice", by="minus_one"), "no kernel of its own here"),
+        (
+            Replace("upstream:torch.ops.pk_up.twice", by="minus_one"),
+            "no kernel of its own here",
+        ),
         (Replace(f"upstream:{OP}['CPU']", by="minus"), "is not there"),
         (Add(f"upstream:{OP}['CUDA']", by="minus"), "expected a dict"),
         (Replace("upstream:torch.ops.aten.add", by="minus"), "overloads"),
-        (Replace("upstream:shift", by="minus"), "function of the operator torch.ops.pk_up.shift"),
-        (Wrap("upstream:_shrink_impl", by="one_more"), "the operator torch.ops.pk_up.shrink"),
+        (
+            Replace("upstream:shift", by="minus"),
+            "function of the operator torch.ops.pk_up.shift",
+        ),
+        (
+            Wrap("upstream:_shrink_impl", by="one_more"),
+            "the operator torch.ops.pk_up.shrink",
+        ),
         (Replace("upstream:torch.ops.pk_up.gone", by="minus"), "is not there"),
     ],
 )
@@ -317,7 +329,9 @@ def test_a_compiled_kernel_of_triton_takes_the_change(bench: Bench) -> None:
 
     bench.upstream.kernel = kernel
     seen = []
-    bench.body.note = lambda wrapped, instance, args, kwargs: seen.append((instance, args, kwargs))
+    bench.body.note = lambda wrapped, instance, args, kwargs: seen.append(
+        (instance, args, kwargs)
+    )
     undo = bench.wrap("kernel", "note")
     kernel[(1,)](X, num_warps=4)
     assert seen == [(kernel, (X,), {"grid": (1,), "warmup": False, "num_warps": 4})]
@@ -349,7 +363,9 @@ def test_an_entry_of_vllms_model_registry() -> None:
     name = "vllm.model_executor.models.registry"
     module: Any = importlib.import_module(name)
     body: Any = ModuleType("body")
-    body.entry = module._LazyRegisteredModel("vllm.model_executor.models.opt", "OPTForCausalLM")
+    body.entry = module._LazyRegisteredModel(
+        "vllm.model_executor.models.opt", "OPTForCausalLM"
+    )
     context = Context(module, body, Sites())
     before = list(module.ModelRegistry.models.items())
     for kind, architecture in ((Replace, "LlamaForCausalLM"), (Add, "ANewOne")):

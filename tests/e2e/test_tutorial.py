@@ -27,7 +27,11 @@ def test_the_tutorial(model: Path, tmp_path: Path) -> None:
     machine = Machine.make(tmp_path / "machine")
     python = overlay.make(tmp_path / "with-vllm", pip=True)
     env = {
-        **{name: value for name, value in machine.environ.items() if name != "PYTHONPATH"},
+        **{
+            name: value
+            for name, value in machine.environ.items()
+            if name != "PYTHONPATH"
+        },
         **scenario.CPU,
         "VLLM_PLUGINS": "patchkit",
         "MODEL": str(model),
@@ -39,7 +43,8 @@ def test_the_tutorial(model: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "found"), [("one\n…\ntwo …", "one\n1\n\n2\ntwo three"), ("a  b", "a b\n")]
+    ("expected", "found"),
+    [("one\n…\ntwo …", "one\n1\n\n2\ntwo three"), ("a  b", "a b\n")],
 )
 def test_what_a_page_may_leave_out(expected: str, found: str) -> None:
     """An ellipsis is anything, and blanks are one; all else is as it stands."""

@@ -95,7 +95,9 @@ class Cluster:
     def generate(self) -> processes.Outcome:
         """Run the generating script with two ranks; nothing in it knows of patchkit."""
         script = [str(scenario.HERE / "generate.py"), str(self._model), *scenario.RAY]
-        return self.one.run([str(self._python), *script], self._env, self._logs / "engine.log")
+        return self.one.run(
+            [str(self._python), *script], self._env, self._logs / "engine.log"
+        )
 
     def status(self) -> dict[str, Any]:
         """Run `patchkit status --ray`."""
@@ -116,12 +118,18 @@ def two(python: Path, model: Path, tmp_path: Path) -> Two:
 
 def workers(node: nodes.Node) -> list[ProcessStatus]:
     """The workers that kept a journal on a node."""
-    return [process for process in read_directory(node.journal) if process.roles == ["worker"]]
+    return [
+        process
+        for process in read_directory(node.journal)
+        if process.roles == ["worker"]
+    ]
 
 
 def applied(process: ProcessStatus) -> set[str]:
     """The patches that are in a process."""
-    return {name for name, patch in process.patches.items() if patch.status == "applied"}
+    return {
+        name for name, patch in process.patches.items() if patch.status == "applied"
+    }
 
 
 def assert_patched_on_both(cluster: Cluster, baseline: list[int]) -> None:
@@ -132,11 +140,15 @@ def assert_patched_on_both(cluster: Cluster, baseline: list[int]) -> None:
     assert MEETING in outcome.output
     (here,), (there,) = workers(cluster.one), workers(cluster.other)
     assert [here.host, there.host] == ["node-a", "node-b"]
-    assert sorted(worker.pid for worker in report.workers) == sorted([here.pid, there.pid])
+    assert sorted(worker.pid for worker in report.workers) == sorted(
+        [here.pid, there.pid]
+    )
     assert applied(here) == applied(there) == {PATCH, BACKEND, CARRIER}
 
 
-def test_with_the_bootstrap_on_both_nodes_both_are_patched(two: Two, baseline: list[int]) -> None:
+def test_with_the_bootstrap_on_both_nodes_both_are_patched(
+    two: Two, baseline: list[int]
+) -> None:
     """PATCHKIT=1 in both nodes' environments is all; `status --ray` sees both."""
     second = two.environment("second", BODY)
     nodes.install_bootstrap(second)
@@ -180,24 +192,33 @@ def test_a_node_without_the_pack_stops_the_run_and_is_named(two: Two) -> None:
     with two.cluster(two.environment("second", BODY, pack="another_pack")) as cluster:
         outcome = cluster.generate()
     assert outcome.status not in (0, None), outcome.tail()
-    assert "(patchkit on node node-b) DeclarationError: " in outcome.output, outcome.tail()
+    assert "(patchkit on node node-b) DeclarationError: " in outcome.output, (
+        outcome.tail()
+    )
     assert f"pack {PACK}" in outcome.output
     assert scenario.error_line(outcome) is None, outcome.tail()
 
 
-def test_a_node_with_other_patches_stops_the_run_before_the_ranks_meet(two: Two) -> None:
+def test_a_node_with_other_patches_stops_the_run_before_the_ranks_meet(
+    two: Two,
+) -> None:
     """Another body and a patch less: the error names both sets and the node."""
     second = two.environment("second", BODY + "# another release of the pack\n")
     nodes.install_bootstrap(second)
     with two.cluster(second, PATCHKIT_DISABLE=BACKEND) as cluster:
         outcome = cluster.generate()
-        journals = "".join(path.read_text() for path in cluster.other.journal.glob("*.jsonl"))
+        journals = "".join(
+            path.read_text() for path in cluster.other.journal.glob("*.jsonl")
+        )
     assert outcome.status not in (0, None), outcome.tail()
-    (line, *_) = [text for text in outcome.output.splitlines() if "AgreementError: " in text]
+    (line, *_) = [
+        text for text in outcome.output.splitlines() if "AgreementError: " in text
+    ]
     assert "on node node-b" in line
     assert f"{BACKEND} only in the main process; {PATCH} has other code here" in line
     assert (
-        f"selects {BACKEND}, {CARRIER}, {PATCH} for worker; here it is {CARRIER}, {PATCH}." in line
+        f"selects {BACKEND}, {CARRIER}, {PATCH} for worker; here it is {CARRIER}, {PATCH}."
+        in line
     )
     assert MEETING not in outcome.output
     assert '"event":"disagreement"' in journals

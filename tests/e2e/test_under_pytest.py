@@ -79,7 +79,15 @@ def test_only_what_a_test_names_is_applied(python: Path, tmp_path: Path) -> None
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     env = processes.environment(scenario.VLLM, {"PYTHONPATH": str(tmp_path)})
-    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    command = [
+        str(python),
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        str(tmp_path),
+    ]
     outcome = processes.run(command, env, 600, tmp_path / "log")
     assert outcome.status == 0, outcome.tail()
     assert "4 passed" in outcome.output

@@ -44,7 +44,9 @@ def test_nothing_new(repository: Repository, newest: str, job: str) -> None:
     assert repository.issues["calls"] == ["label create", "issue list"]
 
 
-def test_drift_until_it_is_gone(repository: Repository, upstream: Path, newest: str) -> None:
+def test_drift_until_it_is_gone(
+    repository: Repository, upstream: Path, newest: str
+) -> None:
     """An issue is opened, brought up to date the next night, and closed when all is well."""
     change(upstream, newest, "def check_stop(", "def check_stop(*, soon=False, ")
     assert repository.watch("main").failed == ""
@@ -81,7 +83,9 @@ def test_broken(repository: Repository, upstream: Path, newest: str, job: str) -
 def test_an_index_that_does_not_answer(repository: Repository, step: str) -> None:
     """The job is red where it asked, and leaves issues alone."""
     # A fresh machine builds in isolation, and asks the index for what that takes.
-    done = repository.watch("release", {step: {**UNREACHABLE, "PIP_NO_BUILD_ISOLATION": "1"}})
+    done = repository.watch(
+        "release", {step: {**UNREACHABLE, "PIP_NO_BUILD_ISOLATION": "1"}}
+    )
     assert done.failed == step
     assert "not found in upstream origin" not in done.log
     assert repository.issues["calls"] == []
@@ -95,7 +99,9 @@ def test_main_needs_no_index_for_vllm(repository: Repository) -> None:
 
 def test_a_check_that_gives_no_answer(repository: Repository, pack: Path) -> None:
     """A malformed pack is a red job, not a finding: no issue is opened or closed."""
-    (pack / "my_pack" / "__init__.py").write_text(PACK.replace("changes=(", "changes=(1, "))
+    (pack / "my_pack" / "__init__.py").write_text(
+        PACK.replace("changes=(", "changes=(1, ")
+    )
     commit(pack)
     done = repository.watch("main")
     assert done.failed == "check"
@@ -113,7 +119,9 @@ def test_every_change(repository: Repository, pack: Path) -> None:
     commit(pack)
     done = repository.run("patches.yml", "check")
     assert done.failed == "verdict"
-    assert "::error file=my_pack/__init__.py,line=6,title=PK101 target missing" in done.log
+    assert (
+        "::error file=my_pack/__init__.py,line=6,title=PK101 target missing" in done.log
+    )
     assert "PK101" in done.summary
     assert repository.uploads == ["patchkit-check", "patchkit-check"]
 

@@ -31,12 +31,15 @@ def chosen(cells: Iterable[Cell]) -> list[ParameterSet]:
     """The cells as parameters; those that are in no sample bear a mark."""
     every = pytest.mark.every_cell
     return [
-        pytest.param(cell, id=cell.name, marks=[] if cell in SAMPLE else [every]) for cell in cells
+        pytest.param(cell, id=cell.name, marks=[] if cell in SAMPLE else [every])
+        for cell in cells
     ]
 
 
 @pytest.fixture(scope="module")
-def lab(python: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ways.Lab]:
+def lab(
+    python: Path, model: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ways.Lab]:
     """Where cells are run, each once."""
     lab = ways.Lab(python, model, tmp_path_factory.mktemp("ways"))
     yield lab

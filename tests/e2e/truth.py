@@ -84,7 +84,9 @@ class Answer:
         if static.state == "undecidable":
             self.undecided.append("state")
         elif self._is_optional() and (self.truth["is_none"] or not there):
-            self.undecided.append("optional")  # told to depend on an import, which fails here
+            self.undecided.append(
+                "optional"
+            )  # told to depend on an import, which fails here
         elif is_field and not static.is_sure:
             self.undecided.append("attribute")
         elif is_field and not static.variants[0].on_class:
@@ -127,18 +129,28 @@ class Answer:
                 self.places = [[".", _spelled(one.dotted)] for one in static.variants]
         elif static.kind is Kind.MODULE:
             self.places = [[one.module, ""] for one in static.variants]
-        elif self.truth["made_at"] not in [[one.module, one.qualname] for one in static.variants]:
+        elif self.truth["made_at"] not in [
+            [one.module, one.qualname] for one in static.variants
+        ]:
             self.places = [[one.module, one.qualname] for one in static.variants]
 
     def _signature(self) -> None:
         static, found = self.static, self.truth["signature"]
         if static.signature is None:
-            called = {*FUNCTIONS, *HELD, Kind.CLASS, Kind.CACHED_FUNCTION, Kind.GENERATED}
+            called = {
+                *FUNCTIONS,
+                *HELD,
+                Kind.CLASS,
+                Kind.CACHED_FUNCTION,
+                Kind.GENERATED,
+            }
             self.undecided += ["signature"] if static.kind in called else []
         elif found is not None:
             real = Signature(parameter(*one) for one in found)
             self.truth["told"] = True
-            if static.signature != real and str(real) != "(**data)":  # a model not built yet
+            if (
+                static.signature != real and str(real) != "(**data)"
+            ):  # a model not built yet
                 self.wrong.append("signature")
                 self.truth["real"] = str(real)
 
@@ -162,7 +174,9 @@ class Answer:
 def _opened(package: str, root: str) -> ReleaseSource:
     """Open what `check` opens; of a namespace package, the folder that it would open."""
     top, *below = package.split(".")
-    return Tree(package, None, Path(root), top) if below else open_installed(top, [root])
+    return (
+        Tree(package, None, Path(root), top) if below else open_installed(top, [root])
+    )
 
 
 def _spelled(dotted: str) -> str:
@@ -215,7 +229,11 @@ def main() -> None:
     rows = [row for one in found.values() for row in one["answers"]]
     totals = Counter(part for row in rows for part in row["undecided"])
     wrong = Counter(part for row in rows for part in row["wrong"])
-    print(json.dumps({"packages": found, "rows": len(rows), "undecided": totals, "wrong": wrong}))
+    print(
+        json.dumps(
+            {"packages": found, "rows": len(rows), "undecided": totals, "wrong": wrong}
+        )
+    )
 
 
 if __name__ == "__main__":

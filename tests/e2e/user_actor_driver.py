@@ -28,7 +28,10 @@ class Actor(Base):  # type: ignore[misc]
 def main() -> None:
     """Run the actor, and a task for comparison."""
     env_vars = {"PYTHONPATH": os.environ["PYTHONPATH"]}
-    ray.init(log_to_driver=False, runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}))
+    ray.init(
+        log_to_driver=False,
+        runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}),
+    )
     actor = ray.remote(num_cpus=0)(Actor).remote()
     found = ray.get(actor.seen.remote(), timeout=200)
     direct = ray.get(actor.inherited.remote(), timeout=200)

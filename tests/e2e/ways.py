@@ -75,10 +75,14 @@ class Finding:
         for role in PATCH_OF:
             for sight in self.processes(role):
                 roles.setdefault(sight, []).append(role)
-        kinds = Counter((" + ".join(held), sight.started) for sight, held in roles.items())
+        kinds = Counter(
+            (" + ".join(held), sight.started) for sight, held in roles.items()
+        )
         return ", ".join(
             f"{held} ({start}{f', {count}' if count > 1 else ''})"
-            for (held, start), count in sorted(kinds.items(), key=lambda kind: order(kind[0][0]))
+            for (held, start), count in sorted(
+                kinds.items(), key=lambda kind: order(kind[0][0])
+            )
         )
 
 
@@ -144,22 +148,38 @@ class Lab:
         return not cell.special or seen.shape() == expected_shape(cell)
 
     def _finding(self, place: Path, answers: list[list[int]], *said: Any) -> Finding:
-        journals = read_directory(place / "journal") if (place / "journal").exists() else []
+        journals = (
+            read_directory(place / "journal") if (place / "journal").exists() else []
+        )
         return Finding(answers, journals, self._pack.sights(), *said)
 
     def _command(self, cell: Cell) -> list[str]:
-        words = [*self._prefix(cell), str(self._interpreter(cell)), *COMMANDS[cell.launcher]]
-        words += [str(self._model), *engine_words(cell, "--executor", "--tensor-parallel")]
+        words = [
+            *self._prefix(cell),
+            str(self._interpreter(cell)),
+            *COMMANDS[cell.launcher],
+        ]
+        words += [
+            str(self._model),
+            *engine_words(cell, "--executor", "--tensor-parallel"),
+        ]
         words += {1: ["--patchkit"], 5: ["--runtime-env"]}.get(cell.way, [])
         if cell.way == 6:
             words += ["--object", str(self._thing())]
-        return [*words, str(cluster.free_ports(1)[0])] if cell.launcher == "Ray Serve" else words
+        return (
+            [*words, str(cluster.free_ports(1)[0])]
+            if cell.launcher == "Ray Serve"
+            else words
+        )
 
     def _serve_command(self, cell: Cell) -> list[str]:
         names = "--distributed-executor-backend", "--tensor-parallel-size"
         words = [*engine_words(cell, *names), *SPECIALS.get(cell.special, ())]
         served_by = self._interpreter(cell)
-        return [*self._prefix(cell), *served.command_line(served_by, self._model, *words)]
+        return [
+            *self._prefix(cell),
+            *served.command_line(served_by, self._model, *words),
+        ]
 
     def _prefix(self, cell: Cell) -> list[str]:
         return self._run_prefix() if cell.way == 2 else []
@@ -176,7 +196,9 @@ class Lab:
         )
         command = [str(self._python), "-c", code]
         env = processes.environment(self._pack.settings)
-        file.write_bytes(subprocess.run(command, env=env, capture_output=True, check=True).stdout)
+        file.write_bytes(
+            subprocess.run(command, env=env, capture_output=True, check=True).stdout
+        )
         return file
 
     # -- around it ------------------------------------------------------------------------------
@@ -205,7 +227,13 @@ class Lab:
         """A Python with the bootstrap; the environment itself stays as it is."""
         if self._bootstrapped is None:
             self._bootstrapped = overlay.make(self._directory / "venv")
-            command = [str(self._bootstrapped), "-m", "patchkit", "bootstrap", "install"]
+            command = [
+                str(self._bootstrapped),
+                "-m",
+                "patchkit",
+                "bootstrap",
+                "install",
+            ]
             subprocess.run(command, check=True, capture_output=True, timeout=200)
         return self._bootstrapped
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from cells import CONTROLS, ENGINES, LAUNCHERS, SPECIAL_RUNS, WAYS, WHY_NOT, Cell, why_not
+from cells import (
+    CONTROLS,
+    ENGINES,
+    LAUNCHERS,
+    SPECIAL_RUNS,
+    WAYS,
+    WHY_NOT,
+    Cell,
+    why_not,
+)
 from ways import expected_shape
 
 if TYPE_CHECKING:
@@ -40,13 +49,17 @@ def table() -> Iterator[str]:
 
 def rows_of(launcher: str, start: str, executors: Sequence[str]) -> Iterator[str]:
     """The rows of a launcher and a start method; one where no cell can be."""
-    cells = {one: [Cell(way, launcher, start, one) for way in WAYS] for one in executors}
+    cells = {
+        one: [Cell(way, launcher, start, one) for way in WAYS] for one in executors
+    }
     if all(why_not(cell) for line in cells.values() for cell in line):
         name = "any" if len(executors) > 1 else executors[0]
         yield row([launcher, start, name, *map(mark, cells[executors[0]]), ""])
         return
     for executor, line in cells.items():
-        yield row([launcher, start, executor, *map(mark, line), expected_shape(line[0])])
+        yield row(
+            [launcher, start, executor, *map(mark, line), expected_shape(line[0])]
+        )
 
 
 def mark(cell: Cell) -> str:
@@ -68,7 +81,9 @@ def more() -> Iterator[str]:
         yield row(["none", cell.launcher, cell.start, cell.executor, "nothing"])
     for cell in SPECIAL_RUNS:
         launcher = f"{cell.launcher}, {cell.special}"
-        yield row([str(cell.way), launcher, cell.start, cell.executor, expected_shape(cell)])
+        yield row(
+            [str(cell.way), launcher, cell.start, cell.executor, expected_shape(cell)]
+        )
 
 
 def row(cells: Iterable[str]) -> str:

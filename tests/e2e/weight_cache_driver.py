@@ -18,13 +18,17 @@ from vllm.utils.network_utils import get_distributed_init_method, get_open_port
 
 def main() -> None:
     """Start it with its arguments by position, under its name."""
-    args = EngineArgs(model=sys.argv[1], enforce_eager=True, max_model_len=128, dtype="float32")
+    args = EngineArgs(
+        model=sys.argv[1], enforce_eager=True, max_model_len=128, dtype="float32"
+    )
     config = args.create_engine_config()
     context = multiprocessing.get_context("spawn")
     meeting = get_distributed_init_method("127.0.0.1", get_open_port())
     queue = context.Queue()
     given = (0, 0, config, meeting, None, queue)
-    daemon = context.Process(target=_run_daemon, args=given, name="vllm-weight-cache-target-0")
+    daemon = context.Process(
+        target=_run_daemon, args=given, name="vllm-weight-cache-target-0"
+    )
     daemon.start()
     daemon.join()
     print(json.dumps({"driver": daemon.exitcode, "pid": daemon.pid}), flush=True)

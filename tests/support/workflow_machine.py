@@ -24,7 +24,9 @@ UNREACHABLE = {
 def git(folder: Path, *words: str) -> None:
     """Run git as somebody."""
     who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
-    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, timeout=300)
+    subprocess.run(
+        ["git", *who, *words], cwd=folder, check=True, capture_output=True, timeout=300
+    )
 
 
 def commit(folder: Path) -> None:
@@ -36,7 +38,9 @@ def commit(folder: Path) -> None:
 def plain_environ() -> dict[str, str]:
     """The environment without what tells Python, patchkit, vLLM or git anything."""
     ours = ("PYTHON", "PATCHKIT", "VLLM_", "GIT_", "GITHUB_", "RUNNER_")
-    return {name: text for name, text in os.environ.items() if not name.startswith(ours)}
+    return {
+        name: text for name, text in os.environ.items() if not name.startswith(ours)
+    }
 
 
 @dataclass
@@ -58,7 +62,15 @@ class Machine:
         environ = plain_environ()
         links = f"{environ.get('PIP_FIND_LINKS', '')} {home / 'dist'}".strip()
         one = cls(home / "python" / "bin", {**environ, "PIP_FIND_LINKS": links})
-        words = ("pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", "dist", str(REPOSITORY))
+        words = (
+            "pip",
+            "wheel",
+            "--quiet",
+            "--no-deps",
+            "--wheel-dir",
+            "dist",
+            str(REPOSITORY),
+        )
         one.called(*words, cwd=home)
         return one
 
@@ -66,5 +78,11 @@ class Machine:
         """Run a command of that Python's environment."""
         environ = {**self.environ, "PATH": path_with(self.bin, self.environ), **more}
         return subprocess.run(
-            words, cwd=cwd, env=environ, check=True, capture_output=True, text=True, timeout=600
+            words,
+            cwd=cwd,
+            env=environ,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=600,
         ).stdout

@@ -25,9 +25,22 @@ if TYPE_CHECKING:
 
 _EXPRESSION = re.compile(r"\$\{\{ *([\w.-]+) *\}\}")
 _CONDITION = re.compile(r"([\w.-]+) != '([^']*)'")
-_SHELLS = {None: ["bash", "-e"], "bash": ["bash", "--noprofile", "--norc", "-eo", "pipefail"]}
+_SHELLS = {
+    None: ["bash", "-e"],
+    "bash": ["bash", "--noprofile", "--norc", "-eo", "pipefail"],
+}
 _FILES = ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
-_STEP_KEYS = {"name", "id", "if", "uses", "with", "run", "shell", "working-directory", "env"}
+_STEP_KEYS = {
+    "name",
+    "id",
+    "if",
+    "uses",
+    "with",
+    "run",
+    "shell",
+    "working-directory",
+    "env",
+}
 TIMEOUT = 600
 
 
@@ -104,7 +117,9 @@ class Runner:
         for holder in (self.workflow, job):
             environ.update(_filled(holder.get("env", {}), known))
         shell = self.workflow.get("defaults", {}).get("run", {}).get("shell")
-        done.failed = self._run_all(job["steps"], _Scope(place, known, environ, shell, done))
+        done.failed = self._run_all(
+            job["steps"], _Scope(place, known, environ, shell, done)
+        )
         if not done.failed:
             done.outputs = _filled(job.get("outputs", {}), known)
         return done
@@ -114,11 +129,17 @@ class Runner:
         for step in steps:
             if unknown := set(step) - _STEP_KEYS:
                 raise WorkflowError(f"a step with {unknown}")
-            label = str(step.get("name", step.get("id", step.get("uses", step.get("run")))))
+            label = str(
+                step.get("name", step.get("id", step.get("uses", step.get("run"))))
+            )
             scope.environ.update(self.before.get(label, {}))
             if not _holds(step.get("if"), scope.known):
                 continue
-            failed = self._use(step, scope) if "uses" in step else self._script(step, label, scope)
+            failed = (
+                self._use(step, scope)
+                if "uses" in step
+                else self._script(step, label, scope)
+            )
             if failed:
                 return failed
         return ""
@@ -131,13 +152,18 @@ class Runner:
         action(scope.place / "workspace", scope.environ, given)
         return ""
 
-    def _composite(self, home: Path, step: Step, given: dict[str, str], scope: _Scope) -> str:
+    def _composite(
+        self, home: Path, step: Step, given: dict[str, str], scope: _Scope
+    ) -> str:
         action = yaml.safe_load((home / "action.yml").read_text("utf-8"))
         if unknown := set(given) - set(action["inputs"]):
             raise WorkflowError(f"{step['uses']} has no input {unknown}")
         inputs = {name: one["default"] for name, one in action["inputs"].items()}
         known = {**scope.known, "inputs": {**inputs, **given}, "steps": {}}
-        own = {**_filled(step.get("env", {}), scope.known), "GITHUB_ACTION_PATH": str(home)}
+        own = {
+            **_filled(step.get("env", {}), scope.known),
+            "GITHUB_ACTION_PATH": str(home),
+        }
         inside = _Scope(scope.place, known, {**scope.environ, **own}, "", scope.done)
         failed = self._run_all(action["runs"]["steps"], inside)
         scope.environ["PATH"] = inside.environ["PATH"]
@@ -206,7 +232,9 @@ def _value(path: str, known: Mapping[str, Any]) -> str:
     value: Any = known
     for part in path.split("."):
         if part not in value:
-            raise WorkflowError(f"${{{{ {path} }}}} is nothing here")  # GitHub makes it ''
+            raise WorkflowError(
+                f"${{{{ {path} }}}} is nothing here"
+            )  # GitHub makes it ''
         value = value[part]
     return str(value)
 

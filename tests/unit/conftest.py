@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 # How fast a machine is, is for benchmarks to say.
 settings.register_profile(
-    "patchkit", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
+    "patchkit",
+    deadline=None,
+    max_examples=30,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("patchkit")
 
@@ -96,12 +99,16 @@ def _no_bytecode_of_tests() -> Iterator[None]:
     """Let nobody read what was compiled earlier of a file that a test has written again since."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "dont_write_bytecode", True)
-        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # what is written in one second looks the same
+        patch.setenv(
+            "PYTHONDONTWRITEBYTECODE", "1"
+        )  # what is written in one second looks the same
         yield
 
 
 @pytest.fixture
-def write_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Path]]:
+def write_pack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Path]]:
     """Write a package that can be imported until the test ends; returns its folder."""
     before = set(sys.modules)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -113,9 +120,15 @@ def write_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
             (tmp_path / outer / "__init__.py").touch()
         (folder / "__init__.py").write_text(source)
         for body in bodies:
-            (folder / f"{body}.py").write_text("raise AssertionError('a body was imported')\n")
-        for other in [other for other in sys.modules if f"{other}.".startswith(f"{name}.")]:
-            monkeypatch.delitem(sys.modules, other)  # the tests have an `upstream` of their own
+            (folder / f"{body}.py").write_text(
+                "raise AssertionError('a body was imported')\n"
+            )
+        for other in [
+            other for other in sys.modules if f"{other}.".startswith(f"{name}.")
+        ]:
+            monkeypatch.delitem(
+                sys.modules, other
+            )  # the tests have an `upstream` of their own
         importlib.invalidate_caches()
         return folder
 

@@ -26,7 +26,10 @@ def test_every_error_is_patchkits_and_nothing_that_upstream_swallows(
 def test_a_declaration_error_names_all_five() -> None:
     """The message holds pack, patch, field, found and expected."""
     error = DeclarationError("my.pack", "my-patch", "roles", "nothing", "a role")
-    assert str(error) == "pack my.pack, patch 'my-patch', roles: found nothing, expected a role"
+    assert (
+        str(error)
+        == "pack my.pack, patch 'my-patch', roles: found nothing, expected a role"
+    )
 
 
 def test_a_fault_of_the_pack_names_no_patch() -> None:

@@ -109,7 +109,11 @@ def test_what_cannot_be_undone_fails_the_test(run: Runs) -> None:
 
 def test_packs_by_option_and_by_marker(run: Runs, world: World) -> None:
     """`--patchkit-patches` names packs for every test and its children; `packs=` for one."""
-    world.pack(row("o", "patch_o", "Wrap('up.mod:function', by='two')"), name="other", patch_o=BODY)
+    world.pack(
+        row("o", "patch_o", "Wrap('up.mod:function', by='two')"),
+        name="other",
+        patch_o=BODY,
+    )
     tests = """
         import os, patchkit, up.mod
         @pytest.mark.patched("o", "p")
@@ -139,10 +143,16 @@ def test_packs_by_option_and_by_marker(run: Runs, world: World) -> None:
 
 
 @pytest.mark.parametrize("place", ["project", "project/src"])
-def test_a_projects_packs_are_found_by_its_tests(run: Runs, world: World, place: str) -> None:
+def test_a_projects_packs_are_found_by_its_tests(
+    run: Runs, world: World, place: str
+) -> None:
     """`[tool.patchkit] packs` is enough: neither installed, nor on a path, nor named again."""
     project = world.folder / "project"
-    world.pack(row("o", "patch_o", "Wrap('up.mod:function', by='two')"), name="mine", patch_o=BODY)
+    world.pack(
+        row("o", "patch_o", "Wrap('up.mod:function', by='two')"),
+        name="mine",
+        patch_o=BODY,
+    )
     (world.folder / place).mkdir(parents=True)
     (world.folder / "mine").rename(world.folder / place / "mine")
     (project / "pyproject.toml").write_text("[tool.patchkit]\npacks = ['mine']\n")

@@ -33,12 +33,16 @@ def test_versions_count_as_patchkit_counts_them(
     vllm(world, version if way == "installed" else "0.1.0")
     said = run(MARKED, **({"VLLM_VERSION": version} if way == "VLLM_VERSION" else {}))
     names = ("new", "range", "old", "ten", "any", "plain")
-    found = {name for name in names if f"test_{name}\n" in said.partition("short test")[2]}
+    found = {
+        name for name in names if f"test_{name}\n" in said.partition("short test")[2]
+    }
     assert (run.status, found) == (0, passed), said
     source = "distribution vllm" if way == "installed" else "VLLM_VERSION"
     skips = [line for line in said.splitlines() if line.startswith("SKIPPED")]
     assert skips
-    assert all("test_it.py" in line and f"vllm {version} is outside" in line for line in skips)
+    assert all(
+        "test_it.py" in line and f"vllm {version} is outside" in line for line in skips
+    )
     assert all(f"(version from {source})" in line for line in skips)
 
 
@@ -74,9 +78,15 @@ def test_a_version_that_says_nothing(run: Runs, world: World) -> None:
 )
 def test_malformed_bounds_are_a_usage_error(run: Runs, given: str, found: str) -> None:
     """The run does not begin; the error names the test."""
-    said = run(f"@pytest.mark.vllm({given})\ndef test_one(): ...\ndef test_two(): ...\n")
+    said = run(
+        f"@pytest.mark.vllm({given})\ndef test_one(): ...\ndef test_two(): ...\n"
+    )
     assert run.status == pytest.ExitCode.USAGE_ERROR, said
-    errors = [line for line in said.splitlines() if line.startswith("ERROR: test_it.py::test_one")]
+    errors = [
+        line
+        for line in said.splitlines()
+        if line.startswith("ERROR: test_it.py::test_one")
+    ]
     assert len(errors) == 1, said
     assert found in errors[0]
 
@@ -85,4 +95,7 @@ def test_malformed_settings(run: Runs) -> None:
     """A variable that patchkit cannot read is one line, in the header and for marked tests."""
     said = run(MARKED, PATCHKIT_ON_FAILURE="maybe")
     assert run.status == pytest.ExitCode.USAGE_ERROR
-    assert said.count("PATCHKIT_ON_FAILURE: found 'maybe', expected one of 'stop', 'warn'") == 2
+    assert (
+        said.count("PATCHKIT_ON_FAILURE: found 'maybe', expected one of 'stop', 'warn'")
+        == 2
+    )

@@ -66,7 +66,13 @@ def test_twice_is_once() -> None:
 
 @pytest.mark.parametrize(
     "base",
-    [{HOOK: 3}, {HOOK: "begin"}, {HOOK: "my hooks.begin"}, {HOOK: ""}, {"env_vars": ["A=b"]}],
+    [
+        {HOOK: 3},
+        {HOOK: "begin"},
+        {HOOK: "my hooks.begin"},
+        {HOOK: ""},
+        {"env_vars": ["A=b"]},
+    ],
 )
 def test_what_ray_would_not_take(base: dict[str, Any]) -> None:
     """Said here, and not by a worker that does not start."""
@@ -86,7 +92,9 @@ def begin():
 """
 
 
-def run_in(world: World, how: str, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def run_in(
+    world: World, how: str, *words: str, **environ: str
+) -> subprocess.CompletedProcess[str]:
     """Do what Ray does in a worker process: call what is in the slot."""
     world.module("hooks", ORDER)
     base = {"name": "'hooks.begin'", "function": "hooks.begin"}[how]
@@ -133,11 +141,15 @@ def test_an_error_of_patchkit_is_raised(world: World, how: str) -> None:
 @pytest.mark.processes
 def test_without_another_hook(world: World) -> None:
     """It arms, and that is all."""
-    assert world.run("-c", program(__file__, "set_up")).stdout == "{<Role.MAIN: 'main'>}\n"
+    assert (
+        world.run("-c", program(__file__, "set_up")).stdout == "{<Role.MAIN: 'main'>}\n"
+    )
 
 
 @pytest.mark.processes
-def test_it_imports_no_ray(python: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_it_imports_no_ray(
+    python: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
     """Whoever makes the environment may not have it."""
     code = "import sys, patchkit.ray as r; r.runtime_env(); print('ray' in sys.modules)"
     assert python("-c", code).stdout == "False\n"

@@ -94,12 +94,17 @@ def test_a_circle_is_shown(after: Mapping[str, list[str]], circle: str) -> None:
 _NAMES = [f"p{number}" for number in range(7)]
 _GRAPHS = st.permutations(_NAMES).flatmap(
     lambda names: st.fixed_dictionaries(
-        {name: st.lists(st.sampled_from(names), unique=True, max_size=3) for name in names}
+        {
+            name: st.lists(st.sampled_from(names), unique=True, max_size=3)
+            for name in names
+        }
     )
 )
 
 
-def _without_circles(graph: dict[str, list[str]], rank: list[str]) -> dict[str, list[str]]:
+def _without_circles(
+    graph: dict[str, list[str]], rank: list[str]
+) -> dict[str, list[str]]:
     """Keep only edges that lead down in a ranking."""
     return {
         name: [other for other in others if rank.index(other) < rank.index(name)]
@@ -120,12 +125,18 @@ def _closure(graph: Mapping[str, list[str]], name: str) -> set[str]:
 
 
 @given(graph=_GRAPHS, rank=st.permutations(_NAMES))
-def test_order_is_topological_and_stable(graph: dict[str, list[str]], rank: list[str]) -> None:
+def test_order_is_topological_and_stable(
+    graph: dict[str, list[str]], rank: list[str]
+) -> None:
     """Each row comes after what it names, before its turn only where an earlier one needs it."""
     graph = _without_circles(graph, rank)
     order = [row.name for row in _registry(graph)]
     assert sorted(order) == sorted(graph)
-    assert all(order.index(other) < order.index(name) for name in graph for other in graph[name])
+    assert all(
+        order.index(other) < order.index(name)
+        for name in graph
+        for other in graph[name]
+    )
     turn = {
         name: min(n for n, user in enumerate(graph) if name in _closure(graph, user))
         for name in graph
@@ -151,7 +162,9 @@ def test_exactly_the_circles_are_refused(graph: dict[str, list[str]]) -> None:
 
 def test_rows_of_a_pack_are_read_in_order(write_pack: Callable[..., Path]) -> None:
     """What PATCHES holds is what comes out."""
-    write_pack("my_pack", pack_source(row_source(name="'two'"), row_source(name="'one'")))
+    write_pack(
+        "my_pack", pack_source(row_source(name="'two'"), row_source(name="'one'"))
+    )
     assert [row.name for row in read_pack("my_pack")] == ["two", "one"]
 
 
@@ -193,7 +206,10 @@ def test_a_pack_that_fails_on_import_is_refused(
         ("Patch(require=())", "did you mean requires"),
         ("Patch(zzz=1)", "one of name, body, requires"),
         ("Wrap('m:f', by='g', rebnd=True)", "did you mean rebind?"),
-        ("Patch(roles={Role.ENGINECORE})", "one of Role.MAIN, Role.ENGINE_CORE, Role.WORKER"),
+        (
+            "Patch(roles={Role.ENGINECORE})",
+            "one of Role.MAIN, Role.ENGINE_CORE, Role.WORKER",
+        ),
     ],
 )
 def test_a_mistyped_word_of_a_row_says_what_may_stand_there(
@@ -207,13 +223,18 @@ def test_a_mistyped_word_of_a_row_says_what_may_stand_there(
 
 
 @pytest.mark.parametrize(
-    "fields", [{"requires": "('vllm>>1',)"}, {"after": "('nobody',)"}, {"name": "'A_B'"}]
+    "fields",
+    [{"requires": "('vllm>>1',)"}, {"after": "('nobody',)"}, {"name": "'A_B'"}],
 )
 def test_an_error_of_a_row_says_at_which_line(
-    fields: dict[str, str], write_pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    fields: dict[str, str],
+    write_pack: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where its name is written, as `path:line`, relative to here where it lies below."""
-    first = row_source(name="'first'", after="('a-patch', 'A_B')" if "name" in fields else "()")
+    first = row_source(
+        name="'first'", after="('a-patch', 'A_B')" if "name" in fields else "()"
+    )
     folder = write_pack("my_pack", pack_source(first, "\n" + row_source(**fields)))
     monkeypatch.chdir(folder.parent)
     with pytest.raises(DeclarationError, match=r"\(my_pack/__init__\.py:3\)$"):
@@ -227,7 +248,9 @@ def test_an_error_of_a_pack_names_its_file(write_pack: Callable[..., Path]) -> N
         read_pack("my_pack")
 
 
-def test_a_pack_that_is_not_there_says_how_it_is_found(write_pack: Callable[..., Path]) -> None:
+def test_a_pack_that_is_not_there_says_how_it_is_found(
+    write_pack: Callable[..., Path],
+) -> None:
     """Only where the pack itself is missing; what it imports in vain is another matter."""
     write_pack("there", "import nowhere_at_all")
     assert "PYTHONPATH" not in refusal("there").expected
@@ -250,11 +273,17 @@ def test_the_folder_gives_the_roles(
     assert read_pack(pack)[0].roles == roles
 
 
-def test_no_roles_outside_the_two_folders_is_refused(write_pack: Callable[..., Path]) -> None:
+def test_no_roles_outside_the_two_folders_is_refused(
+    write_pack: Callable[..., Path],
+) -> None:
     """A pack elsewhere must say for which processes a row is."""
     write_pack("outsider.patches", pack_source(row_source(roles="None")))
     error = refusal("outsider.patches")
-    assert (error.pack, error.patch, error.field) == ("outsider.patches", "a-patch", "roles")
+    assert (error.pack, error.patch, error.field) == (
+        "outsider.patches",
+        "a-patch",
+        "roles",
+    )
     assert error.found == "none"
     assert "'platform' or 'worker'" in error.expected
 
@@ -273,7 +302,9 @@ def test_collect_reads_every_pack_once(
     write_pack("own_pack", pack_source(row_source(name="'own'")))
     write_pack("set_pack", pack_source(row_source(name="'set'")))
     write_pack("given_pack", pack_source(row_source(name="'given'")))
-    registry = Registry.collect(Settings(packs=("set_pack",)), ("given_pack", "set_pack"))
+    registry = Registry.collect(
+        Settings(packs=("set_pack",)), ("given_pack", "set_pack")
+    )
     assert [row.name for row in registry] == ["own", "set", "given"]
 
 

@@ -54,7 +54,9 @@ def test_patchkit_0_switches_off() -> None:
     assert not Settings.read({"PATCHKIT": "0"}).enabled
 
 
-def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_process_environment_is_the_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Without an argument the process's own environment is read."""
     monkeypatch.setenv("PATCHKIT_ONLY", "this-one")
     assert Settings.read().only == ("this-one",)
@@ -87,7 +89,9 @@ def test_a_wrong_value_is_named(name: str, value: str, expected: str) -> None:
 @pytest.mark.parametrize("text", ["vllm=1,vllm=2", "torch_npu=2.5.1,torch-npu=2.6"])
 def test_two_versions_of_one_distribution(text: str) -> None:
     """Nobody could say which is believed; the same one twice says nothing new."""
-    with pytest.raises(SettingsError, match=r"found (\S+)=\S+ and \1=\S+, expected one version"):
+    with pytest.raises(
+        SettingsError, match=r"found (\S+)=\S+ and \1=\S+, expected one version"
+    ):
         Settings.read({"PATCHKIT_VERSIONS": text})
     twice = Settings.read({"PATCHKIT_VERSIONS": "vllm=1,vllm=1"})
     assert dict(twice.versions) == {"vllm": "1"}

@@ -55,23 +55,38 @@ def main(arguments: list[str] | None = None) -> int:
     (notes / "mutants.json").write_text(json.dumps(result, indent=2))
     print(table(verdicts, sizes))
     if len(verdicts) < len(sample):
-        print(f"{len(sample) - len(verdicts)} were left out: {options.minutes:g} minutes are over")
+        print(
+            f"{len(sample) - len(verdicts)} were left out: {options.minutes:g} minutes are over"
+        )
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="mutation", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sample", type=int, default=150, help="how many mutants (150)")
+    parser = argparse.ArgumentParser(
+        prog="mutation", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument(
+        "--sample", type=int, default=150, help="how many mutants (150)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="which sample (0)")
-    parser.add_argument("--wings", nargs="*", default=WINGS, metavar="WING", help="of which wings")
-    parser.add_argument("--limit", type=float, default=60, help="seconds for one mutant (60)")
-    parser.add_argument("--minutes", type=float, default=40, help="for all, coverage too (40)")
+    parser.add_argument(
+        "--wings", nargs="*", default=WINGS, metavar="WING", help="of which wings"
+    )
+    parser.add_argument(
+        "--limit", type=float, default=60, help="seconds for one mutant (60)"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=40, help="for all, coverage too (40)"
+    )
     parser.add_argument("--at-once", type=int, default=os.cpu_count() or 1, metavar="N")
     return parser
 
 
 def _judge_all(
-    sample: Sequence[Mutant], coverage: Coverage, options: argparse.Namespace, end: float
+    sample: Sequence[Mutant],
+    coverage: Coverage,
+    options: argparse.Namespace,
+    end: float,
 ) -> list[Verdict]:
     """Judge mutants in order, some at once, as long as there is time to begin with one."""
     verdicts: list[Verdict] = []

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from .mutants import Mutant
 
 TESTS = "tests/unit"
-UNCOVERED = ("tests/unit/runtime/process/test_faults.py", "tests/unit/runtime/bootstrap")
+UNCOVERED = (
+    "tests/unit/runtime/process/test_faults.py",
+    "tests/unit/runtime/bootstrap",
+)
 """Tests that coverage cannot stand beside: one traces lines itself, the other changes the user."""
 _DURATION = re.compile(r"([0-9.]+)s (?:setup|call|teardown)\s+(\S.*)")
 _SOME_TEST_FAILED = 1  # an exit code of pytest
@@ -45,8 +48,12 @@ class Coverage:
         A line that only child processes run is shown to the tests of its room.
         """
         span = range(mutant.first, mutant.last + 1)
-        covering = {test for line in span for test in self.lines.get((mutant.file, line), [])}
-        return sorted(covering or self._of_room(mutant), key=lambda test: self._rank(test, mutant))
+        covering = {
+            test for line in span for test in self.lines.get((mutant.file, line), [])
+        }
+        return sorted(
+            covering or self._of_room(mutant), key=lambda test: self._rank(test, mutant)
+        )
 
     def _of_room(self, mutant: Mutant) -> list[str]:
         folder = Path(TESTS, *Path(mutant.file).parts[1:-1])
@@ -59,7 +66,12 @@ class Coverage:
     def _rank(self, test: str, mutant: Mutant) -> tuple[int, float, str]:
         file = Path(mutant.file)
         folder = Path(TESTS, *file.parts[1:-1])
-        starts = (f"{folder}/test_{file.stem}", f"{folder}/", f"{TESTS}/{file.parts[1]}/", "")
+        starts = (
+            f"{folder}/test_{file.stem}",
+            f"{folder}/",
+            f"{TESTS}/{file.parts[1]}/",
+            "",
+        )
         distance = next(at for at, start in enumerate(starts) if test.startswith(start))
         return distance, self.seconds.get(test, 0.0), test
 
@@ -128,7 +140,9 @@ def _newer(files: Iterable[Path], since: float) -> list[Path]:
     return [file for file in files if file.stat().st_mtime > since]
 
 
-def _run_covered(repository: Path, notes: Path, arguments: Sequence[str], at_once: int) -> None:
+def _run_covered(
+    repository: Path, notes: Path, arguments: Sequence[str], at_once: int
+) -> None:
     notes.mkdir(exist_ok=True)
     began = time.time()
     data = notes / "tests.coverage"
@@ -143,7 +157,12 @@ def _run_covered(repository: Path, notes: Path, arguments: Sequence[str], at_onc
         command += ["--ignore", path]
     environment = {**os.environ, "COVERAGE_FILE": str(data)}
     done = subprocess.run(
-        command, cwd=repository, env=environment, stdout=subprocess.PIPE, text=True, check=False
+        command,
+        cwd=repository,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     (notes / "tests.log").write_text(done.stdout)
     if done.returncode > _SOME_TEST_FAILED:
@@ -157,5 +176,7 @@ def _run_covered(repository: Path, notes: Path, arguments: Sequence[str], at_onc
 
 def _collect(repository: Path) -> list[str]:
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", TESTS]
-    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=repository, capture_output=True, text=True, check=True
+    )
     return [line for line in done.stdout.splitlines() if "::" in line]

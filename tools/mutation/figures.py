@@ -39,10 +39,14 @@ class Share:
         return 100 * self.killed / self.sample
 
 
-def shares(verdicts: Sequence[Verdict], group_of: Callable[[Mutant], str]) -> dict[str, Share]:
+def shares(
+    verdicts: Sequence[Verdict], group_of: Callable[[Mutant], str]
+) -> dict[str, Share]:
     """Count by wing or by room."""
     sampled = Counter(group_of(verdict.mutant) for verdict in verdicts)
-    killed = Counter(group_of(verdict.mutant) for verdict in verdicts if verdict.is_killed)
+    killed = Counter(
+        group_of(verdict.mutant) for verdict in verdicts if verdict.is_killed
+    )
     return {group: Share(killed[group], sampled[group]) for group in sorted(sampled)}
 
 
@@ -72,7 +76,9 @@ def table(verdicts: Sequence[Verdict], sizes: Mapping[str, int]) -> str:
     lines = []
     for group_of in (wing_of, room_of):
         for group, share in shares(verdicts, group_of).items():
-            lines.append(f"{group:24} {share.killed:3} of {share.sample:3}  {share.percent:5.1f}%")
+            lines.append(
+                f"{group:24} {share.killed:3} of {share.sample:3}  {share.percent:5.1f}%"
+            )
         lines.append("")
     whole = figures(verdicts, sizes)
     lines.append(f"killed, each wing by its number of mutants: {whole['percent']}%")

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
 NEAR = 10.0
 """Seconds that the nearest tests may take, which are run first."""
-_NOT_COPIED = (".*cache*", ".envs", ".git", ".matrix", ".quality", ".site", "__pycache__")
+_NOT_COPIED = (
+    ".*cache*",
+    ".envs",
+    ".git",
+    ".matrix",
+    ".quality",
+    ".site",
+    "__pycache__",
+)
 
 
 class Tests(Protocol):
@@ -46,7 +54,9 @@ class Trees:
         self._free: SimpleQueue[Path] = SimpleQueue()
         for number in range(count):
             tree = folder / str(number) / "repository"
-            shutil.copytree(repository, tree, ignore=shutil.ignore_patterns(*_NOT_COPIED))
+            shutil.copytree(
+                repository, tree, ignore=shutil.ignore_patterns(*_NOT_COPIED)
+            )
             self._free.put(tree)
 
     def take(self) -> Path:
@@ -80,7 +90,9 @@ def is_killed(mutant: Mutant, coverage: Tests, trees: Trees, limit: float) -> bo
         trees.give_back(tree)
 
 
-def batches(tests: Sequence[str], seconds: dict[str, float], limit: float) -> Iterator[list[str]]:
+def batches(
+    tests: Sequence[str], seconds: dict[str, float], limit: float
+) -> Iterator[list[str]]:
     """Divide tests into the nearest, which take a few seconds, and those that follow.
 
     Args:
@@ -137,8 +149,21 @@ def failed_of(tests: Sequence[str], tree: Path, limit: float) -> list[str]:
     """
     cache = tree.parent / "cache"
     shutil.rmtree(cache, ignore_errors=True)
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-o", f"cache_dir={cache}", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-o",
+        f"cache_dir={cache}",
+        *tests,
+    ]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tree),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     process = subprocess.Popen(
         command,
         cwd=tree,

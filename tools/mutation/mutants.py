@@ -86,11 +86,17 @@ def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
 
 def _within(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     for statement in body:
-        if isinstance(statement, (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)):
+        if isinstance(
+            statement, (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)
+        ):
             continue
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+        if isinstance(statement, ast.Expr) and isinstance(
+            statement.value, ast.Constant
+        ):
             continue  # a docstring
-        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if not isinstance(
+            statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        ):
             yield statement
             for part in _parts(statement):
                 yield from _within(part)
@@ -103,7 +109,9 @@ def _parts(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
     for holder in (statement, *handlers, *cases):
         for name in ("body", "orelse", "finalbody"):
             part = getattr(holder, name, [])
-            is_elif = name == "orelse" and len(part) == 1 and isinstance(part[0], ast.If)
+            is_elif = (
+                name == "orelse" and len(part) == 1 and isinstance(part[0], ast.If)
+            )
             yield part[0].body if is_elif else part
 
 
@@ -112,7 +120,9 @@ def _variants(statement: ast.stmt) -> Iterator[tuple[str, str]]:
     if isinstance(statement, ast.Expr):
         yield "left out", "pass"
     if isinstance(statement, ast.Return) and statement.value is not None:
-        is_none = isinstance(statement.value, ast.Constant) and statement.value.value is None
+        is_none = (
+            isinstance(statement.value, ast.Constant) and statement.value.value is None
+        )
         if not is_none:
             yield "returns None", "return None"
     if not _is_loose(statement):

@@ -52,16 +52,30 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     assert __doc__ is not None
     parser = argparse.ArgumentParser(
-        prog="outputs", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="outputs",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--python", help="the interpreter of an environment that has patchkit")
-    parser.add_argument("--into", type=Path, metavar="FOLDER", help="where results are written")
     parser.add_argument(
-        "--compare", nargs=2, type=Path, metavar=("OLD", "NEW"), help="folders of results"
+        "--python", help="the interpreter of an environment that has patchkit"
+    )
+    parser.add_argument(
+        "--into", type=Path, metavar="FOLDER", help="where results are written"
+    )
+    parser.add_argument(
+        "--compare",
+        nargs=2,
+        type=Path,
+        metavar=("OLD", "NEW"),
+        help="folders of results",
     )
     parser.add_argument("--only", default="", help="the scenarios whose names begin so")
-    parser.add_argument("--index", action="store_true", help="real releases on the index as well")
-    parser.add_argument("--jobs", type=int, default=2, help="scenarios at a time; default: 2")
+    parser.add_argument(
+        "--index", action="store_true", help="real releases on the index as well"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="scenarios at a time; default: 2"
+    )
     return parser
 
 
@@ -75,7 +89,9 @@ def _run(arguments: argparse.Namespace) -> int:
     scenarios.sort(key=lambda scenario: len(scenario.commands), reverse=True)
     started = time.monotonic()
     with _work_folder() as work:
-        runner = Runner(Interpreter.of(arguments.python), work, arguments.into.absolute())
+        runner = Runner(
+            Interpreter.of(arguments.python), work, arguments.into.absolute()
+        )
         count = runner.run_all(scenarios, arguments.jobs)
     seconds = time.monotonic() - started
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)

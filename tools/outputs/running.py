@@ -29,12 +29,25 @@ version = "python{}.{}".format(*sys.version_info)
 print(json.dumps([sys._base_executable, version, sysconfig.get_path("purelib"), patchkit.__file__]))
 """
 # What commands import: compiled once, not by each of them.
-_COMPILED = ("click", "packaging", "rich", "pygments", "markdown_it", "mdurl", "urllib3")
+_COMPILED = (
+    "click",
+    "packaging",
+    "rich",
+    "pygments",
+    "markdown_it",
+    "mdurl",
+    "urllib3",
+)
 # What says where the index is, and how it is reached.
 _INDEX = re.compile(
-    r"HOME$|XDG_CONFIG_|PIP_|REQUESTS_|CURL_|SSL_|(?:https?|all|no)_proxy$", re.IGNORECASE
+    r"HOME$|XDG_CONFIG_|PIP_|REQUESTS_|CURL_|SSL_|(?:https?|all|no)_proxy$",
+    re.IGNORECASE,
 )
-_OFFLINE = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "wheels"}
+_OFFLINE = {
+    "PIP_CONFIG_FILE": os.devnull,
+    "PIP_NO_INDEX": "1",
+    "PIP_FIND_LINKS": "wheels",
+}
 
 
 @dataclass(frozen=True)
@@ -70,7 +83,10 @@ class Interpreter:
         )
         base, version, packages, package = json.loads(done.stdout)
         checkout = Path(package).parents[1]
-        folders = [checkout / "patchkit", *(Path(packages) / name for name in _COMPILED)]
+        folders = [
+            checkout / "patchkit",
+            *(Path(packages) / name for name in _COMPILED),
+        ]
         present = [str(folder) for folder in folders if folder.exists()]
         subprocess.run([python, "-m", "compileall", "-q", *present], check=True)
         return cls(Path(base), version, Path(packages), checkout)
@@ -143,7 +159,9 @@ class Runner:
         target.mkdir(parents=True)
         for name, command in scenario.named_commands().items():
             text = self._result(scenario, command, room)
-            (target / f"{name}.txt").write_text(text, encoding="utf-8", errors="surrogateescape")
+            (target / f"{name}.txt").write_text(
+                text, encoding="utf-8", errors="surrogateescape"
+            )
         return len(scenario.commands)
 
     def _result(self, scenario: Scenario, command: Command, room: Room) -> str:
@@ -183,11 +201,15 @@ class Runner:
             check=False,
         )
 
-    def _environment(self, scenario: Scenario, command: Command, room: Room) -> dict[str, str]:
+    def _environment(
+        self, scenario: Scenario, command: Command, room: Room
+    ) -> dict[str, str]:
         """Nothing of the caller's but what finds programs, and the index where it is asked for."""
         environment = {**_OFFLINE, "HOME": str(room.folder / "home")}
         if scenario.needs_index:
-            environment = {name: os.environ[name] for name in os.environ if _INDEX.match(name)}
+            environment = {
+                name: os.environ[name] for name in os.environ if _INDEX.match(name)
+            }
         environment.update(
             PATH=os.pathsep.join([str(room.environment / "bin"), os.environ["PATH"]]),
             TMPDIR=str(room.folder / "tmp"),

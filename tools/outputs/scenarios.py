@@ -130,7 +130,9 @@ def parse_scenario(name: str, texts: dict[str, str]) -> Scenario:
             continue
         if directive == "use":
             if argument not in texts:
-                raise ScenarioError(f"{name}: line {number}: found no scenario {argument!r}")
+                raise ScenarioError(
+                    f"{name}: line {number}: found no scenario {argument!r}"
+                )
             _, borrowed = _split(texts[argument])
             scenario.files = {**borrowed, **scenario.files}
         elif directive == "set":
@@ -143,7 +145,9 @@ def parse_scenario(name: str, texts: dict[str, str]) -> Scenario:
         elif match := _COMMAND.fullmatch(line.strip()):
             scenario.commands += _commands(match[1].split(), match[2], variables)
         else:
-            raise ScenarioError(f"{name}: line {number}: found {line!r}, expected a directive")
+            raise ScenarioError(
+                f"{name}: line {number}: found {line!r}, expected a directive"
+            )
     return scenario
 
 
@@ -163,7 +167,9 @@ def _split(text: str) -> tuple[list[str], dict[str, str]]:
     return head, files
 
 
-def _commands(variants: list[str], line: str, variables: dict[str, str]) -> list[Command]:
+def _commands(
+    variants: list[str], line: str, variables: dict[str, str]
+) -> list[Command]:
     """Make a command of each variant: a width, the name of a format, or `setup`."""
     arguments = shlex.split(line)
     stdin = ""
@@ -175,10 +181,14 @@ def _commands(variants: list[str], line: str, variables: dict[str, str]) -> list
     commands = []
     for variant in variants:
         if variant == "setup":
-            command = Command(tuple(arguments), _WIDTH, environment, stdin, is_setup=True)
+            command = Command(
+                tuple(arguments), _WIDTH, environment, stdin, is_setup=True
+            )
         elif variant.isdecimal():
             command = Command(tuple(arguments), int(variant), environment, stdin)
         else:
-            command = Command((*arguments, "--format", variant), _WIDTH, environment, stdin)
+            command = Command(
+                (*arguments, "--format", variant), _WIDTH, environment, stdin
+            )
         commands.append(command)
     return commands

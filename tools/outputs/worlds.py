@@ -94,7 +94,14 @@ def _make_repository(folder: Path, contents: dict[str, str]) -> None:
         for path, text in files.items():
             _write(folder / path, text)
         _git(folder, "add", "--all", day=day)
-        _git(folder, "commit", "--quiet", "--allow-empty", f"--message=Commit {day}", day=day)
+        _git(
+            folder,
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            f"--message=Commit {day}",
+            day=day,
+        )
 
 
 def _remove(entry: Path) -> None:

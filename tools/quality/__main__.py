@@ -40,12 +40,20 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="quality", description=(__doc__ or "").strip())
+    parser = argparse.ArgumentParser(
+        prog="quality", description=(__doc__ or "").strip()
+    )
     action = parser.add_mutually_exclusive_group()
-    action.add_argument("--check", action="store_true", help="print faults only; 1 if there is one")
+    action.add_argument(
+        "--check", action="store_true", help="print faults only; 1 if there is one"
+    )
     action.add_argument("--details", metavar="KEY", help="what makes up a measure")
-    action.add_argument("--tighten", action="store_true", help="lower limits to what is measured")
-    action.add_argument("--write", action="store_true", help=f"write the table of {PAGE}")
+    action.add_argument(
+        "--tighten", action="store_true", help="lower limits to what is measured"
+    )
+    action.add_argument(
+        "--write", action="store_true", help=f"write the table of {PAGE}"
+    )
     parser.add_argument("--repository", type=Path, default=_repository(), metavar="DIR")
     return parser
 
@@ -71,7 +79,9 @@ def _check(repository: Path, measures: list[Measure]) -> int:
     sentences = faults(measures, limits)
     page = (repository / PAGE).read_text(encoding="utf-8")
     if not is_shown(page, table(measures, limits)):
-        sentences.append(f"{PAGE} has another table than {FILE}; `make quality-table` writes it")
+        sentences.append(
+            f"{PAGE} has another table than {FILE}; `make quality-table` writes it"
+        )
     for sentence in sentences:
         print(f"quality: {sentence}", file=sys.stderr)
     return int(bool(sentences))

@@ -33,7 +33,9 @@ def module_arrows(modules: Sequence[Module]) -> Arrows:
     names = {module.name for module in modules}
     arrows: Arrows = {}
     for module in modules:
-        imported = set(_statement_imports(module, names)) | set(_string_imports(module, names))
+        imported = set(_statement_imports(module, names)) | set(
+            _string_imports(module, names)
+        )
         arrows[module.name] = imported - {module.name, PACKAGE}
     del arrows[PACKAGE]
     return arrows
@@ -90,7 +92,9 @@ def _between_groups(arrows: Arrows, groups: Mapping[str, str]) -> Arrows:
     between: defaultdict[str, set[str]] = defaultdict(set)
     for importer, targets in arrows.items():
         group = groups[importer]
-        between[group].update(groups[target] for target in targets if groups[target] != group)
+        between[group].update(
+            groups[target] for target in targets if groups[target] != group
+        )
     return dict(between)
 
 
@@ -102,7 +106,9 @@ def _statement_imports(module: Module, names: set[str]) -> Iterator[str]:
             yield from _imports_from(node, module, names)
 
 
-def _imports_from(node: ast.ImportFrom, module: Module, names: set[str]) -> Iterator[str]:
+def _imports_from(
+    node: ast.ImportFrom, module: Module, names: set[str]
+) -> Iterator[str]:
     base = _absolute(node, module)
     for alias in node.names:
         submodule = f"{base}.{alias.name}"
@@ -146,7 +152,11 @@ def _named_by(argument: ast.expr, module: Module, names: set[str]) -> Iterable[s
         return names.intersection([argument.value])
     if isinstance(argument, ast.JoinedStr):
         return filter(_pattern(argument).fullmatch, names)
-    return [name for name in _strings(module) & names if name.split(".")[1:2] not in _PACK_PARTS]
+    return [
+        name
+        for name in _strings(module) & names
+        if name.split(".")[1:2] not in _PACK_PARTS
+    ]
 
 
 def _constants(module: Module) -> dict[str, ast.expr]:
@@ -154,7 +164,8 @@ def _constants(module: Module) -> dict[str, ast.expr]:
     return {
         target.id: statement.value
         for statement in module.tree.body
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Constant)
         for target in statement.targets
         if isinstance(target, ast.Name)
     }

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from .source import Module
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-_RESULT = re.compile(r"^\s*(Returns|Yields):|\b([Rr]eturn|[Yy]ield)(s|ed)?\b|\bWhether\b", re.M)
+_RESULT = re.compile(
+    r"^\s*(Returns|Yields):|\b([Rr]eturn|[Yy]ield)(s|ed)?\b|\bWhether\b", re.M
+)
 _ENTRY = re.compile(r"^\s+\*{0,2}(\w+)(?: \(.*\))?:", re.M)
 _CODE = re.compile(r"`\*{0,2}(\w+)")
 _WORD = re.compile(r"\w+")
@@ -120,7 +122,9 @@ def _parameters(node: Function, *, is_method: bool) -> list[str]:
         positional = positional[1:]
     parameters = [*positional, *arguments.kwonlyargs]
     parameters += [extra for extra in (arguments.vararg, arguments.kwarg) if extra]
-    return [parameter.arg for parameter in parameters if not parameter.arg.startswith("_")]
+    return [
+        parameter.arg for parameter in parameters if not parameter.arg.startswith("_")
+    ]
 
 
 def _fields(node: ast.ClassDef) -> list[str]:

@@ -83,7 +83,10 @@ def occurrences(
         The file, as a path below the package, and the line of each use.
     """
     return [
-        (module.file, _line(node)) for module in modules for node in module.nodes if is_idiom(node)
+        (module.file, _line(node))
+        for module in modules
+        for node in module.nodes
+        if is_idiom(node)
     ]
 
 
@@ -94,7 +97,9 @@ def _line(node: ast.AST) -> int:
     return line
 
 
-def per_thousand_lines(modules: Sequence[Module], is_idiom: Callable[[ast.AST], bool]) -> float:
+def per_thousand_lines(
+    modules: Sequence[Module], is_idiom: Callable[[ast.AST], bool]
+) -> float:
     """Return how often an idiom is used in 1,000 lines, blank ones included.
 
     Args:

@@ -117,7 +117,9 @@ def faults(measures: Iterable[Measure], limits: Mapping[str, Limit]) -> list[str
         limit = unknown.pop(measure.key, Limit())
         if measure.is_limited:
             sentences += _faults_of(measure, limit)
-    sentences += [f"{key} has a limit in {FILE}, and is not measured" for key in unknown]
+    sentences += [
+        f"{key} has a limit in {FILE}, and is not measured" for key in unknown
+    ]
     return sentences
 
 
@@ -138,7 +140,9 @@ def _faults_of(measure: Measure, limit: Limit) -> list[str]:
     return sentences
 
 
-def tightened(measures: Iterable[Measure], limits: Mapping[str, Limit]) -> dict[str, Limit]:
+def tightened(
+    measures: Iterable[Measure], limits: Mapping[str, Limit]
+) -> dict[str, Limit]:
     """Lower limits to what is measured, but none below its aim; none is raised.
 
     Args:

@@ -144,5 +144,7 @@ def _run(repository: Path, folder: str, *arguments: str) -> str:
         check=False,
     )
     if ended.returncode:
-        raise RuntimeError(f"{' '.join(arguments)} exited with {ended.returncode}: {ended.stderr}")
+        raise RuntimeError(
+            f"{' '.join(arguments)} exited with {ended.returncode}: {ended.stderr}"
+        )
     return ended.stdout

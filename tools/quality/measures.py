@@ -20,11 +20,19 @@ NODES = "nodes-"
 """What the keys of the measures of a wing's size begin with."""
 _SHARES = (
     ("conditionals", "conditional expressions", idioms.is_conditional_expression),
-    ("tuple-assignments", "tuple assignments `a, b = x, y`", idioms.is_tuple_assignment),
+    (
+        "tuple-assignments",
+        "tuple assignments `a, b = x, y`",
+        idioms.is_tuple_assignment,
+    ),
     ("nested-comprehensions", "nested comprehensions", idioms.is_nested_comprehension),
 )
 _COUNTS = (
-    ("conditional-loops", "loops `for x in xs if c else ()`", idioms.is_conditional_loop),
+    (
+        "conditional-loops",
+        "loops `for x in xs if c else ()`",
+        idioms.is_conditional_loop,
+    ),
     ("splats", 'splats of a literal, `*("a", "b")`', idioms.is_splat),
 )
 
@@ -100,7 +108,9 @@ def _density(modules: Sequence[Module]) -> Iterator[Measure]:
     label = "syntax nodes a line of code"
     yield Measure("density", label, sizes.nodes_per_line(modules), digits=2)
     value, file = sizes.densest(modules)
-    yield Measure("density-of-file", f"{label}, densest file", value, digits=2, details=(file,))
+    yield Measure(
+        "density-of-file", f"{label}, densest file", value, digits=2, details=(file,)
+    )
 
 
 def _names(modules: Sequence[Module]) -> Iterator[Measure]:
@@ -108,7 +118,9 @@ def _names(modules: Sequence[Module]) -> Iterator[Measure]:
     counts = Counter(name for name in bound if name in names.EMPTY)
     details = tuple(f"{name}: {count}" for name, count in counts.most_common())
     value = _share(counts.total(), len(bound))
-    yield Measure("empty-names", "bound names that say nothing", value, 1, "%", details=details)
+    yield Measure(
+        "empty-names", "bound names that say nothing", value, 1, "%", details=details
+    )
 
 
 def _share(part: int, total: int) -> float:
@@ -126,13 +138,19 @@ def _idioms(modules: Sequence[Module]) -> Iterator[Measure]:
 
 
 def _lines(modules: Sequence[Module], is_idiom: Callable[..., bool]) -> tuple[str, ...]:
-    return tuple(f"{file}:{line}" for file, line in idioms.occurrences(modules, is_idiom))
+    return tuple(
+        f"{file}:{line}" for file, line in idioms.occurrences(modules, is_idiom)
+    )
 
 
 def _lengths(modules: Sequence[Module]) -> Iterator[Measure]:
     lengths = sizes.function_lengths(modules)
-    yield Measure("function-p90", "lines of a function, nine of ten", sizes.ninth_tenth(lengths))
-    yield Measure("function-longest", "lines of the longest function", max(lengths, default=0))
+    yield Measure(
+        "function-p90", "lines of a function, nine of ten", sizes.ninth_tenth(lengths)
+    )
+    yield Measure(
+        "function-longest", "lines of the longest function", max(lengths, default=0)
+    )
     files = sizes.long_files(modules)
     label = f"files over {sizes.LONG_FILE} lines"
     yield Measure("long-files", label, len(files), details=tuple(files))
@@ -150,7 +168,9 @@ def _circles(modules: Sequence[Module]) -> Iterator[Measure]:
 
 def _circle(key: str, label: str, arrows: circles.Arrows) -> Measure:
     groups = circles.circles(arrows)
-    return Measure(key, label, len(groups), details=tuple(" ".join(group) for group in groups))
+    return Measure(
+        key, label, len(groups), details=tuple(" ".join(group) for group in groups)
+    )
 
 
 def _docstrings(modules: Iterable[Module]) -> Iterator[Measure]:
@@ -168,7 +188,9 @@ def _docstrings(modules: Iterable[Module]) -> Iterator[Measure]:
 def _repetition(modules: Sequence[Module]) -> Iterator[Measure]:
     shared = repetition.shared_class_names(modules)
     details = tuple(f"{name}: {', '.join(homes)}" for name, homes in shared.items())
-    yield Measure("shared-class-names", "names of two classes", len(shared), details=details)
+    yield Measure(
+        "shared-class-names", "names of two classes", len(shared), details=details
+    )
     label = f"lines in runs of {repetition.RUN} that stand twice"
     yield Measure("repeated-lines", label, repetition.repeated_lines(modules))
 
@@ -184,7 +206,9 @@ def _loaded(repository: Path) -> Iterator[Measure]:
     loaded = loading.count_loaded(repository)
     label = "modules of patchkit in a process:"
     yield Measure("loaded-armed", f"{label} armed", loaded.armed)
-    yield Measure("loaded-applied", f"{label} a Wrap, a Replace, an Edit applied", loaded.applied)
+    yield Measure(
+        "loaded-applied", f"{label} a Wrap, a Replace, an Edit applied", loaded.applied
+    )
     yield Measure("loaded-locked", f"{label} the same with a lock", loaded.locked)
 
 
@@ -201,4 +225,6 @@ def _noted(folder: Path) -> Iterator[Measure]:
         yield Measure(key, label, noted.get("percent"), 1, "%", is_limited=False)
         for wing, figure in noted.get("wings", {}).items():
             percent = figure["percent"]
-            yield Measure(f"{key}-{wing}", f"{label}, {wing}", percent, 1, "%", is_limited=False)
+            yield Measure(
+                f"{key}-{wing}", f"{label}, {wing}", percent, 1, "%", is_limited=False
+            )

@@ -60,7 +60,9 @@ def bound_names(modules: Iterable[Module]) -> list[str]:
     Returns:
         The names; one that is stored to twice is there twice.
     """
-    return [name for module in modules for name in _bound_below(module.tree, inside=False)]
+    return [
+        name for module in modules for name in _bound_below(module.tree, inside=False)
+    ]
 
 
 def _bound_below(node: ast.AST, *, inside: bool) -> Iterator[str]:

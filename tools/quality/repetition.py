@@ -57,4 +57,8 @@ def _code(module: Module) -> list[str]:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             imports.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     lines = module.text.splitlines()
-    return [lines[number - 1].strip() for number in module.code_lines if number not in imports]
+    return [
+        lines[number - 1].strip()
+        for number in module.code_lines
+        if number not in imports
+    ]

@@ -136,7 +136,11 @@ def read_package(repository: Path) -> list[Module]:
     """
     folder = repository / PACKAGE
     return [
-        Module(_dotted(path.relative_to(repository)), path.relative_to(folder).as_posix(), text)
+        Module(
+            _dotted(path.relative_to(repository)),
+            path.relative_to(folder).as_posix(),
+            text,
+        )
         for path in sorted(folder.rglob("*.py"))
         for text in [path.read_text(encoding="utf-8")]
     ]

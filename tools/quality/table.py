@@ -28,7 +28,9 @@ def table(measures: Iterable[Measure], limits: Mapping[str, Limit]) -> str:
 
 
 def _row(measure: Measure, limit: Limit) -> str:
-    cells = [_shown(value, measure) for value in (measure.value, limit.limit, limit.aim)]
+    cells = [
+        _shown(value, measure) for value in (measure.value, limit.limit, limit.aim)
+    ]
     return f"| {measure.label} | {' | '.join(cells)} |"
 
 
@@ -54,7 +56,9 @@ def page_with(page: str, text: str) -> str:
     before, start, following = page.partition(START)
     _, end, after = following.partition(END)
     if not start or not end:
-        raise ValueError(f"found a page without a table, expected {START} and {END} in it")
+        raise ValueError(
+            f"found a page without a table, expected {START} and {END} in it"
+        )
     return f"{before}{START}\n{text}\n{END}{after}"
 
 

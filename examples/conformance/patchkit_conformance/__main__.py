@@ -40,14 +40,24 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
         prog="python -m patchkit_conformance",
         description="Run real engines with patchkit on this machine, and report in Markdown.",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON too")
     parser.add_argument(
-        "--checks", type=names, default=tuple(CHECKS), metavar="A,B", help=", ".join(CHECKS)
+        "--json", type=Path, metavar="FILE", help="write the report as JSON too"
     )
     parser.add_argument(
-        "--simulated", action="store_true", help="on two simulated NPUs (examples/simnpu)"
+        "--checks",
+        type=names,
+        default=tuple(CHECKS),
+        metavar="A,B",
+        help=", ".join(CHECKS),
     )
-    parser.add_argument("--model", type=Path, metavar="DIR", help="instead of a tiny random Llama")
+    parser.add_argument(
+        "--simulated",
+        action="store_true",
+        help="on two simulated NPUs (examples/simnpu)",
+    )
+    parser.add_argument(
+        "--model", type=Path, metavar="DIR", help="instead of a tiny random Llama"
+    )
     parser.add_argument(
         "--env",
         type=setting,
@@ -56,7 +66,9 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
         metavar="NAME=VALUE",
         help="a variable of every vLLM and of Ray (may be repeated)",
     )
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep logs and journals here")
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="keep logs and journals here"
+    )
     return parser.parse_args(words)
 
 
@@ -66,7 +78,9 @@ def names(text: str) -> tuple[str, ...]:
     unknown = [name for name in wanted if name not in CHECKS]
     if unknown:
         known = ", ".join(CHECKS)
-        raise argparse.ArgumentTypeError(f"found {unknown[0]!r}, expected some of {known}")
+        raise argparse.ArgumentTypeError(
+            f"found {unknown[0]!r}, expected some of {known}"
+        )
     return tuple(name for name in CHECKS if name in wanted)
 
 
@@ -122,7 +136,9 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the checks and report; 0 when none failed, 1 when one did, 2 when none could run."""
     options = arguments(words)
     if found := command.other_patchkit(str(patchkit.__file__)):
-        say(f"found patchkit at {patchkit.__file__}, expected the installed one ({found})")
+        say(
+            f"found patchkit at {patchkit.__file__}, expected the installed one ({found})"
+        )
         return WRONG_USE
     try:
         with tempfile.TemporaryDirectory(prefix="conformance-") as made:

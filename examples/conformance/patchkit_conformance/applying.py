@@ -54,7 +54,9 @@ def step(owner: Any, name: TargetStep) -> Any:
 
 def same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
     """Whether these are the very same objects."""
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+    return len(one) == len(other) and all(
+        a is b for a, b in zip(one, other, strict=True)
+    )
 
 
 def targets(changes: Iterable[Change]) -> dict[Target, bool]:
@@ -97,7 +99,9 @@ def main(packs: list[str]) -> None:
     faults, seen, not_shown = list[str](), 0, list[str]()
     chosen = [row for row in rows if selection.reason_to_skip(row) is None]
     for row in chosen:
-        left = [change for change in row.patch.changes if selection.applies(change, row)]
+        left = [
+            change for change in row.patch.changes if selection.applies(change, row)
+        ]
         places, unseen = targets(left), list[Target]()
         faults += tried(row, places, unseen)
         seen += len(places) - len(unseen)

@@ -33,7 +33,9 @@ def check(on: Engines) -> str:
     version = told["versions"]["vllm"]["version"]
     if f"vllm {version}" not in checked["releases"]:
         found = ", ".join(checked["releases"]) or "none"
-        raise Failed(f"patchkit check read {found}; expected the installed vllm {version}")
+        raise Failed(
+            f"patchkit check read {found}; expected the installed vllm {version}"
+        )
     errors = [one for one in checked["findings"] if one["severity"] == "error"]
     if errors:
         raise Failed(finding(errors[0], len(errors)), json.dumps(errors, indent=1))
@@ -59,7 +61,9 @@ def apply(on: Engines) -> Passed:
         outcome = processes.run(argv, env, 400, log, folder=folder)
     said = outcome.said("applied")
     if said is None:
-        raise Failed(f"exit code {outcome.status} in the process that applies", outcome.tail())
+        raise Failed(
+            f"exit code {outcome.status} in the process that applies", outcome.tail()
+        )
     return applied(said)
 
 
@@ -70,8 +74,12 @@ def applied(said: Mapping[str, Any]) -> Passed:
     if not said["applied"]:
         raise Failed("patchkit selects no row to apply here")
     counts = f"{len(said['applied'])} rows, {said['targets']} targets"
-    unseen = f"; not shown here: {', '.join(said['not_shown'])}" if said["not_shown"] else ""
-    return Passed(f"{counts}: applied, undone, as before{unseen}", tuple(said["applied"]))
+    unseen = (
+        f"; not shown here: {', '.join(said['not_shown'])}" if said["not_shown"] else ""
+    )
+    return Passed(
+        f"{counts}: applied, undone, as before{unseen}", tuple(said["applied"])
+    )
 
 
 def engine(on: Engines) -> str:
@@ -82,12 +90,16 @@ def engine(on: Engines) -> str:
 def flagship(on: Engines) -> str:
     """Without patchkit, Ray's workers do not know the device; with it they do."""
     if on.machine.kind != "npu":
-        raise NotRun(f"the failure is that of NPUs; vLLM's platform here is {on.machine.kind}")
+        raise NotRun(
+            f"the failure is that of NPUs; vLLM's platform here is {on.machine.kind}"
+        )
     _assert_two_devices(on)
     executor = release.default()
     outcome = on.bare(executor)
     if outcome.status == 0:
-        raise NotRun("masked: here vLLM imports the device backend early enough without patchkit")
+        raise NotRun(
+            "masked: here vLLM imports the device backend early enough without patchkit"
+        )
     error = scenario.error_line(outcome)
     if error is None:
         raise Failed("without patchkit it failed in another way", outcome.tail())
@@ -108,14 +120,18 @@ def ray_v2(on: Engines) -> str:
 def _ray(on: Engines, executor: str) -> str:
     _assert_two_devices(on)
     if not release.has(executor):
-        raise NotRun(f"this vLLM has no executor {executor.removeprefix('ray-').upper()} for Ray")
+        raise NotRun(
+            f"this vLLM has no executor {executor.removeprefix('ray-').upper()} for Ray"
+        )
     run = on.on_ray(executor)
     said = _same_tokens(on, run)
     by_ray = {worker.pid for worker in run.report.workers if worker.ray}
     others = {worker.pid for worker in run.report.workers} - by_ray
     in_driver = others == {run.report.main} and release.has_v0()
     if len(by_ray) + in_driver != 2 or (others and not in_driver):
-        raise Failed(f"found workers {run.report.workers}, expected two that Ray started")
+        raise Failed(
+            f"found workers {run.report.workers}, expected two that Ray started"
+        )
     modules = {worker.executor for worker in run.report.workers}
     if modules != {executor}:
         raise Failed(f"found workers of {sorted(modules)}, expected {executor}")
@@ -135,7 +151,9 @@ def status(on: Engines) -> str:
     apart = [role for role, agree in said["agreement"].items() if not agree]
     if code or apart:
         found = "; ".join(one["message"] for one in said["findings"])
-        raise Failed(f"patchkit status ended with exit code {code}: {found}", json.dumps(said))
+        raise Failed(
+            f"patchkit status ended with exit code {code}: {found}", json.dumps(said)
+        )
     return f"{len(roles)} processes; in agreement: {', '.join(said['agreement'])}"
 
 
@@ -143,7 +161,11 @@ def _missing(run: Run, roles: Mapping[int, Sequence[str]]) -> str:
     """Which process has not the role it should have; '' where all have."""
     expected = [(run.report.main, "main")]
     expected += [(worker.pid, "worker") for worker in run.report.workers]
-    lost = [f"pid {pid} as {role}" for pid, role in expected if role not in roles.get(pid, ())]
+    lost = [
+        f"pid {pid} as {role}"
+        for pid, role in expected
+        if role not in roles.get(pid, ())
+    ]
     cores = [pid for pid, held in roles.items() if "engine-core" in held]
     if len(cores) != 1:
         lost.append(f"one engine-core (found {cores})")
@@ -162,7 +184,9 @@ def outsider(on: Engines) -> str:
             raise Failed(f"{role}: its patch ran in {seen.get(role)}, expected {pids}")
     cores = seen.get("engine-core", set())
     if len(cores) != 1 or (cores & workers and cores != expected["main"]):
-        raise Failed(f"engine-core: its patch ran in {cores}, expected one that is no worker")
+        raise Failed(
+            f"engine-core: its patch ran in {cores}, expected one that is no worker"
+        )
     return f"{said}; main, engine-core and worker each ran the patch of their role"
 
 
@@ -181,7 +205,9 @@ CHECKS: Mapping[str, Callable[[Engines], str | Passed]] = {
 def _same_tokens(on: Engines, run: Run) -> str:
     baseline = on.baseline()
     if run.report.tokens != baseline:
-        raise Failed(f"found tokens {run.report.tokens}, expected the baseline's {baseline}")
+        raise Failed(
+            f"found tokens {run.report.tokens}, expected the baseline's {baseline}"
+        )
     return f"the baseline's tokens {baseline}, in {run.seconds:.0f} s"
 
 

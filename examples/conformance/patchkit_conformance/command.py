@@ -59,6 +59,8 @@ def other_patchkit(here: str) -> str:
     """Where the installed patchkit lies, if the one that runs here is another; '' if it is that."""
     command = [sys.executable, "-I", "-c", "import patchkit; print(patchkit.__file__)"]
     with nowhere() as folder:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, check=False
+        )
     found = done.stdout.strip() or "nothing"
     return "" if Path(found).resolve() == Path(here).resolve() else found

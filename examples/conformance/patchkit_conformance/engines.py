@@ -71,7 +71,9 @@ class Engines:
 
     def single(self) -> Run:
         """An engine with patchkit on one device."""
-        return self._once("engine", lambda: self._armed("engine", ("--executor", "mp"), {}))
+        return self._once(
+            "engine", lambda: self._armed("engine", ("--executor", "mp"), {})
+        )
 
     def on_ray(self, executor: str) -> Run:
         """An engine with patchkit on two devices over Ray."""
@@ -80,7 +82,9 @@ class Engines:
     def seen(self, executor: str) -> tuple[Run, dict[str, set[int]]]:
         """The same with the pack `seen`; the pids that each role's body noted."""
         file = self.directory / "seen.txt"
-        packs = filter(None, (self.machine.armed.get("PATCHKIT_PATCHES"), seen.__name__))
+        packs = filter(
+            None, (self.machine.armed.get("PATCHKIT_PATCHES"), seen.__name__)
+        )
         more = {"PATCHKIT_PATCHES": ",".join(packs), seen.VARIABLE: str(file)}
         run = self._armed_on_ray("outsider", executor, more)
         found: dict[str, set[int]] = {}
@@ -91,14 +95,18 @@ class Engines:
 
     def bare(self, executor: str) -> processes.Outcome:
         """The same without patchkit."""
-        return self._generate("bare", scenario.RAY, self._ray(executor, self.machine.bare))
+        return self._generate(
+            "bare", scenario.RAY, self._ray(executor, self.machine.bare)
+        )
 
     # -- how ------------------------------------------------------------------------------------
 
     def _armed_on_ray(self, title: str, executor: str, more: Mapping[str, str]) -> Run:
         return self._armed(title, scenario.RAY, {**self._ray(executor, {}), **more})
 
-    def _armed(self, title: str, words: tuple[str, ...], more: Mapping[str, str]) -> Run:
+    def _armed(
+        self, title: str, words: tuple[str, ...], more: Mapping[str, str]
+    ) -> Run:
         journal = self.directory / f"{title}-journal"
         env = {**self.machine.armed, **more, "PATCHKIT_JOURNAL": str(journal)}
         outcome = self._generate(title, words, env)
@@ -110,7 +118,9 @@ class Engines:
         log = self.directory / f"{title}.log"
         flags = ("--patchkit", "--dtype", self.machine.dtype)
         env = {**self.machine.settings, **more}
-        return scenario.generate(self.python, self.model(), log, *words, *flags, env=env)
+        return scenario.generate(
+            self.python, self.model(), log, *words, *flags, env=env
+        )
 
     def _baseline(self) -> list[int]:
         log = self.directory / "baseline.log"
@@ -131,7 +141,9 @@ class Engines:
         return {**ray.environment, **release.CHOOSE[executor], **more}
 
     def _started(self) -> cluster.Cluster:
-        made = cluster.started(self.python, self.machine.settings, self.machine.resources)
+        made = cluster.started(
+            self.python, self.machine.settings, self.machine.resources
+        )
         try:
             return self._stack.enter_context(made)
         except cluster.ClusterError as error:
@@ -159,7 +171,11 @@ def _report(outcome: processes.Outcome, what: str = "vLLM") -> scenario.Report:
     try:
         return scenario.report(outcome)
     except RuntimeError as error:
-        ended = "its time was over" if outcome.status is None else f"exit code {outcome.status}"
+        ended = (
+            "its time was over"
+            if outcome.status is None
+            else f"exit code {outcome.status}"
+        )
         title = f"{what} generated no tokens ({ended}): {cause(outcome.output)}"
         raise Failed(title, outcome.tail()) from error
 

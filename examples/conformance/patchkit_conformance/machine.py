@@ -72,7 +72,9 @@ class Machine:
 def simulated(more: Mapping[str, str]) -> Machine:
     """Two simulated NPUs (see `examples/simnpu`)."""
     if util.find_spec("simnpu_platform") is None:
-        raise ConformanceError("--simulated needs examples/simnpu, which is not installed here")
+        raise ConformanceError(
+            "--simulated needs examples/simnpu, which is not installed here"
+        )
     armed = {**scenario.BACKEND, "PATCHKIT_PATCHES": SIMULATION}
     more = {**release.settings(), **more}
     settings = {**scenario.MACHINE, **more}
@@ -88,16 +90,25 @@ def real(more: Mapping[str, str], log: Path) -> Machine:
     Raises:
         ConformanceError: vLLM cannot be imported.
     """
-    settings = {"RAY_AUTH_MODE": "disabled", **scenario.VLLM, **release.settings(), **more}
+    settings = {
+        "RAY_AUTH_MODE": "disabled",
+        **scenario.VLLM,
+        **release.settings(),
+        **more,
+    }
     off = {**settings, "PATCHKIT": "0"}
-    outcome = processes.run([sys.executable, str(PROBE)], processes.environment(off), 300, log)
+    outcome = processes.run(
+        [sys.executable, str(PROBE)], processes.environment(off), 300, log
+    )
     said = outcome.said("platform")
     if outcome.status != 0 or said is None:
         raise ConformanceError(f"vLLM's platform cannot be asked {outcome.tail()}")
     single = {**off, "VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
     named = {"platform": said["platform"], "devices": _devices(said)}
     facts = {**named, **hardware()}
-    return Machine(False, said["platform"], said["devices"], settings, {}, single, facts)
+    return Machine(
+        False, said["platform"], said["devices"], settings, {}, single, facts
+    )
 
 
 def _devices(said: Mapping[str, Any]) -> str:
@@ -115,14 +126,20 @@ def hardware() -> dict[str, str | int]:
 
 def _processor() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    names = [
+        line.partition(":")[2].strip()
+        for line in lines
+        if line.startswith("model name")
+    ]
     return names[0] if names else platform.machine()
 
 
 def selected(env: Mapping[str, str], pack: str) -> list[dict[str, str]]:
     """The rows of a pack that are for here: `row` and `why`."""
     _, listed = command.answer(env, "list")
-    found = [one for one in listed["patches"] if one["pack"] == pack and one["selected"]]
+    found = [
+        one for one in listed["patches"] if one["pack"] == pack and one["selected"]
+    ]
     return [{"row": one["name"], "why": one["why"]} for one in found]
 
 
@@ -136,5 +153,8 @@ def versions(env: Mapping[str, str]) -> dict[str, str | None]:
     found = {name: one["version"] for name, one in listed["versions"].items()}
     if found.get("vllm") is None:
         raise ConformanceError(f"found no vLLM in {sys.prefix}, expected one to run")
-    more = {name: command.installed(name) for name in ("torch", "transformers", "vllm-patchkit")}
+    more = {
+        name: command.installed(name)
+        for name in ("torch", "transformers", "vllm-patchkit")
+    }
     return {**found, **more, "python": platform.python_version()}

@@ -22,7 +22,11 @@ def page(report: Report) -> str:
 def verdict(report: Report) -> str:
     """How many checks passed, failed and did not run."""
     found = [one.result for one in report.results]
-    counts = [f"{found.count(word)} {word}" for word in (PASSED, FAILED, NOT_RUN) if word in found]
+    counts = [
+        f"{found.count(word)} {word}"
+        for word in (PASSED, FAILED, NOT_RUN)
+        if word in found
+    ]
     return ", ".join(counts)
 
 
@@ -30,10 +34,14 @@ def _lines(report: Report) -> Iterator[str]:
     on = f" on {SIMULATED}" if report.simulated else ""
     yield f"## patchkit conformance{on}: {verdict(report)}"
     yield ""
-    versions = {name: version or "not installed" for name, version in report.versions.items()}
+    versions = {
+        name: version or "not installed" for name, version in report.versions.items()
+    }
     yield from _table(("what", "found"), [*versions.items(), *report.machine.items()])
     yield ""
-    yield from _table(("check", "result", "seconds", "detail"), map(_cells, report.results))
+    yield from _table(
+        ("check", "result", "seconds", "detail"), map(_cells, report.results)
+    )
     yield from _logs(report.failed)
     yield from _simulation(report)
 
@@ -50,7 +58,14 @@ def _logs(failed: Sequence[Result]) -> Iterator[str]:
         checks.setdefault(one.log, []).append(f"`{one.check}`")
     checks.pop("", None)
     for log, names in checks.items():
-        yield from ("", f"### {', '.join(names)} failed", "", "```text", *log.splitlines(), "```")
+        yield from (
+            "",
+            f"### {', '.join(names)} failed",
+            "",
+            "```text",
+            *log.splitlines(),
+            "```",
+        )
 
 
 def _simulation(report: Report) -> Iterator[str]:

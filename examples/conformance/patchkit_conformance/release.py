@@ -32,7 +32,10 @@ def package() -> Path | None:
 def has_v0() -> bool:
     """Whether it has the first engine, whose executor for Ray keeps rank 0 in its own process."""
     place = package()
-    return place is not None and (place / "executor" / "ray_distributed_executor.py").exists()
+    return (
+        place is not None
+        and (place / "executor" / "ray_distributed_executor.py").exists()
+    )
 
 
 def settings() -> dict[str, str]:
@@ -43,7 +46,9 @@ def settings() -> dict[str, str]:
 def has(executor: str) -> bool:
     """Whether the release has an executor for Ray."""
     place = package()
-    return place is not None and any((place / name).exists() for name in EXECUTORS[executor])
+    return place is not None and any(
+        (place / name).exists() for name in EXECUTORS[executor]
+    )
 
 
 def default() -> str:

@@ -31,12 +31,16 @@ ENGINE = {"enforce_eager": True, "max_model_len": 128, "dtype": "float32"}
 
 def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Generate eight greedy tokens with a real vLLM.")
+    parser = argparse.ArgumentParser(
+        description="Generate eight greedy tokens with a real vLLM."
+    )
     parser.add_argument("model")
     parser.add_argument("--patchkit", action="store_true")
     parser.add_argument("--object")
     parser.add_argument("--before", help="a module to import first")
-    parser.add_argument("--compile", action="store_true", help="have vLLM compile the model")
+    parser.add_argument(
+        "--compile", action="store_true", help="have vLLM compile the model"
+    )
     parser.add_argument("--executor", choices=("uni", "mp", "ray"))
     parser.add_argument("--tensor-parallel", type=int, default=1)
     parser.add_argument("--dtype", default=ENGINE["dtype"])

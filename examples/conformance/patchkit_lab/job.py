@@ -16,7 +16,9 @@ SETTINGS = ("VLLM_", "PATCHKIT_")
 
 def runtime_env(words: Sequence[str]) -> dict[str, Any]:
     """The driver's settings, and patchkit's way in where `--runtime-env` is among the words."""
-    settings = {name: value for name, value in os.environ.items() if name.startswith(SETTINGS)}
+    settings = {
+        name: value for name, value in os.environ.items() if name.startswith(SETTINGS)
+    }
     env: dict[str, Any] = {"env_vars": settings}
     if "--runtime-env" in words:
         from patchkit import ray

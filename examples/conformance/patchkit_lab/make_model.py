@@ -61,9 +61,13 @@ def shapes() -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {"model.embed_tokens": (VOCABULARY, HIDDEN)}
     for layer in (f"model.layers.{number}" for number in range(LAYERS)):
         found |= {f"{layer}.self_attn.{one}_proj": (HIDDEN, HIDDEN) for one in "qkvo"}
-        found |= {f"{layer}.mlp.{one}_proj": (INTERMEDIATE, HIDDEN) for one in ("gate", "up")}
+        found |= {
+            f"{layer}.mlp.{one}_proj": (INTERMEDIATE, HIDDEN) for one in ("gate", "up")
+        }
         found[f"{layer}.mlp.down_proj"] = (HIDDEN, INTERMEDIATE)
-        found |= {f"{layer}.{one}_layernorm": (HIDDEN,) for one in ("input", "post_attention")}
+        found |= {
+            f"{layer}.{one}_layernorm": (HIDDEN,) for one in ("input", "post_attention")
+        }
     return {**found, "model.norm": (HIDDEN,), "lm_head": (VOCABULARY, HIDDEN)}
 
 
@@ -73,7 +77,11 @@ def weights() -> dict[str, torch.Tensor]:
     found = {}
     for name, shape in shapes().items():
         is_norm = len(shape) == 1
-        whole = torch.ones(shape) if is_norm else torch.randn(shape, generator=generator) * 0.02
+        whole = (
+            torch.ones(shape)
+            if is_norm
+            else torch.randn(shape, generator=generator) * 0.02
+        )
         found[f"{name}.weight"] = whole.to(torch.bfloat16)
     return found
 

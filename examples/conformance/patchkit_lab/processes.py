@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
 # Settings of the caller's own that must not decide a scenario. Without byte code every process
 # would compile some thousand modules anew.
-FOREIGN = ("PATCHKIT", "VLLM_", "RAY_", "SIMNPU", "LAB_", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
+FOREIGN = (
+    "PATCHKIT",
+    "VLLM_",
+    "RAY_",
+    "SIMNPU",
+    "LAB_",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONPATH",
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,9 @@ class Outcome:
     def tail(self, lines: int = 40) -> str:
         """The end of the output, headed by how the command ended."""
         ended = "its time was over" if self.status is None else f"exit {self.status}"
-        return f"({ended} after {self.seconds:.0f} s)\n" + last_lines(self.output, lines)
+        return f"({ended} after {self.seconds:.0f} s)\n" + last_lines(
+            self.output, lines
+        )
 
     def said(self, key: str) -> dict[str, Any] | None:
         """What it printed last of the JSON objects that begin with a key; None where nothing.
@@ -45,7 +55,9 @@ class Outcome:
         It need not begin its line: what Ray shows of its workers may stand before it.
         """
         at = self.output.rfind(f'{{"{key}"')
-        return None if at < 0 else dict(json.JSONDecoder().raw_decode(self.output, at)[0])
+        return (
+            None if at < 0 else dict(json.JSONDecoder().raw_decode(self.output, at)[0])
+        )
 
 
 def last_lines(text: str, count: int) -> str:
@@ -55,7 +67,11 @@ def last_lines(text: str, count: int) -> str:
 
 def environment(*layers: Mapping[str, str]) -> dict[str, str]:
     """The caller's environment without what is foreign to a scenario, then the layers."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(FOREIGN)
+    }
     for layer in layers:
         kept.update(layer)
     return kept
@@ -130,7 +146,9 @@ def marked(marker: str) -> set[int]:
 
     Both are asked, because a process that sets its title may overwrite either.
     """
-    running = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+    running = {
+        int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()
+    }
     parents = {pid: parent_of(pid) for pid in running}
     found = {pid for pid in running if carries(pid, marker)} - {os.getpid()}
     while True:

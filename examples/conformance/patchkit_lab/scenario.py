@@ -110,7 +110,9 @@ def make_model(python: Path, directory: Path) -> Path:
     """Write the tiny model; return where."""
     model = directory / "model"
     command = [str(python), str(HERE / "make_model.py"), str(model)]
-    outcome = processes.run(command, processes.environment(VLLM), 300, directory / "model.log")
+    outcome = processes.run(
+        command, processes.environment(VLLM), 300, directory / "model.log"
+    )
     if outcome.status != 0:
         raise RuntimeError(f"the tiny model was not made {outcome.tail()}")
     return model

@@ -75,7 +75,9 @@ def running(
         await_health(server, address, timeout)
         yield address
     except (OSError, TimeoutError) as error:
-        raise RuntimeError(f"{error}\n{processes.last_lines(log.read_text(), 40)}") from error
+        raise RuntimeError(
+            f"{error}\n{processes.last_lines(log.read_text(), 40)}"
+        ) from error
     finally:
         stop(server)
 
@@ -117,8 +119,16 @@ def stream(address: str, model: Path) -> list[list[int]]:
     """A hundred tokens as they come, in chunks; of a few, a busy server makes a single chunk."""
     request = _request(address, model, stream=True, max_tokens=100, ignore_eos=True)
     with urllib.request.urlopen(request, timeout=120) as answer:
-        events = [line[6:] for line in answer.read().splitlines() if line.startswith(b"data: {")]
-    chunks = [choice["token_ids"] for event in events for choice in json.loads(event)["choices"]]
+        events = [
+            line[6:]
+            for line in answer.read().splitlines()
+            if line.startswith(b"data: {")
+        ]
+    chunks = [
+        choice["token_ids"]
+        for event in events
+        for choice in json.loads(event)["choices"]
+    ]
     return [list(chunk) for chunk in chunks if chunk]
 
 
@@ -162,4 +172,6 @@ def describe(directory: Path, version: str) -> None:
     """
     place = directory / f"vllm-{version}.dist-info"
     place.mkdir()
-    (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n")
+    (place / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n"
+    )

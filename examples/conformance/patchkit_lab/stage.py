@@ -66,7 +66,9 @@ class Stage:
     def panel(self, content: str | Text, title: str, colour: str) -> None:
         """Show what a step is about."""
         text = Text(content, style=colour) if isinstance(content, str) else content
-        self.console.print(Panel(text, title=title, border_style=colour, box=box.ROUNDED))
+        self.console.print(
+            Panel(text, title=title, border_style=colour, box=box.ROUNDED)
+        )
 
 
 def play(tell: Callable[[Console, Path], None]) -> int:
@@ -98,9 +100,13 @@ def single_process(console: Console, python: Path, model: Path) -> list[int]:
     """The tokens to expect: plain vLLM on the CPU in one process."""
     with console.status("Baseline: vLLM in a single process …"):
         log = model.with_name("baseline.log")
-        outcome = scenario.generate(python, model, log, "--executor", "uni", env=scenario.SINGLE)
+        outcome = scenario.generate(
+            python, model, log, "--executor", "uni", env=scenario.SINGLE
+        )
     tokens = scenario.report(outcome).tokens
-    console.print(f"[green]✓[/] baseline, one process, {outcome.seconds:.0f} s: {tokens}")
+    console.print(
+        f"[green]✓[/] baseline, one process, {outcome.seconds:.0f} s: {tokens}"
+    )
     return tokens
 
 
@@ -127,10 +133,17 @@ def patched(
     """
     journal = on.directory / "journal"
     settings["PATCHKIT_JOURNAL"] = str(journal)
-    outcome = on.generate(story, f"With {how}: the same vLLM …", "--patchkit", **settings)
+    outcome = on.generate(
+        story, f"With {how}: the same vLLM …", "--patchkit", **settings
+    )
     report = scenario.report(outcome)
-    if report.tokens != baseline or [worker.ray for worker in report.workers] != [True, True]:
-        raise DemoError(f"found {report}, expected tokens {baseline} from two Ray workers")
+    if report.tokens != baseline or [worker.ray for worker in report.workers] != [
+        True,
+        True,
+    ]:
+        raise DemoError(
+            f"found {report}, expected tokens {baseline} from two Ray workers"
+        )
     same = f"{report.tokens}\n[green]the baseline's tokens, from two Ray workers[/]"
     title = f"with {how}: generated after {outcome.seconds:.0f} s"
     on.panel(Text.from_markup(same), title, "green")
@@ -143,7 +156,9 @@ def applied_table(found: Sequence[ProcessStatus]) -> Table:
     table = Table(title="Which patch was applied in which process", box=box.ROUNDED)
     table.add_column("patch")
     for process in shown:
-        table.add_column(f"{', '.join(process.roles)}\n[dim]pid {process.pid}", justify="center")
+        table.add_column(
+            f"{', '.join(process.roles)}\n[dim]pid {process.pid}", justify="center"
+        )
     names = {name for process in shown for name in process.patches}
     for name in sorted(names):
         cells = [mark(process, name) for process in shown]

@@ -13,7 +13,10 @@ PATCHES = (
         requires=REQUIRES,
         roles={Role.MAIN},
         changes=(
-            Wrap("vllm.v1.engine.output_processor:OutputProcessor.process_outputs", by="timed"),
+            Wrap(
+                "vllm.v1.engine.output_processor:OutputProcessor.process_outputs",
+                by="timed",
+            ),
         ),
         why="Slow detokenizing delays every stream, and nothing says so.",
         upstream=UPSTREAM,
@@ -34,7 +37,12 @@ PATCHES = (
         body="patch_timing",
         requires=REQUIRES,
         roles={Role.WORKER},
-        changes=(Wrap("vllm.v1.worker.gpu_model_runner:GPUModelRunner.execute_model", by="timed"),),
+        changes=(
+            Wrap(
+                "vllm.v1.worker.gpu_model_runner:GPUModelRunner.execute_model",
+                by="timed",
+            ),
+        ),
         why="One slow rank makes all others wait.",
         upstream=UPSTREAM,
         sunset=SUNSET,

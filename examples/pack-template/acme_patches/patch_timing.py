@@ -14,7 +14,10 @@ LIMIT = float(os.environ.get("ACME_SLOW_SECONDS", "0.5"))
 
 
 def timed(
-    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    wrapped: Callable[..., Any],
+    instance: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> Any:
     """Call upstream's function, and warn if that took longer than the limit."""
     began = time.monotonic()
@@ -22,4 +25,6 @@ def timed(
         return wrapped(*args, **kwargs)
     finally:
         if (took := time.monotonic() - began) > LIMIT:
-            logging.getLogger("vllm.acme").warning("%s took %.1f s", wrapped.__qualname__, took)
+            logging.getLogger("vllm.acme").warning(
+                "%s took %.1f s", wrapped.__qualname__, took
+            )

@@ -19,14 +19,38 @@ if TYPE_CHECKING:
 
 # Set from other fields, or by the replica that starts the engine.
 OWN_SETTINGS = {
-    *("model", "model_tag", "served_model_name", "host", "port", "uds", "headless", "config"),
-    *("ssl_keyfile", "ssl_certfile", "api_key", "root_path", "lora_modules", "api_server_count"),
+    *(
+        "model",
+        "model_tag",
+        "served_model_name",
+        "host",
+        "port",
+        "uds",
+        "headless",
+        "config",
+    ),
+    *(
+        "ssl_keyfile",
+        "ssl_certfile",
+        "api_key",
+        "root_path",
+        "lora_modules",
+        "api_server_count",
+    ),
     "grpc",
 }
 # Of vLLM 0.10.1 to 0.33, what has no `--no-…`: off unless it is there.
 SWITCHES = {
-    *("disable_log_stats", "aggregate_engine_logging", "data_parallel_multi_port_external_lb"),
-    *("disable_async_output_proc", "disable_mm_preprocessor_cache", "enable_prompt_adapter"),
+    *(
+        "disable_log_stats",
+        "aggregate_engine_logging",
+        "data_parallel_multi_port_external_lb",
+    ),
+    *(
+        "disable_async_output_proc",
+        "disable_mm_preprocessor_cache",
+        "enable_prompt_adapter",
+    ),
     "enable_multimodal_encoder_data_parallel",
 }
 SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
@@ -40,7 +64,9 @@ class _Refused(_Config):
     @model_validator(mode="before")
     @classmethod
     def _refuse(cls, _: object) -> object:
-        raise ValueError(f"{cls.__name__}: this backport of ray.serve.llm cannot honour it")
+        raise ValueError(
+            f"{cls.__name__}: this backport of ray.serve.llm cannot honour it"
+        )
 
 
 class CloudMirrorConfig(_Refused):
@@ -75,7 +101,9 @@ class LLMConfig(_Config):
     def _known_accelerator(cls, value: str | None) -> str | None:
         known = {text for name, text in vars(accelerators).items() if name.isupper()}
         full_name = "A10G" if value == "A10" else value
-        return None if full_name is None else _among("accelerator_type", full_name, known)
+        return (
+            None if full_name is None else _among("accelerator_type", full_name, known)
+        )
 
     @field_validator("engine_kwargs")
     @classmethod
@@ -104,13 +132,19 @@ class LLMConfig(_Config):
         """The name that clients use."""
         return self.model_loading_config.model_id
 
-    def get_serve_options(self, *, name_prefix: str = "LLMDeployment:") -> dict[str, Any]:
+    def get_serve_options(
+        self, *, name_prefix: str = "LLMDeployment:"
+    ) -> dict[str, Any]:
         """Options for `LLMServer.as_deployment`."""
         options = dict(self.deployment_config)
         if isinstance(options.get("num_replicas"), int):
-            options["autoscaling_config"] = None  # else the deployment's own default stays
+            options["autoscaling_config"] = (
+                None  # else the deployment's own default stays
+            )
         actor = dict(options.get("ray_actor_options") or {})
-        actor.setdefault("num_gpus", prod(self.engine_kwargs.get(size, 1) for size in SIZES))
+        actor.setdefault(
+            "num_gpus", prod(self.engine_kwargs.get(size, 1) for size in SIZES)
+        )
         if self.accelerator_type:
             actor.setdefault("accelerator_type", self.accelerator_type)
         # A replica is started by Serve's controller, which does not know the environment of this
@@ -126,8 +160,14 @@ class LLMConfig(_Config):
     def serve_arguments(self) -> list[str]:
         """The command line of `vllm serve`."""
         loading = self.model_loading_config
-        settings = {"served_model_name": self.model_id, "tokenizer": loading.tokenizer_source}
-        return [str(loading.model_source or self.model_id), *_flags(settings | self.engine_kwargs)]
+        settings = {
+            "served_model_name": self.model_id,
+            "tokenizer": loading.tokenizer_source,
+        }
+        return [
+            str(loading.model_source or self.model_id),
+            *_flags(settings | self.engine_kwargs),
+        ]
 
 
 class LLMServingArgs(_Config):
@@ -166,5 +206,7 @@ def _flags(settings: Mapping[str, Any]) -> Iterator[str]:
 
 def _among(where: str, found: str, known: set[str]) -> str:
     if found not in known:
-        raise ValueError(f"{where}: found {found!r}, expected one of {', '.join(sorted(known))}")
+        raise ValueError(
+            f"{where}: found {found!r}, expected one of {', '.join(sorted(known))}"
+        )
     return found

@@ -78,7 +78,9 @@ class Engine:
         except aiohttp.ClientError as error:
             found = str(error)
         said = "".join(self._tail)
-        raise EngineError(f"vllm serve is not well: found {found}, expected status 200\n{said}")
+        raise EngineError(
+            f"vllm serve is not well: found {found}, expected status 200\n{said}"
+        )
 
     def stop(self) -> None:
         """End it, and return when all its processes have ended."""

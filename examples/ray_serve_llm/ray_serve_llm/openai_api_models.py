@@ -45,5 +45,14 @@ class ErrorResponse(_Open):
     code: int
 
 
-__all__ = ["ChatCompletionRequest", "CompletionRequest", "CompletionResponse", "ErrorResponse"]
-__all__ += ["ChatCompletionResponse", "ChatCompletionStreamResponse", "CompletionStreamResponse"]
+__all__ = [
+    "ChatCompletionRequest",
+    "CompletionRequest",
+    "CompletionResponse",
+    "ErrorResponse",
+]
+__all__ += [
+    "ChatCompletionResponse",
+    "ChatCompletionStreamResponse",
+    "CompletionStreamResponse",
+]

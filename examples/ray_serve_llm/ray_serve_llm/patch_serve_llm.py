@@ -17,7 +17,13 @@ from ray import serve
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from . import openai_api_models as models
-from .config import CloudMirrorConfig, LLMConfig, LLMServingArgs, LoraConfig, ModelLoadingConfig
+from .config import (
+    CloudMirrorConfig,
+    LLMConfig,
+    LLMServingArgs,
+    LoraConfig,
+    ModelLoadingConfig,
+)
 from .engine import Engine
 
 if TYPE_CHECKING:
@@ -45,7 +51,9 @@ class LLMServer:
         self._engine = Engine(llm_config.serve_arguments())
         connector = aiohttp.UnixConnector(self._engine.socket, limit=0)
         patience = aiohttp.ClientTimeout(total=None)
-        self._session = aiohttp.ClientSession("http://vllm", connector=connector, timeout=patience)
+        self._session = aiohttp.ClientSession(
+            "http://vllm", connector=connector, timeout=patience
+        )
         try:
             await asyncio.wait_for(self._engine.ready(self._session), START_SECONDS)
         except BaseException:
@@ -68,7 +76,9 @@ class LLMServer:
         self, method: str, path: str, headers: Mapping[str, str], body: bytes
     ) -> AsyncIterator[Any]:
         """Pass a request on: yields the answer's status with its headers, then its chunks."""
-        async with self._session.request(method, path, headers=headers, data=body) as answer:
+        async with self._session.request(
+            method, path, headers=headers, data=body
+        ) as answer:
             yield answer.status, _end_to_end(answer.headers)
             async for chunk in answer.content.iter_any():
                 yield chunk
@@ -76,16 +86,24 @@ class LLMServer:
     async def chat(self, request: models.ChatCompletionRequest) -> AsyncIterator[Any]:
         """Yield the answer, or its chunks where the request asks for a stream."""
         path, kind = "/v1/chat/completions", models.ChatCompletionResponse
-        async for answer in self._ask(path, request, kind, models.ChatCompletionStreamResponse):
+        async for answer in self._ask(
+            path, request, kind, models.ChatCompletionStreamResponse
+        ):
             yield answer
 
-    async def completions(self, request: models.CompletionRequest) -> AsyncIterator[Any]:
+    async def completions(
+        self, request: models.CompletionRequest
+    ) -> AsyncIterator[Any]:
         """Yield the answer, or its chunks where the request asks for a stream."""
         path, kind = "/v1/completions", models.CompletionResponse
-        async for answer in self._ask(path, request, kind, models.CompletionStreamResponse):
+        async for answer in self._ask(
+            path, request, kind, models.CompletionStreamResponse
+        ):
             yield answer
 
-    async def _ask(self, path: str, request: Any, kind: Any, chunk: Any) -> AsyncIterator[Any]:
+    async def _ask(
+        self, path: str, request: Any, kind: Any, chunk: Any
+    ) -> AsyncIterator[Any]:
         body = request.model_dump(exclude_unset=True)
         async with self._session.post(path, json=body) as answer:
             if not (answer.ok and body.get("stream")):
@@ -101,13 +119,17 @@ class LLMServer:
         """Make it a deployment of Serve."""
         load = {"autoscaling_config": SCALING, "max_ongoing_requests": 20}
         health = {"health_check_period_s": 10, "health_check_timeout_s": 10}
-        return serve.deployment(**load, **health)(cls).options(**(deployment_options or {}))
+        return serve.deployment(**load, **health)(cls).options(
+            **(deployment_options or {})
+        )
 
 
 class LLMRouter:
     """Passes each request to the deployment of the model that it names."""
 
-    def __init__(self, llm_deployments: Sequence[Any], model_ids: Sequence[str] = ()) -> None:
+    def __init__(
+        self, llm_deployments: Sequence[Any], model_ids: Sequence[str] = ()
+    ) -> None:
         self._deployments = llm_deployments
         self._model_ids = model_ids
         self._handles: dict[str, Any] = {}
@@ -116,12 +138,16 @@ class LLMRouter:
         path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
         handles = await self._known()
         if path == "/v1/models" and request.method == "GET":
-            return JSONResponse({"object": "list", "data": [_model(name) for name in handles]})
+            return JSONResponse(
+                {"object": "list", "data": [_model(name) for name in handles]}
+            )
         if path.startswith("/v1/models/") and request.method == "GET":
             name = path.removeprefix("/v1/models/")
             return JSONResponse(_model(name)) if name in handles else _unknown(name)
         if not path.startswith("/v1/") or request.method != "POST":
-            return _error(404, "NotFoundError", f"found {request.method} {path}: no such endpoint")
+            return _error(
+                404, "NotFoundError", f"found {request.method} {path}: no such endpoint"
+            )
         return await self._forward(path, request)
 
     async def _known(self) -> dict[str, Any]:
@@ -141,7 +167,9 @@ class LLMRouter:
         try:
             name = str(json.loads(body)["model"])
         except (ValueError, KeyError, TypeError):
-            return _error(400, "BadRequestError", "expected a JSON object with the key 'model'")
+            return _error(
+                400, "BadRequestError", "expected a JSON object with the key 'model'"
+            )
         if name not in self._handles:
             return _unknown(name)
         headers = _end_to_end(request.headers)
@@ -161,7 +189,9 @@ class LLMRouter:
 
 def build_llm_deployment(llm_config: LLMConfig) -> Any:
     """Make an application of one model, to be asked through its handle."""
-    return LLMServer.as_deployment(llm_config.get_serve_options()).bind(llm_config=llm_config)
+    return LLMServer.as_deployment(llm_config.get_serve_options()).bind(
+        llm_config=llm_config
+    )
 
 
 def build_openai_app(llm_serving_args: LLMServingArgs | Mapping[str, Any]) -> Any:
@@ -169,9 +199,13 @@ def build_openai_app(llm_serving_args: LLMServingArgs | Mapping[str, Any]) -> An
     configs = LLMServingArgs.model_validate(llm_serving_args).llm_configs
     names = [config.model_id for config in configs]
     if not names or len(set(names)) != len(names):
-        raise ValueError(f"llm_configs: found models {names}, expected some, each name once")
+        raise ValueError(
+            f"llm_configs: found models {names}, expected some, each name once"
+        )
     deployments = [build_llm_deployment(config) for config in configs]
-    return LLMRouter.as_deployment(configs).bind(llm_deployments=deployments, model_ids=names)
+    return LLMRouter.as_deployment(configs).bind(
+        llm_deployments=deployments, model_ids=names
+    )
 
 
 def _parsed(kind: Any, text: str, answer: aiohttp.ClientResponse) -> Any:
@@ -197,7 +231,9 @@ async def _chunks(answer: Any) -> AsyncIterator[bytes]:
 
 
 def _end_to_end(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: text for name, text in headers.items() if name.lower() not in HOP_BY_HOP}
+    return {
+        name: text for name, text in headers.items() if name.lower() not in HOP_BY_HOP
+    }
 
 
 def _model(name: str) -> dict[str, Any]:
@@ -214,4 +250,10 @@ def _error(code: int, kind: str, message: str) -> Response:
 
 
 __all__ = ["LLMRouter", "LLMServer", "build_llm_deployment", "build_openai_app"]
-__all__ += ["CloudMirrorConfig", "LLMConfig", "LLMServingArgs", "LoraConfig", "ModelLoadingConfig"]
+__all__ += [
+    "CloudMirrorConfig",
+    "LLMConfig",
+    "LLMServingArgs",
+    "LoraConfig",
+    "ModelLoadingConfig",
+]

@@ -15,7 +15,10 @@ PATCHES = (
         requires=("vllm>=0.11.1,<0.23", "ray"),
         roles=_WORKER,
         changes=(
-            Wrap("vllm.v1.worker.cpu_worker:CPUWorker.init_device", by="and_name_the_device"),
+            Wrap(
+                "vllm.v1.worker.cpu_worker:CPUWorker.init_device",
+                by="and_name_the_device",
+            ),
         ),
         why=(
             "Ray's compiled graph asserts that a worker has a device, and makes it the current one "

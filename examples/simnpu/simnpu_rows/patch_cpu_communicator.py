@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 
 def and_return_it(
-    wrapped: Callable[..., Any], _instance: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    wrapped: Callable[..., Any],
+    _instance: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
 ) -> Any:
     """Reduce in place, and return the tensor."""
     wrapped(*args, **kwargs)

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def and_name_the_device(
-    wrapped: Callable[..., Any], instance: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    wrapped: Callable[..., Any],
+    instance: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
 ) -> Any:
     """Do what it does, then say where it computes."""
     result = wrapped(*args, **kwargs)

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def on_cpu(
-    wrapped: Callable[..., Any], instance: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    wrapped: Callable[..., Any],
+    instance: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
 ) -> None:
     """Compute on the CPU; the configuration has arrived by now."""
     wrapped(*args, **kwargs)

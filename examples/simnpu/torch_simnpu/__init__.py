@@ -38,7 +38,9 @@ def _make_known() -> None:
         def is_built(self) -> bool:
             return True
 
-    backend_registration._setup_privateuseone_for_python_backend("npu", _DEVICES, Hook())
+    backend_registration._setup_privateuseone_for_python_backend(
+        "npu", _DEVICES, Hook()
+    )
 
 
 def _make_known_by_name() -> None:

@@ -20,7 +20,9 @@ class _Helper(NamedTuple):
     What is imported unconditionally comes first: a module counts as it is imported first.
     """
 
-    is_guarded: bool  # whether it is imported where the importer reckons with its absence
+    is_guarded: (
+        bool  # whether it is imported where the importer reckons with its absence
+    )
     is_deferred: bool  # whether it is imported only when a function runs
     order: int  # of imports that are alike, the one found last comes first
     module: str
@@ -34,7 +36,9 @@ class BodyUses:
         packs: the packs of all rows that are asked about, by name.
     """
 
-    def __init__(self, packages: Iterable[str], packs: Mapping[str, PackSource]) -> None:
+    def __init__(
+        self, packages: Iterable[str], packs: Mapping[str, PackSource]
+    ) -> None:
         self._packages = frozenset(packages)
         self._packs = packs
         self._lock = threading.Lock()
@@ -72,10 +76,15 @@ class BodyUses:
                 is_deferred = helper.is_deferred or not use.at_import
                 if use.target.module.partition(".")[0] != own_package:
                     file = pack.file(use.path)
-                    yield use._replace(guarded=is_guarded, at_import=not is_deferred, path=file)
+                    yield use._replace(
+                        guarded=is_guarded, at_import=not is_deferred, path=file
+                    )
                 elif use.how == "import":
                     for module in filter(_may_use_upstream, _prefixes(use.target)):
-                        heappush(pending, _Helper(is_guarded, is_deferred, next(order), module))
+                        heappush(
+                            pending,
+                            _Helper(is_guarded, is_deferred, next(order), module),
+                        )
 
     def _of_module(self, pack: PackSource, module: str) -> list[Use]:
         key = (pack.root, module)

@@ -126,7 +126,9 @@ def _steps_back(start: int) -> Iterator[int]:
     yield 0
 
 
-def _bisected(row: Row, releases: Sequence[CheckedRelease], starts: Iterable[int]) -> Break:
+def _bisected(
+    row: Row, releases: Sequence[CheckedRelease], starts: Iterable[int]
+) -> Break:
     """Halve what lies between a start that holds, the first that does, and what breaks after it."""
     newest = len(releases) - 1
     broken = {newest: _faults(row, releases[newest])}

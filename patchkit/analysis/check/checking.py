@@ -7,7 +7,14 @@ from patchkit.analysis.check import codes
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.declarations import of_ranges, of_row, unordered
 from patchkit.analysis.check.edit_sequence import EditSequence
-from patchkit.analysis.check.findings import Fault, Finding, Place, Report, State, unreadable
+from patchkit.analysis.check.findings import (
+    Fault,
+    Finding,
+    Place,
+    Report,
+    State,
+    unreadable,
+)
 from patchkit.analysis.check.judge import Judge
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.packs import PackSource
@@ -102,7 +109,9 @@ class Check:
     def _of_row(self, row: Row, moves: Moves) -> Iterator[Finding]:
         yield from of_ranges(row, self._coverage, self._versions, self._place(row))
         releases = [
-            release for release in self._coverage.releases if self._coverage.meets(row, release)
+            release
+            for release in self._coverage.releases
+            if self._coverage.meets(row, release)
         ]
         tried = [release for release in releases if self._coverage.tried(row, release)]
         misfits_by_release = self._uses.misfits(row, tried)
@@ -162,9 +171,13 @@ class Check:
         """Compare a row's targets with the lock, where its state is known."""
         states = self._states[row.name]
         readable = self._coverage.without(
-            release.name for release in self._coverage.releases if release.name not in states
+            release.name
+            for release in self._coverage.releases
+            if release.name not in states
         )
-        for finding in of_reviews(row, readable, self._lock, self._commands, self._place(row)):
+        for finding in of_reviews(
+            row, readable, self._lock, self._commands, self._place(row)
+        ):
             state = State.UNREVIEWED
             if finding.code is codes.DRIFT:
                 state = State.DRIFT
@@ -172,19 +185,30 @@ class Check:
             yield finding
 
     def _finding(
-        self, row: Row, release: CheckedRelease, change: Change, fault: Fault, moves: Moves
+        self,
+        row: Row,
+        release: CheckedRelease,
+        change: Change,
+        fault: Fault,
+        moves: Moves,
     ) -> Finding:
         message = fault.message
-        if fault.code is codes.TARGET_MISSING and not isinstance(change, (Add, Provide)):
+        if fault.code is codes.TARGET_MISSING and not isinstance(
+            change, (Add, Provide)
+        ):
             message += moves.words(change.place, release)
         if change.when:
             message += f"; {change.when} decides where it would apply"
         target = str(change.place)
         fix = fault.fix
         if fault.code is codes.UNDECIDABLE:
-            fix += f', then add "{fault.code.code} {target}" to accept in [tool.patchkit]'
+            fix += (
+                f', then add "{fault.code.code} {target}" to accept in [tool.patchkit]'
+            )
         file, line = self._packs[row.pack].place(row, fault.by)
-        return Finding(fault.code, message, fix, row.name, target, release.name, file, line)
+        return Finding(
+            fault.code, message, fix, row.name, target, release.name, file, line
+        )
 
     def _order(self) -> Iterator[Finding]:
         """Find rows that change one target in a release, and do not say which is first."""
@@ -238,7 +262,9 @@ def of_importers(coverage: Coverage) -> Iterator[Finding]:
                 yield _imported_by(imports, patch, str(target), release.name)
 
 
-def _replaced(coverage: Coverage, release: CheckedRelease) -> Iterator[tuple[str, Target]]:
+def _replaced(
+    coverage: Coverage, release: CheckedRelease
+) -> Iterator[tuple[str, Target]]:
     """List what another object is put in place of, while copies of the original are repointed."""
     for row in coverage.rows:
         for change in coverage.due(row, release):
@@ -246,7 +272,9 @@ def _replaced(coverage: Coverage, release: CheckedRelease) -> Iterator[tuple[str
                 yield row.name, change.place
 
 
-def _imported_by(imports: Sequence[Use], patch: str, target: str, release: str) -> Finding:
+def _imported_by(
+    imports: Sequence[Use], patch: str, target: str, release: str
+) -> Finding:
     modules = [module_name(use.path) for use in imports]
     importers = ", ".join(modules[:_SHOWN])
     if len(modules) > _SHOWN:
@@ -267,7 +295,9 @@ def _imported_by(imports: Sequence[Use], patch: str, target: str, release: str) 
     )
 
 
-def _importers(source: ReleaseSource, targets: Iterable[Target]) -> dict[Target, list[Use]]:
+def _importers(
+    source: ReleaseSource, targets: Iterable[Target]
+) -> dict[Target, list[Use]]:
     """Find the imports by name, as a module runs; the members of a class go with it."""
     importers: dict[Target, list[Use]] = {
         target: [] for target in targets if target.qualname.isidentifier()

@@ -86,7 +86,9 @@ def explanations() -> dict[str, str]:
     try:
         page = file.read_text("utf-8")
     except OSError as error:
-        raise SettingsError(f"found no {file}, expected it as the wheel brings it") from error
+        raise SettingsError(
+            f"found no {file}, expected it as the wheel brings it"
+        ) from error
     sections = {}
     for section in _SECTION.finditer(page):
         code = section[1]

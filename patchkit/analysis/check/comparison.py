@@ -142,10 +142,14 @@ def differences(
         for release in releases:
             with contextlib.suppress(UpstreamError):
                 for target, text in _diffs(row, release, coverage, reviewed, lock):
-                    hunks = text.split("\n", 2)[-1]  # without the two heads, which name releases
+                    hunks = text.split("\n", 2)[
+                        -1
+                    ]  # without the two heads, which name releases
                     key = (row.name, target, hunks)
                     same = by_diff.get(key, Difference(row.name, (), text))
-                    by_diff[key] = same._replace(releases=(*same.releases, release.name))
+                    by_diff[key] = same._replace(
+                        releases=(*same.releases, release.name)
+                    )
     return list(by_diff.values())
 
 
@@ -182,7 +186,11 @@ def _diffs(
 
 
 def ends(
-    row: Row, releases: Sequence[CheckedRelease], lock: Lock, old: str | None, new: str | None
+    row: Row,
+    releases: Sequence[CheckedRelease],
+    lock: Lock,
+    old: str | None,
+    new: str | None,
 ) -> tuple[CheckedRelease, CheckedRelease]:
     """Choose the releases to compare.
 
@@ -248,7 +256,9 @@ def base_of(
         first = inside[-1]
     if first is None:
         actual = f"{row.name}: found no release before {last.name} in its range"
-        raise UpstreamError(f"{actual}, expected one; --from names the one that it was written for")
+        raise UpstreamError(
+            f"{actual}, expected one; --from names the one that it was written for"
+        )
     return first, last
 
 
@@ -268,14 +278,20 @@ def _named(releases: Sequence[CheckedRelease], version: str) -> CheckedRelease:
             return release
     project = releases[0].project
     newest = releases[-1].version
-    raise UpstreamError(f"found no release {project} {version}, expected one such as {newest}")
+    raise UpstreamError(
+        f"found no release {project} {version}, expected one such as {newest}"
+    )
 
 
-def _reviewed(row: Row, releases: Sequence[CheckedRelease], lock: Lock) -> CheckedRelease | None:
+def _reviewed(
+    row: Row, releases: Sequence[CheckedRelease], lock: Lock
+) -> CheckedRelease | None:
     """Find the newest release with which a reviewed span ends."""
     versions: set[str] = set()
     for spans in lock.entries.get(row.name, {}).values():
-        versions.update(span.last for span in spans if span.project == releases[0].project)
+        versions.update(
+            span.last for span in spans if span.project == releases[0].project
+        )
     for release in reversed(releases):
         if release.version in versions:
             return release
@@ -337,7 +353,9 @@ def _history(
     for release in releases:
         fault = faults.get(release.name)
         if fault:
-            entries.append(HistoryEntry(release.version, "unreadable", reason=cause_of(fault)))
+            entries.append(
+                HistoryEntry(release.version, "unreadable", reason=cause_of(fault))
+            )
             continue
         entry = _entry(release, target, trails.told(target, release))
         if entry.fingerprint:
@@ -348,7 +366,9 @@ def _history(
     return entries
 
 
-def _entry(release: CheckedRelease, target: Target, move: MoveResult | None) -> HistoryEntry:
+def _entry(
+    release: CheckedRelease, target: Target, move: MoveResult | None
+) -> HistoryEntry:
     facts = release.facts(target)
     if move and move.place:
         return HistoryEntry(
@@ -379,7 +399,9 @@ def never_there(
         The sentence; '' where a release has it or may have it, or where none could be read.
     """
     lacking = [
-        release for release, entry in zip(releases, steps, strict=True) if entry.state == "absent"
+        release
+        for release, entry in zip(releases, steps, strict=True)
+        if entry.state == "absent"
     ]
     for entry in steps:
         if entry.state not in ("absent", "unreadable") or entry.moved_to:

@@ -16,7 +16,9 @@ from patchkit.analysis.upstream.resolving.values import Kind, Value
 from patchkit.core.rows.target import Item, Target
 
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-_MORE = "more"  # passed where there is room for anything; nothing upstream is called that
+_MORE = (
+    "more"  # passed where there is room for anything; nothing upstream is called that
+)
 
 
 class _Call(NamedTuple):
@@ -75,7 +77,9 @@ def takes_wrapped(ours: Signature) -> str | None:
 
 def _telling_calls(parameters: Collection[Parameter]) -> Iterator[_Call]:
     """List the calls that show every difference: all and only what is required, however passed."""
-    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    required = [
+        parameter for parameter in parameters if parameter.default is parameter.empty
+    ]
     yield from _ways_to_pass(parameters)
     yield from _ways_to_pass(required)
     positional = _names(parameters, *_POSITIONAL)
@@ -184,5 +188,7 @@ def _metaclasses(resolver: Resolver, target: Target) -> set[tuple[str, str]]:
     for variant in resolver.resolve(target).variants:
         maker = metaclass(resolver.lookup, variant) if variant.classes else None
         if maker and maker.classes:
-            names.update((base.module, base.qualname) for base in mro(resolver.lookup, maker))
+            names.update(
+                (base.module, base.qualname) for base in mro(resolver.lookup, maker)
+            )
     return names

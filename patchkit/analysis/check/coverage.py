@@ -30,14 +30,20 @@ class Coverage:
     """
 
     def __init__(
-        self, rows: Sequence[Row], releases: Sequence[CheckedRelease], *, inverse: bool = False
+        self,
+        rows: Sequence[Row],
+        releases: Sequence[CheckedRelease],
+        *,
+        inverse: bool = False,
     ) -> None:
         self.inverse = inverse
         self.rows = rows
         self.releases = releases
         self.packages = packages_of(rows)
         self._packages_in: dict[str, frozenset[str]] = {}  # by the name of a release
-        self._due: dict[tuple[str, str], list[Change]] = {}  # by the names of row and release
+        self._due: dict[
+            tuple[str, str], list[Change]
+        ] = {}  # by the names of row and release
 
     def without(self, names: Iterable[str]) -> "Coverage":
         """Return the same with releases left out.
@@ -47,7 +53,9 @@ class Coverage:
         """
         left_out = set(names)
         remaining = copy.copy(self)
-        remaining.releases = [release for release in self.releases if release.name not in left_out]
+        remaining.releases = [
+            release for release in self.releases if release.name not in left_out
+        ]
         return remaining
 
     def meets(self, row: Row, release: CheckedRelease) -> bool:
@@ -95,9 +103,13 @@ class Coverage:
     def _changes_in(self, row: Row, release: CheckedRelease) -> list[Change]:
         """List the changes of a row whose packages a release holds."""
         packages = self.covered(release)
-        return [change for change in row.patch.changes if package_of(change) in packages]
+        return [
+            change for change in row.patch.changes if package_of(change) in packages
+        ]
 
-    def _allowed(self, changes: Iterable[Change], release: CheckedRelease) -> list[Change]:
+    def _allowed(
+        self, changes: Iterable[Change], release: CheckedRelease
+    ) -> list[Change]:
         return [change for change in changes if self.allows(change.requires, release)]
 
     def reviewed(self, row: Row, release: CheckedRelease) -> list[Target]:
@@ -120,7 +132,9 @@ class Coverage:
         """
         if not self.allows(row.patch.requires, release):
             return True
-        return not any(self.allows(change.requires, release) for change in row.patch.changes)
+        return not any(
+            self.allows(change.requires, release) for change in row.patch.changes
+        )
 
     def allows(self, requirements: Iterable[str], release: CheckedRelease) -> bool:
         """Whether requirements on what a release is, or stands for, hold for it.
@@ -216,7 +230,9 @@ def released(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         required += row.patch.requires
     projects = projects_of(required)
-    changed_inside = {package_of(change) for change in _changes(rows) if change.inside_module}
+    changed_inside = {
+        package_of(change) for change in _changes(rows) if change.inside_module
+    }
     packages = packages_of(rows)
     chosen = [
         package
@@ -244,7 +260,9 @@ def open_requirements(row: Row) -> Sequence[str]:
     packages = packages_of([row])
     projects = {"vllm", *map(canonical, packages)}
     return [
-        text for text in row.patch.requires if _project(text) in projects and _is_unbounded(text)
+        text
+        for text in row.patch.requires
+        if _project(text) in projects and _is_unbounded(text)
     ]
 
 

@@ -58,7 +58,9 @@ def debt_of(row: Row, report: Report) -> Debt:
         The debt.
     """
     states = report.grid.get(row.name, {})
-    needed = [release for release, state in states.items() if state is not State.OUT_OF_RANGE]
+    needed = [
+        release for release, state in states.items() if state is not State.OUT_OF_RANGE
+    ]
     merged = [
         finding.release
         for finding in report.findings

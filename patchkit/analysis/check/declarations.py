@@ -40,7 +40,9 @@ def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
     for field, (code, expected) in _TEXTS.items():
         if not getattr(row.patch, field).strip():
             message = f"{row.name} has no `{field}`, expected {expected}"
-            yield finding_of_row(code, message, f"say it in the row: {field}=…", row, row_place)
+            yield finding_of_row(
+                code, message, f"say it in the row: {field}=…", row, row_place
+            )
     if row.patch.body is None:
         return
     for name in _body_names(row):
@@ -61,7 +63,10 @@ def _body_names(row: Row) -> list[str]:
 
 
 def of_ranges(
-    row: Row, coverage: Coverage, known_versions: Mapping[str, Sequence[str]], row_place: Place
+    row: Row,
+    coverage: Coverage,
+    known_versions: Mapping[str, Sequence[str]],
+    row_place: Place,
 ) -> Iterator[Finding]:
     """Find ranges that no version is in, that leave a gap, that overlap, or that have no end.
 
@@ -81,7 +86,8 @@ def of_ranges(
             comma = ","
         fix = f"add an upper bound, or say that there is none: '{requirement}{comma}<9999'"
         message = (
-            f"{requirement!r} has no upper bound: releases that nobody has seen are patched too"
+            f"{requirement!r} has no upper bound: releases that nobody has seen are "
+            "patched too"
         )
         yield finding_of_row(codes.OPEN_RANGE, message, fix, row, row_place)
     for alternatives in _alternatives(row):
@@ -109,7 +115,9 @@ def _unmatched(
 
 
 def _why_empty(
-    requirements: Sequence[str], project: str, known_versions: Mapping[str, Sequence[str]]
+    requirements: Sequence[str],
+    project: str,
+    known_versions: Mapping[str, Sequence[str]],
 ) -> str:
     """Say that no version, or none of the known ones, is in a range; '' if one is, or may be."""
     of_project = [text for text in requirements if project in projects_of([text])]
@@ -138,7 +146,9 @@ def _alternatives(row: Row) -> list[list[Change]]:
 
 def _are_alternatives(changes: Sequence[Change]) -> bool:
     targets = {change.place for change in changes}
-    return len(targets) > 1 and all(change.requires and change.when is None for change in changes)
+    return len(targets) > 1 and all(
+        change.requires and change.when is None for change in changes
+    )
 
 
 def _gap_or_overlap(
@@ -154,7 +164,9 @@ def _gap_or_overlap(
     decisive = projects_of(_requirements(alternatives))
     if names.isdisjoint(decisive) or not coverage.allows(row.patch.requires, release):
         return
-    in_range = [change for change in alternatives if coverage.allows(change.requires, release)]
+    in_range = [
+        change for change in alternatives if coverage.allows(change.requires, release)
+    ]
     targets = _targets(in_range)
     if not targets:
         code = codes.GAP
@@ -167,7 +179,9 @@ def _gap_or_overlap(
     else:
         return
     target = str(alternatives[0].place)
-    yield finding_of_row(code, message, fix, row, row_place, target=target, release=release.name)
+    yield finding_of_row(
+        code, message, fix, row, row_place, target=target, release=release.name
+    )
 
 
 def _requirements(changes: Iterable[Change]) -> list[str]:
@@ -225,5 +239,7 @@ def meet(row: Row, other_row: Row) -> bool:
         row: One of the rows.
         other_row: The other.
     """
-    is_refused = row.name in other_row.patch.conflicts or other_row.name in row.patch.conflicts
+    is_refused = (
+        row.name in other_row.patch.conflicts or other_row.name in row.patch.conflicts
+    )
     return bool(row.roles & other_row.roles) and not is_refused

@@ -9,7 +9,13 @@ from patchkit.analysis.check.declarations import meet
 from patchkit.analysis.check.findings import RETIRE, Fault, undecidable, where
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.core.rows.declaration import Edit, Row
-from patchkit.core.text.rewriting import FunctionText, MiscountError, TextEdit, nearest, rewrite
+from patchkit.core.text.rewriting import (
+    FunctionText,
+    MiscountError,
+    TextEdit,
+    nearest,
+    rewrite,
+)
 from patchkit.errors import TargetError
 
 _RowEdits = list[tuple[Row, Edit]]
@@ -21,7 +27,9 @@ class EditSequence:
     def __init__(self) -> None:
         self._edits: dict[tuple[str, str], _RowEdits] = {}
 
-    def faults(self, row: Row, change: Edit, facts: Facts, text: str) -> Iterator[Fault]:
+    def faults(
+        self, row: Row, change: Edit, facts: Facts, text: str
+    ) -> Iterator[Fault]:
         """List what an Edit of a function runs into, after those that come before it.
 
         It is made after all Edits that may be in the same process, and again after those alone that
@@ -60,7 +68,9 @@ def _is_sure(row: Row, edit: Edit) -> bool:
     return row.patch.when is None and row.patch.env is None and edit.when is None
 
 
-def _faults(change: Edit, facts: Facts, text: str, before: _RowEdits) -> Iterator[Fault]:
+def _faults(
+    change: Edit, facts: Facts, text: str, before: _RowEdits
+) -> Iterator[Fault]:
     """Judge an Edit of a function's source after others were made."""
     for _, edit in before:
         with suppress(TargetError):
@@ -133,7 +143,9 @@ def edited(change: Edit, text: str) -> str:
     Raises:
         TargetError: The text does not have what the Edit replaces, or cannot be parsed.
     """
-    return rewrite(FunctionText(text), TextEdit(change.old, change.new, change.count)).text
+    return rewrite(
+        FunctionText(text), TextEdit(change.old, change.new, change.count)
+    ).text
 
 
 def _has(code: str, text: str) -> bool:

@@ -41,8 +41,12 @@ class FactStore:
     def __init__(self, cache: Cache, *, brief: bool = False) -> None:
         self.brief = brief
         self.parsed = ParsedFiles(_PARSED)
-        self.ahead = threading.BoundedSemaphore(_AHEAD)  # to fetch what the last release had not
-        self.turn = threading.Lock()  # to look up what a release has; the others fetch meanwhile
+        self.ahead = threading.BoundedSemaphore(
+            _AHEAD
+        )  # to fetch what the last release had not
+        self.turn = (
+            threading.Lock()
+        )  # to look up what a release has; the others fetch meanwhile
         self.cache = cache
         self._prefix = "brief " if brief else ""
         self._lock = threading.Lock()
@@ -80,7 +84,9 @@ class FactStore:
             facts: what was concluded.
         """
         with self._lock:
-            grounds = tuple(self._answers.setdefault(pair, pair) for pair in answers.items())
+            grounds = tuple(
+                self._answers.setdefault(pair, pair) for pair in answers.items()
+            )
             conclusions = self._concluded.setdefault(target, {})
             conclusions[grounds] = facts
             self._new.add(target)
@@ -98,7 +104,9 @@ class FactStore:
             written = conclusions
             if merge:
                 written = self._recalled(target) | conclusions
-            rows = [_conclusion_data(grounds, facts) for grounds, facts in written.items()]
+            rows = [
+                _conclusion_data(grounds, facts) for grounds, facts in written.items()
+            ]
             self.put("conclusions", str(target), rows)
 
     def _recalled(self, target: Target) -> _Conclusions:

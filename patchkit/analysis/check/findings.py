@@ -14,7 +14,9 @@ from patchkit.errors import UnreachableError, UpstreamError
 Place = tuple[str, int | None]
 """A file, and a line in it if one is known."""
 REWRITE = "change the body, or narrow the range and add a change for the releases from here on"
-RETIRE = "end the range before this release; the row can go once no other release needs it"
+RETIRE = (
+    "end the range before this release; the row can go once no other release needs it"
+)
 _UNDECIDED_CODES = (codes.UNDECIDABLE, codes.NOT_COMPARED)
 _SHOWN = 3
 """How many releases are named that cannot be read for one cause."""
@@ -127,7 +129,9 @@ class Finding:
     @property
     def names(self) -> list[str]:
         """The entries of `accept` that accept it."""
-        return [f"{self.code.code} {name}" for name in (self.target, self.patch) if name]
+        return [
+            f"{self.code.code} {name}" for name in (self.target, self.patch) if name
+        ]
 
 
 def finding_of_row(
@@ -250,7 +254,9 @@ def cause_of(error: UpstreamError) -> str:
     return str(error)
 
 
-def unreadable(release: str, error: UpstreamError, fix: str, patch: str = "") -> Finding:
+def unreadable(
+    release: str, error: UpstreamError, fix: str, patch: str = ""
+) -> Finding:
     """Make the finding of a release that cannot be read.
 
     Args:
@@ -262,7 +268,9 @@ def unreadable(release: str, error: UpstreamError, fix: str, patch: str = "") ->
     Returns:
         The finding.
     """
-    return Finding(codes.RELEASE_UNREADABLE, cause_of(error), fix, patch, release=release)
+    return Finding(
+        codes.RELEASE_UNREADABLE, cause_of(error), fix, patch, release=release
+    )
 
 
 def told_causes(faults: Mapping[str, UpstreamError]) -> Iterator[str]:

@@ -99,7 +99,9 @@ def fit(
         findings.append(unreadable(name, fault, "try again, or leave it out"))
     names = [release.name for release in releases]
     fitting = [name for name in names if states.get(name) is State.OK]
-    counts = f"{len(targets)} names, {len(readable)} releases, {len(fitting)} of them fit"
+    counts = (
+        f"{len(targets)} names, {len(readable)} releases, {len(fitting)} of them fit"
+    )
     report = Report(
         names,
         findings,

@@ -3,7 +3,12 @@
 from collections.abc import Iterator
 
 from patchkit.analysis.check import codes
-from patchkit.analysis.check.compatibility import bases_of, is_beside, refused_call, takes_wrapped
+from patchkit.analysis.check.compatibility import (
+    bases_of,
+    is_beside,
+    refused_call,
+    takes_wrapped,
+)
 from patchkit.analysis.check.coverage import packages_of
 from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.findings import RETIRE, REWRITE, Fault, undecidable, where
@@ -14,13 +19,30 @@ from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.fields import HOOKS
 from patchkit.analysis.upstream.resolving.syntax import Signature
 from patchkit.analysis.upstream.resolving.values import METHODS, Kind
-from patchkit.core.rows.declaration import Add, AddField, Change, Edit, Provide, Replace, Row, Wrap
+from patchkit.core.rows.declaration import (
+    Add,
+    AddField,
+    Change,
+    Edit,
+    Provide,
+    Replace,
+    Row,
+    Wrap,
+)
 from patchkit.core.rows.target import Target
 
-_PLAIN = frozenset([Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.DECORATED])
+_PLAIN = frozenset(
+    [Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.DECORATED]
+)
 _FUNCTIONS = METHODS | _PLAIN | {Kind.PROPERTY, Kind.CACHED_PROPERTY}
 _BOUND = METHODS - {Kind.STATICMETHOD}
-_UNWRAPPABLE = {Kind.CLASS, Kind.CONSTANT, Kind.MODULE, Kind.FIELD, Kind.INSTANCE_ATTRIBUTE}
+_UNWRAPPABLE = {
+    Kind.CLASS,
+    Kind.CONSTANT,
+    Kind.MODULE,
+    Kind.FIELD,
+    Kind.INSTANCE_ATTRIBUTE,
+}
 _VALUES = frozenset([Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT])
 _UNEDITABLE = _UNWRAPPABLE | {Kind.GENERATED, Kind.OUTSIDE}
 _NARROW = "narrow the row's range, or follow the target to its new place"
@@ -62,7 +84,9 @@ class Judge:
         """Judge a change whose target has to be there."""
         facts = self._facts(change.place)
         if facts.state == "absent":
-            yield Fault(codes.TARGET_MISSING, facts.reason or "it is not there", _NARROW)
+            yield Fault(
+                codes.TARGET_MISSING, facts.reason or "it is not there", _NARROW
+            )
         elif facts.state == "undecidable":
             yield undecidable(facts.reason)
         elif isinstance(change, Edit):
@@ -75,7 +99,9 @@ class Judge:
     def _replace_or_wrap(self, change: Wrap | Replace, facts: Facts) -> Iterator[Fault]:
         storage = self._storage_elsewhere(change, facts)
         if storage:
-            message = f"found {change.place}, {storage}; expected what lies on its class"
+            message = (
+                f"found {change.place}, {storage}; expected what lies on its class"
+            )
             fix = "Replace the class by one that derives from it"
             yield Fault(codes.KIND_CHANGED, message, fix)
         elif isinstance(change, Wrap):
@@ -102,7 +128,9 @@ class Judge:
         facts = self._facts(change.place)
         parent = change.module.rpartition(".")[0]
         if facts.is_present:
-            yield _already(f"the module {change.module} is upstream already, {where(facts)}")
+            yield _already(
+                f"the module {change.module} is upstream already, {where(facts)}"
+            )
         elif parent and not self._is_importable(parent):
             message = f"its parent package {parent} is not there"
             yield Fault(codes.TARGET_MISSING, message, _NARROW)
@@ -168,14 +196,20 @@ class Judge:
         if ours.is_sure and ours.kind in _FUNCTIONS | {Kind.CONSTANT}:
             yield _kind(facts, f"no class, as {change.by} is none ({ours.kind})")
             return
-        bases = bases_of(self._pack.as_release.resolver, Target(self._row.body, change.by))
-        if not bases.is_whole or any(self._derives(base, facts) for base in bases.outside):
+        bases = bases_of(
+            self._pack.as_release.resolver, Target(self._row.body, change.by)
+        )
+        if not bases.is_whole or any(
+            self._derives(base, facts) for base in bases.outside
+        ):
             return
         base = "object"
         if bases.outside:
             base = bases.outside[0]
         expected = f"{facts.module}:{facts.qualname}"
-        message = f"{change.by} derives from {base}, expected a class derived from {expected}"
+        message = (
+            f"{change.by} derives from {base}, expected a class derived from {expected}"
+        )
         yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
 
     def _derives(self, base: str, facts: Facts) -> bool:
@@ -205,7 +239,9 @@ class Judge:
         if facts.is_sure and facts.kind in _UNEDITABLE:
             yield _kind(facts, "a function with source of its own, as Edit needs")
         elif facts.owner:
-            message = f"it is only inherited from {facts.owner}, expected its own source"
+            message = (
+                f"it is only inherited from {facts.owner}, expected its own source"
+            )
             yield Fault(codes.KIND_CHANGED, message, f"name {facts.owner} in the row")
         elif facts.is_sure and facts.module != change.place.module:
             message = f"it is only imported from {home}, expected its own source"
@@ -229,7 +265,10 @@ def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
     if upstream_call is None or body_call is None:
         if facts.kind in _FUNCTIONS or ours.kind in _FUNCTIONS:
             unknown = facts if upstream_call is None else ours
-            reason = unknown.reason or f"the source does not tell how {unknown.qualname} is called"
+            reason = (
+                unknown.reason
+                or f"the source does not tell how {unknown.qualname} is called"
+            )
             message = f"{change.by} may not take what callers pass: {reason}"
             fix = "compare the parameters by hand, or test it"
             yield Fault(codes.NOT_COMPARED, message, fix, change.by)
@@ -239,8 +278,12 @@ def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
         body_call = body_call.bound()
     refusal = refused_call(upstream_call, body_call)
     if refusal:
-        message = f"upstream's is {upstream_call}, {change.by} takes {body_call}: {refusal}"
-        yield Fault(codes.SIGNATURE_CHANGED, message, f"{REWRITE}; {_HELPER}", change.by)
+        message = (
+            f"upstream's is {upstream_call}, {change.by} takes {body_call}: {refusal}"
+        )
+        yield Fault(
+            codes.SIGNATURE_CHANGED, message, f"{REWRITE}; {_HELPER}", change.by
+        )
 
 
 def _sure_signature(facts: Facts) -> Signature | None:

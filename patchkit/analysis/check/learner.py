@@ -82,7 +82,9 @@ class _Learner:
         self._lock = threading.Lock()
         cache = Cache(Path(task.cache), self._notify)
         settings = PipSettings(*task.settings)
-        self._library = Library(settings, cache, offline=task.offline, notice=self._notify)
+        self._library = Library(
+            settings, cache, offline=task.offline, notice=self._notify
+        )
         self.store = FactStore(cache, brief=task.brief)
 
     def learn(self, request: Request) -> None:

@@ -41,7 +41,11 @@ def learn_all(
             progress(done + second.ahead, total, name)
 
     results = in_parallel(releases, learn, count, second)
-    return {name: error for name, error in results.items() if isinstance(error, UpstreamError)}
+    return {
+        name: error
+        for name, error in results.items()
+        if isinstance(error, UpstreamError)
+    }
 
 
 def in_parallel(

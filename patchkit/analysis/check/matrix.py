@@ -27,7 +27,9 @@ Cases = dict[str, frozenset[int]]
 
 
 def cases(
-    rows: Sequence[Row], releases: Sequence[CheckedRelease], progress: Progress | None = None
+    rows: Sequence[Row],
+    releases: Sequence[CheckedRelease],
+    progress: Progress | None = None,
 ) -> tuple[Cases, Mapping[str, UpstreamError]]:
     """List what has to be exercised in the releases of one distribution.
 
@@ -45,7 +47,9 @@ def cases(
 
     coverage = Coverage(rows, releases)
     faults = learn_all(releases, coverage.targets, progress)
-    readable = [index for index, release in enumerate(releases) if release.name not in faults]
+    readable = [
+        index for index, release in enumerate(releases) if release.name not in faults
+    ]
     listed: Cases = {}
     for row in rows:
         listed.update(_ends(row, coverage, readable))
@@ -61,7 +65,9 @@ def _ends(
     for number, change in enumerate(row.patch.changes, start=1):
         if change.requires:
             ranges[f"{row.name}, change {number}"] = [
-                index for index in readable if change in coverage.due(row, coverage.releases[index])
+                index
+                for index in readable
+                if change in coverage.due(row, coverage.releases[index])
             ]
     for name, inside in ranges.items():
         if inside:
@@ -199,13 +205,17 @@ def read_lanes(file: Path) -> Lanes:
     try:
         table = parse_toml(file, file.read_bytes())
     except OSError as error:
-        raise SettingsError(f"{file}: found no file of lanes ({error.strerror})") from error
+        raise SettingsError(
+            f"{file}: found no file of lanes ({error.strerror})"
+        ) from error
     unknown = [*table.keys() - {"lanes", "boundaries"}]
     if unknown:
         expected = "expected [lanes.NAME] and [boundaries]"
         raise SettingsError(f"{file}: found the unknown key {unknown[0]!r}, {expected}")
     lanes = typed(file, "lanes", table.get("lanes"), dict, "a table of lanes")
-    reasons = typed(file, "boundaries", table.get("boundaries", {}), dict, "a table of reasons")
+    reasons = typed(
+        file, "boundaries", table.get("boundaries", {}), dict, "a table of reasons"
+    )
     for bound, reason in reasons.items():
         typed(file, f"boundaries.{bound}", reason, str, "why no lane covers it")
     parsed = [_lane(file, name, written) for name, written in lanes.items()]
@@ -224,7 +234,9 @@ def _lane(file: Path, name: str, written: object) -> Lane:
             release_order(version)
         except VersionError as error:
             raise SettingsError(f"{file}, {field_of_version}: {error}") from error
-    reason = typed(file, f"{field}.reason", table.get("reason", ""), str, "why it cannot run")
+    reason = typed(
+        file, f"{field}.reason", table.get("reason", ""), str, "why it cannot run"
+    )
     releases = {canonical(project): version for project, version in versions.items()}
     return Lane(name, releases, reason, table)
 
@@ -267,7 +279,9 @@ def boundaries(rows: Iterable[Row], lanes: Lanes, released: Released) -> list[Bo
         for span in _ranges(row):
             for bound in span.own:
                 edges = _edges(bound, released(_project(bound)))
-                listed += [_boundary(row.name, span, bound, edge, lanes) for edge in edges]
+                listed += [
+                    _boundary(row.name, span, bound, edge, lanes) for edge in edges
+                ]
     return listed
 
 
@@ -321,7 +335,9 @@ def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:
     return edges
 
 
-def _boundary(patch: str, span: _Range, bound: str, edge: str | None, lanes: Lanes) -> Boundary:
+def _boundary(
+    patch: str, span: _Range, bound: str, edge: str | None, lanes: Lanes
+) -> Boundary:
     """Tell how an end of a range is covered, by which lanes, or for which reason by none."""
     covered = "no"
     reason = ""

@@ -30,7 +30,9 @@ from patchkit.core.versions.requirements import (
 from patchkit.errors import UpstreamError
 
 
-def on_index(spec: str, library: Library, *, brief: bool = False) -> list[CheckedRelease]:
+def on_index(
+    spec: str, library: Library, *, brief: bool = False
+) -> list[CheckedRelease]:
     """Open the releases on an index that a requirement allows.
 
     Args:
@@ -46,11 +48,15 @@ def on_index(spec: str, library: Library, *, brief: bool = False) -> list[Checke
         UpstreamError: It allows no release, or is a version alone.
     """
     if spec[:1].isdigit() and parse_version(spec):
-        raise UpstreamError(f"found {spec!r}, expected a name as well, such as 'vllm=={spec}'")
+        raise UpstreamError(
+            f"found {spec!r}, expected a name as well, such as 'vllm=={spec}'"
+        )
     store = FactStore(library.cache, brief=brief)
     releases = [of_release(release, store) for release in find_releases(spec, library)]
     if not releases:
-        raise UpstreamError(f"found no release that {spec!r} allows, {_expected(spec, library)}")
+        raise UpstreamError(
+            f"found no release that {spec!r} allows, {_expected(spec, library)}"
+        )
     return releases
 
 
@@ -84,7 +90,9 @@ def of_release(release: Release, store: FactStore) -> CheckedRelease:
     option = f"--releases '{project}=={version}'"
     checksum = release.link.sha256
     if not checksum:
-        return CheckedRelease(name, project, version, release.opened, is_local=False, option=option)
+        return CheckedRelease(
+            name, project, version, release.opened, is_local=False, option=option
+        )
     return CheckedRelease(
         name,
         project,
@@ -125,7 +133,9 @@ def installed(
     return releases, missing
 
 
-def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[CheckedRelease]:
+def tree(
+    directory: Path, packages: Sequence[str], versions: Versions
+) -> list[CheckedRelease]:
     """Open the import packages that a source tree has.
 
     Args:
@@ -141,7 +151,9 @@ def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[C
         VersionError: A package does not say its version.
     """
     if not directory.is_dir():
-        raise UpstreamError(f"found no folder {str(directory)!r}, expected a source tree")
+        raise UpstreamError(
+            f"found no folder {str(directory)!r}, expected a source tree"
+        )
     releases = []
     faults = []
     option = f"--path {shlex.quote(str(directory))}"

@@ -21,7 +21,9 @@ from patchkit.settings import Settings
 _BODY = re.compile(r"patch_\w+")
 
 
-def read_packs(settings: Settings, extra: Iterable[str]) -> tuple[Registry, list[Finding]]:
+def read_packs(
+    settings: Settings, extra: Iterable[str]
+) -> tuple[Registry, list[Finding]]:
     """Read this process's packs and further ones.
 
     Args:
@@ -46,7 +48,9 @@ def read_packs(settings: Settings, extra: Iterable[str]) -> tuple[Registry, list
     return Registry(rows), findings
 
 
-def _read_loosely(name: str, error: DeclarationError) -> tuple[list[Row], list[Finding]]:
+def _read_loosely(
+    name: str, error: DeclarationError
+) -> tuple[list[Row], list[Finding]]:
     """Read the rows that have a body of a pack in which bodies and rows do not match.
 
     Args:
@@ -65,7 +69,9 @@ def _read_loosely(name: str, error: DeclarationError) -> tuple[list[Row], list[F
         raise error
     pack = PackSource(name)
     without_body = [
-        patch for patch in patches if patch.body is not None and patch.body not in pack.bodies
+        patch
+        for patch in patches
+        if patch.body is not None and patch.body not in pack.bodies
     ]
     findings = list(_without_row(pack, {patch.body for patch in patches}))
     findings += _without_body(pack, without_body)
@@ -75,21 +81,30 @@ def _read_loosely(name: str, error: DeclarationError) -> tuple[list[Row], list[F
     return rows, findings
 
 
-def _without_row(pack: "PackSource", declared: Collection[str | None]) -> Iterator[Finding]:
+def _without_row(
+    pack: "PackSource", declared: Collection[str | None]
+) -> Iterator[Finding]:
     for body in sorted(pack.bodies.keys() - declared):
-        message = f"pack {pack.name} has {body}.py and no row for it; it is never loaded"
+        message = (
+            f"pack {pack.name} has {body}.py and no row for it; it is never loaded"
+        )
         fix = "add a row to PATCHES, or delete the file"
-        yield Finding(codes.BODY_WITHOUT_ROW, message, fix, file=shown(pack.bodies[body]), line=1)
+        yield Finding(
+            codes.BODY_WITHOUT_ROW, message, fix, file=shown(pack.bodies[body]), line=1
+        )
 
 
 def _without_body(pack: "PackSource", patches: Iterable[Patch]) -> Iterator[Finding]:
     for patch in patches:
         message = (
-            f"the row {patch.name} names the body {patch.body!r}, which pack {pack.name} lacks"
+            f"the row {patch.name} names the body {patch.body!r}, which pack "
+            f"{pack.name} lacks"
         )
         fix = f"write {patch.body}.py, or delete the row"
         file, line = pack.row_place(patch.name)
-        yield Finding(codes.ROW_WITHOUT_BODY, message, fix, patch.name, file=file, line=line)
+        yield Finding(
+            codes.ROW_WITHOUT_BODY, message, fix, patch.name, file=file, line=line
+        )
 
 
 class PackSource:
@@ -120,7 +135,9 @@ class PackSource:
         for folder in self._folders:
             files += folder.glob("patch_*.py")
         # Of two files of one name, that in the first folder is imported: it comes last.
-        return {file.stem: file for file in reversed(files) if _BODY.fullmatch(file.stem)}
+        return {
+            file.stem: file for file in reversed(files) if _BODY.fullmatch(file.stem)
+        }
 
     def facts(self, row: Row, name: str) -> Facts:
         """Return what the source says of an object of a row's body.

@@ -62,7 +62,9 @@ class CheckedRelease:
             stored = self.kept.get("facts", self.key)
         if stored is None:
             return {}
-        return {Target.parse(text): Facts.of_data(data) for text, data in stored.items()}
+        return {
+            Target.parse(text): Facts.of_data(data) for text, data in stored.items()
+        }
 
     @functools.cached_property
     def resolver(self) -> Resolver:
@@ -88,10 +90,16 @@ class CheckedRelease:
             packages: the packages.
         """
         candidates = set(packages)
-        named_alike = {package for package in candidates if canonical(package) == self.project}
+        named_alike = {
+            package for package in candidates if canonical(package) == self.project
+        }
         if named_alike:
-            return frozenset(named_alike)  # what a distribution is named after, it holds
-        tops = {path.partition("/")[0].partition(".")[0] for path in self.source.paths()}
+            return frozenset(
+                named_alike
+            )  # what a distribution is named after, it holds
+        tops = {
+            path.partition("/")[0].partition(".")[0] for path in self.source.paths()
+        }
         return frozenset(candidates & tops)
 
     def learn(self, targets: Iterable[Target]) -> None:
@@ -113,7 +121,9 @@ class CheckedRelease:
         Args:
             targets: the targets.
         """
-        return [target for target in dict.fromkeys(targets) if target not in self._facts]
+        return [
+            target for target in dict.fromkeys(targets) if target not in self._facts
+        ]
 
     def facts(self, target: Target) -> Facts:
         """Return what a target is here.
@@ -148,13 +158,17 @@ class CheckedRelease:
             Their sources; '' where there is none.
         """
         texts = [self.text(facts)]
-        texts += [self._quoted(path, first, last) for path, first, last in facts.wrapped]
+        texts += [
+            self._quoted(path, first, last) for path, first, last in facts.wrapped
+        ]
         return "\n".join(filter(None, texts))
 
     def _quoted(self, path: str, first: int, last: int) -> str:
         """Read the lines of a file, from 1 on: those of Python, fewer than of str.splitlines."""
         content = self.source.read(path) or b""
-        text = content.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+        text = (
+            content.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+        )
         lines = text.removeprefix("\ufeff").split("\n")[first - 1 : last]
         return "".join(f"{line}\n" for line in lines)
 
@@ -197,7 +211,9 @@ class CheckedRelease:
                 self.kept.put("moves", self._key_of_move(question), data)
         return [results[question] for question in lost]
 
-    def _recalled_moves(self, lost: Iterable[_Lost], store: FactStore) -> dict[_Lost, MoveResult]:
+    def _recalled_moves(
+        self, lost: Iterable[_Lost], store: FactStore
+    ) -> dict[_Lost, MoveResult]:
         results = {}
         for question in lost:
             stored = store.get("moves", self._key_of_move(question))
@@ -247,7 +263,9 @@ class CheckedRelease:
         data = {str(target): facts.as_data() for target, facts in self._facts.items()}
         store.put("facts", self.key, data)
 
-    def _not_concluded(self, targets: Iterable[Target], store: FactStore) -> list[Target]:
+    def _not_concluded(
+        self, targets: Iterable[Target], store: FactStore
+    ) -> list[Target]:
         """Recall what was concluded from the same files; fetch those that tell of the rest."""
         files = self.resolver.modules.files
         missing = []
@@ -262,8 +280,12 @@ class CheckedRelease:
         return missing
 
     def _look_up(self, missing: Iterable[Target], store: FactStore) -> None:
-        for _, of_module in groupby(sorted(missing, key=str), lambda target: target.module):
-            resolver = self.resolver.afresh()  # what it asks is asked for this module's targets
+        for _, of_module in groupby(
+            sorted(missing, key=str), lambda target: target.module
+        ):
+            resolver = (
+                self.resolver.afresh()
+            )  # what it asks is asked for this module's targets
             for target in of_module:
                 facts = facts_of(resolver, target, brief=store.brief)
                 self._facts[target] = facts

@@ -112,7 +112,8 @@ def of_reviews(
         if reviewed:
             code = codes.DRIFT
             message = (
-                f"upstream's source is {fingerprint}, which is none of those that were reviewed"
+                f"upstream's source is {fingerprint}, which is none of those that were "
+                "reviewed"
             )
             steps = ["see what changed; if the patch still holds, accept it:"]
             steps += [commands.diff(row, newest), commands.accept(row, newest)]
@@ -123,7 +124,13 @@ def of_reviews(
         fix = "\n  ".join(step for step in steps if step)
         for release in releases:
             yield finding_of_row(
-                code, message, fix, row, row_place, target=str(target), release=release.name
+                code,
+                message,
+                fix,
+                row,
+                row_place,
+                target=str(target),
+                release=release.name,
             )
 
 
@@ -153,7 +160,9 @@ def of_bases(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Finding
     """
     previous_releases: dict[tuple[str, Target], CheckedRelease] = {}
     for release in coverage.releases:
-        for target in dict.fromkeys(change.place for change in coverage.due(row, release)):
+        for target in dict.fromkeys(
+            change.place for change in coverage.due(row, release)
+        ):
             key = (release.project, target)
             previous = previous_releases.get(key)
             previous_releases[key] = release
@@ -174,7 +183,9 @@ def of_bases(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Finding
                 )
 
 
-def _changed_bases(target: Target, before: CheckedRelease, after: CheckedRelease) -> list[str]:
+def _changed_bases(
+    target: Target, before: CheckedRelease, after: CheckedRelease
+) -> list[str]:
     """Return the bases that differ between two releases, if the class itself does not."""
     try:
         old = before.facts(target)
@@ -183,7 +194,9 @@ def _changed_bases(target: Target, before: CheckedRelease, after: CheckedRelease
         return []
     if old.fingerprint != new.fingerprint:
         return []  # a finding of its own, upon which both are looked at
-    return [name for name, fingerprint in new.bases if (name, fingerprint) not in old.bases]
+    return [
+        name for name, fingerprint in new.bases if (name, fingerprint) not in old.bases
+    ]
 
 
 def accept(
@@ -212,7 +225,9 @@ def accept(
         new_spans = {}
         for target in sorted(targets, key=str):
             in_releases = list(_spans(row, target, readable))
-            spans = _merged(old_spans.get(str(target), ()), in_releases, readable.releases)
+            spans = _merged(
+                old_spans.get(str(target), ()), in_releases, readable.releases
+            )
             if spans:
                 new_spans[str(target)] = spans
         lock = lock.with_patch(row.name, new_spans)

@@ -53,7 +53,9 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         self._notify: Callable[[str], None] = print
         self._process: subprocess.Popen[str] | None = None
         self._is_broken_off = False
-        self._thread = threading.Thread(target=self._run, name="patchkit-second-process")
+        self._thread = threading.Thread(
+            target=self._run, name="patchkit-second-process"
+        )
 
     def __enter__(self) -> "SecondProcess":
         """Begin to hand out releases."""
@@ -161,7 +163,9 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         targets = [str(target) for target in checked.unknown(self._targets_of(checked))]
         if not targets:
             return None
-        return Request(number, on_index.project, on_index.version, on_index.link, targets)
+        return Request(
+            number, on_index.project, on_index.version, on_index.link, targets
+        )
 
     def _start(self, requests: Sequence[Request]) -> None:
         """Start the other process with its first requests."""
@@ -195,7 +199,9 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         assert self._process
         assert self._process.stdout
         lines = self._process.stdout
-        answer = Answer(*json.loads(lines.readline()))  # '' if the process is gone: an error
+        answer = Answer(
+            *json.loads(lines.readline())
+        )  # '' if the process is gone: an error
         while answer.number is None:
             self._notify(answer.notice)
             answer = Answer(*json.loads(lines.readline()))

@@ -74,7 +74,9 @@ class Trails:
 
     def _unmoved(self, target: Target) -> dict[int, Target]:
         return {
-            index: target for index, release in enumerate(self._releases) if release.has(target)
+            index: target
+            for index, release in enumerate(self._releases)
+            if release.has(target)
         }
 
     def follow(self) -> None:
@@ -128,7 +130,9 @@ class Trails:
         unknown = [target for target, names in self._names.items() if not names]
         for index in range(newest, -1, -step):
             for target in unknown:
-                if (target.qualname or index == newest) and self._is_open(target, index):
+                if (target.qualname or index == newest) and self._is_open(
+                    target, index
+                ):
                     yield _Edge(target, (target, None), index, -1)
 
     def _is_open(self, target: Target, index: int) -> bool:
@@ -152,7 +156,9 @@ class Trails:
 
     def _confirm(self, searched: Sequence[tuple[_Edge, MoveResult]]) -> None:
         """Take over what was found for the releases from each edge on, as far as it holds."""
-        spans = [_Span(edge, result, list(self._beyond(edge))) for edge, result in searched]
+        spans = [
+            _Span(edge, result, list(self._beyond(edge))) for edge, result in searched
+        ]
         destinations: dict[CheckedRelease, set[Target]] = {}
         for span in spans:
             if span.result.place:
@@ -238,7 +244,9 @@ class Moves:
         return meant(target, release)
 
 
-def _first_with(target: Target, releases: Iterable[CheckedRelease]) -> CheckedRelease | None:
+def _first_with(
+    target: Target, releases: Iterable[CheckedRelease]
+) -> CheckedRelease | None:
     for release in releases:
         if release.has(target):
             return release
@@ -262,7 +270,9 @@ def _followed(releases: Sequence[CheckedRelease], expected: Expected) -> Trails:
     """Follow what any of the releases lacks to later ones, or else by name."""
     missing: set[Target] = set()
     for release in releases:
-        missing.update(target for target in expected(release) if release.state(target) == "absent")
+        missing.update(
+            target for target in expected(release) if release.state(target) == "absent"
+        )
     learn_all(releases, lambda _: missing)
     trails = Trails(releases, sorted(missing, key=str), ways=(1,), by_name=True)
     trails.follow()
@@ -315,11 +325,15 @@ def _in_other_modules(target: Target, release: CheckedRelease) -> list[Target]:
         for candidate in splits(target.module):
             if release.has(candidate):
                 return [candidate]
-    names = [module_name(path) for path in release.source.paths() if path.endswith(".py")]
+    names = [
+        module_name(path) for path in release.source.paths() if path.endswith(".py")
+    ]
     matches = get_close_matches(target.module, names, cutoff=0.8)
     candidates = [Target(name, target.qualname) for name in matches]
     resolve = release.resolver.resolve
-    return [candidate for candidate in candidates if resolve(candidate).state == "present"]
+    return [
+        candidate for candidate in candidates if resolve(candidate).state == "present"
+    ]
 
 
 def splits(dotted: str) -> Iterator[Target]:

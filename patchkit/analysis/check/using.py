@@ -43,7 +43,9 @@ class Misfit(NamedTuple):
     uses: list[Use]
 
 
-def misfits(uses: Sequence[Use], releases: Sequence[CheckedRelease]) -> dict[str, list[Misfit]]:
+def misfits(
+    uses: Sequence[Use], releases: Sequence[CheckedRelease]
+) -> dict[str, list[Misfit]]:
     """List which uses do not fit releases.
 
     A use below a test, a call and an override may be meant for none of the releases rather than for
@@ -57,14 +59,20 @@ def misfits(uses: Sequence[Use], releases: Sequence[CheckedRelease]) -> dict[str
         The misfits by the name of the release.
     """
     refusals: _Refusals = {}
-    candidates = {release.name: _misfits(uses, release, refusals) for release in releases}
+    candidates = {
+        release.name: _misfits(uses, release, refusals) for release in releases
+    }
     counts: Counter[tuple[codes.Code, Target]] = Counter()
     for misfits_of_release in candidates.values():
-        counts.update((misfit.fault.code, misfit.target) for misfit in misfits_of_release)
+        counts.update(
+            (misfit.fault.code, misfit.target) for misfit in misfits_of_release
+        )
     reported = {}
     for name, misfits_of_release in candidates.items():
         reported[name] = [
-            misfit for misfit in misfits_of_release if not _is_deliberate(misfit, counts, releases)
+            misfit
+            for misfit in misfits_of_release
+            if not _is_deliberate(misfit, counts, releases)
         ]
     return reported
 
@@ -84,7 +92,9 @@ def _is_deliberate(
     return len(judged) > 1 and counts[code, misfit.target] >= len(judged)
 
 
-def _misfits(uses: Sequence[Use], release: CheckedRelease, refusals: _Refusals) -> list[Misfit]:
+def _misfits(
+    uses: Sequence[Use], release: CheckedRelease, refusals: _Refusals
+) -> list[Misfit]:
     """List what does not fit one release; of a holder that is gone, only the holder."""
     refused: dict[tuple[Target, str], Misfit] = {}
     uses_of_gone: dict[Target, list[Use]] = {}
@@ -169,7 +179,9 @@ def _refusal(use: Use, facts: Facts) -> Fault | None:
     return None
 
 
-def _signature_for_callers(use: Use, facts: Facts, signature: Signature) -> Signature | None:
+def _signature_for_callers(
+    use: Use, facts: Facts, signature: Signature
+) -> Signature | None:
     """Return what callers pass; None if it depends on what a method is reached through."""
     is_override = use.how == "override"
     is_bound = is_override or (use.call is not None and use.call.bound)
@@ -200,7 +212,9 @@ def _refused(theirs: Signature, call: Call) -> str | None:
     return None
 
 
-def finding_of(patch: str, misfit: Misfit, release: CheckedRelease, moves: Moves) -> Finding:
+def finding_of(
+    patch: str, misfit: Misfit, release: CheckedRelease, moves: Moves
+) -> Finding:
     """Make a finding of a misfit, with where the name went if it is gone.
 
     Args:
@@ -273,7 +287,9 @@ class RowUses:
                     if use.how != "override":
                         yield use.target
 
-    def misfits(self, row: Row, releases: Sequence[CheckedRelease]) -> dict[str, list[Misfit]]:
+    def misfits(
+        self, row: Row, releases: Sequence[CheckedRelease]
+    ) -> dict[str, list[Misfit]]:
         """List which uses of a row's body do not fit releases; names that rows add fit.
 
         Args:

@@ -58,7 +58,9 @@ def _unreached(process: ProcessStatus) -> Iterator[ProcessFinding]:
 def _out_of_place(process: ProcessStatus) -> Iterator[ProcessFinding]:
     # A digest shows that the process makes an engine or joins one, so it is no unknown one.
     if process.unknown and not process.digests:
-        message = f"{process.unknown} has vLLM loaded, and is in no row of patchkit.processes"
+        message = (
+            f"{process.unknown} has vLLM loaded, and is in no row of patchkit.processes"
+        )
         yield ProcessFinding("unknown", message, process)
     for name, reason in process.left_without.items():
         message = f"{name}: {reason}"
@@ -109,7 +111,9 @@ def obstacles(nodes: Iterable[NodeFacts]) -> Iterator[ProcessFinding]:
             yield ProcessFinding("unreadable", message)
 
 
-def agreement(processes: Iterable[ProcessStatus], broken: Collection[str]) -> dict[str, bool]:
+def agreement(
+    processes: Iterable[ProcessStatus], broken: Collection[str]
+) -> dict[str, bool]:
     """Return by role whether all processes of each engine have the same patches.
 
     Args:
@@ -122,7 +126,9 @@ def agreement(processes: Iterable[ProcessStatus], broken: Collection[str]) -> di
     return {role: role not in broken for role in ordered}
 
 
-def disagreements(processes: Iterable[ProcessStatus]) -> Iterator[tuple[str, ProcessFinding]]:
+def disagreements(
+    processes: Iterable[ProcessStatus],
+) -> Iterator[tuple[str, ProcessFinding]]:
     """Yield every difference between processes that have the same role in one engine.
 
     Args:
@@ -132,7 +138,11 @@ def disagreements(processes: Iterable[ProcessStatus]) -> Iterator[tuple[str, Pro
         The role, and the finding.
     """
     for engine in _engines(processes):
-        active = [process for process in engine if not (process.is_copy or process.is_starting)]
+        active = [
+            process
+            for process in engine
+            if not (process.is_copy or process.is_starting)
+        ]
         for role in sorted(_roles_of(active)):
             peers = [process for process in active if role in process.roles]
             for message, process in _differences(role, peers):
@@ -183,16 +193,24 @@ def _differences(role: str, peers: Sequence[ProcessStatus]) -> Iterator[Differen
         yield from _differences_by_patch(role, reached)
 
 
-def _differences_by_digest(role: str, peers: Sequence[ProcessStatus]) -> Iterator[Difference]:
-    pairs = ((process.digests[role], process) for process in peers if role in process.digests)
+def _differences_by_digest(
+    role: str, peers: Sequence[ProcessStatus]
+) -> Iterator[Difference]:
+    pairs = (
+        (process.digests[role], process) for process in peers if role in process.digests
+    )
     holders = grouped(pairs)
     if len(holders) > 1:
-        texts = [f"{digest} in {_labels(processes)}" for digest, processes in holders.items()]
+        texts = [
+            f"{digest} in {_labels(processes)}" for digest, processes in holders.items()
+        ]
         shown = "; ".join(texts)
         yield f"different digests: {shown}", None
 
 
-def _differences_by_patch(role: str, peers: Sequence[ProcessStatus]) -> Iterator[Difference]:
+def _differences_by_patch(
+    role: str, peers: Sequence[ProcessStatus]
+) -> Iterator[Difference]:
     for name in _patch_names(peers):
         owners = [process for process in peers if name in process.patches]
         if not owners[0].patches[name].is_for(role):
@@ -207,7 +225,9 @@ def _differences_by_patch(role: str, peers: Sequence[ProcessStatus]) -> Iterator
             elif status in _NOT_APPLIED:
                 lacking.append(process)
         if having and lacking:
-            message = f"{name} is applied in {_labels(having)}, not in {_labels(lacking)}"
+            message = (
+                f"{name} is applied in {_labels(having)}, not in {_labels(lacking)}"
+            )
             yield message, None
 
 

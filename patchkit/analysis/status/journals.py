@@ -241,7 +241,9 @@ def _read_changes(process: ProcessStatus, patch: PatchStatus, entry: _Entry) -> 
         )
 
 
-def _joint_order(process: ProcessStatus, target: str, order: tuple[str, ...]) -> list[str]:
+def _joint_order(
+    process: ProcessStatus, target: str, order: tuple[str, ...]
+) -> list[str]:
     """Return the patches on a target, in the order in which they lie on each other.
 
     Patches that reported the target before stay on it, even where the last report has only the
@@ -278,7 +280,9 @@ def _read_patch_fact(patch: PatchStatus, event: str, entry: _Entry) -> None:
         case "left-out":
             patch.left_out[target] = entry.text("reason")
         case "wrapped" | "overwritten":
-            patch.strangers.append(ForeignValue(target, entry.text("by"), event == "wrapped"))
+            patch.strangers.append(
+                ForeignValue(target, entry.text("by"), event == "wrapped")
+            )
         case "unreviewed":
             patch.unreviewed = entry.text("reason")
             patch.is_finding = entry.is_true("finding")
@@ -296,7 +300,9 @@ def new_run() -> Path:
     for old in _runs(home)[_RUNS_TO_KEEP - 1 :]:
         if not _is_running(old):
             shutil.rmtree(old, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=f"{datetime.now():%Y%m%d-%H%M%S-%f}-", dir=home))
+    return Path(
+        tempfile.mkdtemp(prefix=f"{datetime.now():%Y%m%d-%H%M%S-%f}-", dir=home)
+    )
 
 
 def newest_run() -> Path | None:

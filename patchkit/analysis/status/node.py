@@ -175,7 +175,11 @@ def _stat(entry: Path) -> dict[str, Any] | None:
     fields = numbers.split()
     if fields[0] in {"Z", "X"}:
         return None  # ended; its parent has not asked how
-    return {"name": name.partition("(")[2], "ppid": int(fields[1]), "began": int(fields[19])}
+    return {
+        "name": name.partition("(")[2],
+        "ppid": int(fields[1]),
+        "began": int(fields[19]),
+    }
 
 
 def _family(

@@ -92,7 +92,9 @@ def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Pictu
     picture.journals = list(dict.fromkeys(filter(None, directories)))
     if not picture.processes and not picture.findings:
         shown = ", ".join(picture.journals)
-        message = f"no process has written a journal in {shown}: nothing is patched there"
+        message = (
+            f"no process has written a journal in {shown}: nothing is patched there"
+        )
         picture.findings = [ProcessFinding("empty", message)]
     return picture
 
@@ -186,7 +188,9 @@ def _strangers(
     return strangers
 
 
-def _stranger(host: str, pid: int, facts: Mapping[str, Any], table: ProcessTable) -> ProcessStatus:
+def _stranger(
+    host: str, pid: int, facts: Mapping[str, Any], table: ProcessTable
+) -> ProcessStatus:
     reason = "has vLLM loaded, without a journal"
     if facts["environ"].get("PATCHKIT", "").strip() == "0":
         reason = "has vLLM loaded, PATCHKIT=0 in its environment"
@@ -271,7 +275,9 @@ def _is_own_command(process: ProcessStatus) -> bool:
     return is_module or is_main_file or path.name == "patchkit"
 
 
-def _by_pid(processes: Iterable[ProcessStatus]) -> dict[tuple[str, int], list[ProcessStatus]]:
+def _by_pid(
+    processes: Iterable[ProcessStatus],
+) -> dict[tuple[str, int], list[ProcessStatus]]:
     return grouped(((process.host, process.pid), process) for process in processes)
 
 
@@ -288,7 +294,9 @@ def _link(processes: Sequence[ProcessStatus]) -> list[Claim]:
                 unmet.append(claim)
                 continue
             process = min(candidates, key=lambda process: _distance(process, child))
-            if process is parent:  # no process is its own child, whatever its journal says
+            if (
+                process is parent
+            ):  # no process is its own child, whatever its journal says
                 continue
             loser = _contest(claims, process, claim)
             if loser is not None:
@@ -308,7 +316,9 @@ def _contest(
 ) -> Claim | None:
     """Give a process to the claim that is nearer in time, and return the other if there is one."""
     rival = claims.get(process)
-    if rival is not None and _distance(process, rival.child) <= _distance(process, claim.child):
+    if rival is not None and _distance(process, rival.child) <= _distance(
+        process, claim.child
+    ):
         return claim
     claims[process] = claim
     return rival
@@ -335,7 +345,9 @@ def _latest_before(
     process: ProcessStatus, candidates: Sequence[ProcessStatus]
 ) -> list[ProcessStatus]:
     """Return the last of some processes that started before another one, or nothing."""
-    earlier = [candidate for candidate in candidates if candidate.started <= process.started]
+    earlier = [
+        candidate for candidate in candidates if candidate.started <= process.started
+    ]
     return earlier[-1:]
 
 

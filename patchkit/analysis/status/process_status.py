@@ -138,7 +138,9 @@ class PatchStatus:
     @property
     def calls(self) -> dict[str, str]:
         """Whether each target was called, as far as that was observed."""
-        return {target: self.effects.get(target, NOT_OBSERVABLE) for target in self.targets}
+        return {
+            target: self.effects.get(target, NOT_OBSERVABLE) for target in self.targets
+        }
 
     @property
     def in_effect(self) -> str:
@@ -225,7 +227,9 @@ class ProcessStatus:
             return _hash(f"{role} {digest}" for role, digest in self.digests.items())
         if not (self.roles and self.is_reached):
             return None
-        return _hash(name for name, patch in self.patches.items() if patch.status == "applied")
+        return _hash(
+            name for name, patch in self.patches.items() if patch.status == "applied"
+        )
 
     def stand(self, patch: PatchStatus) -> tuple[str, str]:
         """Return the status of a patch as this process's roles make it, and the reason.
@@ -265,4 +269,6 @@ class ProcessStatus:
 
 
 def _hash(lines: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(sorted(lines)).encode(errors="replace")).hexdigest()[:16]
+    return hashlib.sha256(
+        "\n".join(sorted(lines)).encode(errors="replace")
+    ).hexdigest()[:16]

@@ -59,7 +59,9 @@ class RayNodes:
             if ray_node["Alive"]:
                 pending[self._ask(ray_node["NodeID"], directory)] = ray_node
         self._ray.wait(list(pending), num_returns=len(pending), timeout=self._patience)
-        return [self._answer(reference, ray_node) for reference, ray_node in pending.items()]
+        return [
+            self._answer(reference, ray_node) for reference, ray_node in pending.items()
+        ]
 
     def _connect(self, address: str) -> None:
         _check_listening(address)
@@ -77,7 +79,9 @@ class RayNodes:
     def _ask(self, node_id: str, directory: str | None) -> Any:
         """Start the look on a node, and return the reference to its result."""
         strategies = importlib.import_module("ray.util.scheduling_strategies")
-        strategy = strategies.NodeAffinitySchedulingStrategy(node_id=node_id, soft=False)
+        strategy = strategies.NodeAffinitySchedulingStrategy(
+            node_id=node_id, soft=False
+        )
         # The node may have no patchkit: the module travels there as a whole.
         importlib.import_module("ray.cloudpickle").register_pickle_by_value(node)
         task = self._ray.remote(node.look)
@@ -103,12 +107,18 @@ def _check_listening(address: str) -> None:
         return
     host, _, port = address.removeprefix(_CLIENT).rpartition(":")
     if not host or not port.isdecimal():
-        raise RayError(f"--ray: found {address!r}, expected host:port, ray://host:port or auto")
+        raise RayError(
+            f"--ray: found {address!r}, expected host:port, ray://host:port or auto"
+        )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
+        socket.create_connection(
+            (host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS
+        ).close()
     except OSError as error:
         expected = "expected the address of a Ray cluster's head, host:port"
-        raise RayError(f"--ray {address}: nobody answers there ({error}); {expected}") from error
+        raise RayError(
+            f"--ray {address}: nobody answers there ({error}); {expected}"
+        ) from error
 
 
 def _first_line(error: Exception) -> str:

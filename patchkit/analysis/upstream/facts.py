@@ -65,10 +65,16 @@ class Facts:
 
     def as_data(self) -> dict[str, Any]:
         """Return the facts as JSON has them, without those that are unknown."""
-        plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        plain = {
+            field.name: getattr(self, field.name) for field in dataclasses.fields(self)
+        }
         if self.signature is not None:
             plain["signature"] = self.signature.as_data()
-        return {name: value for name, value in plain.items() if value not in (None, "", False, ())}
+        return {
+            name: value
+            for name, value in plain.items()
+            if value not in (None, "", False, ())
+        }
 
     @classmethod
     def of_data(cls, data: dict[str, Any]) -> "Facts":
@@ -117,13 +123,18 @@ def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Fact
     return _with_source(facts, resolver, target, resolution)
 
 
-def _with_source(facts: Facts, resolver: Resolver, target: Target, resolution: Resolution) -> Facts:
+def _with_source(
+    facts: Facts, resolver: Resolver, target: Target, resolution: Resolution
+) -> Facts:
     """Add what the source of a target says."""
     functions = [node for node in resolution.nodes if isinstance(node, DEFS)]
     shape = None
     if len(functions) == 1:
         shape = of_nodes(functions, named=False)
-    bases = [(f"{base.module}:{base.qualname}", _fingerprint(base)) for base in resolution.bases]
+    bases = [
+        (f"{base.module}:{base.qualname}", _fingerprint(base))
+        for base in resolution.bases
+    ]
     return dataclasses.replace(
         facts,
         owner=_owner(resolver, target, resolution),
@@ -215,6 +226,9 @@ def _accessor_kind(node: ast.AST) -> str:
     """Tell what a function is to a property, by its decorator."""
     if isinstance(node, DEFS):
         for decorator in node.decorator_list:
-            if isinstance(decorator, ast.Attribute) and decorator.attr in _ACCESSORS.values():
+            if (
+                isinstance(decorator, ast.Attribute)
+                and decorator.attr in _ACCESSORS.values()
+            ):
                 return decorator.attr
     return "getter"

@@ -78,7 +78,11 @@ def of_nodes(nodes: Iterable[ast.AST], *, named: bool = True) -> str:
 
 
 def canonical(
-    node: ast.AST, *, named: bool = True, in_class: bool = False, annotated: bool = False
+    node: ast.AST,
+    *,
+    named: bool = True,
+    in_class: bool = False,
+    annotated: bool = False,
 ) -> Iterator[str]:
     """Write a syntax tree as words that do not depend on the version of Python, root first.
 
@@ -107,7 +111,9 @@ def canonical(
             yield f"<{_kind(part)}"
             pending.append((">", False))
             is_named = named or part is not node
-            children = _children(part, annotated_ids, in_class=is_in_class, named=is_named)
+            children = _children(
+                part, annotated_ids, in_class=is_in_class, named=is_named
+            )
             pending += reversed(list(children))
 
 
@@ -141,7 +147,9 @@ def _without_methods(node: ast.AST) -> ast.AST:
     if not isinstance(node, ast.ClassDef):
         return node
     fields = copy.copy(node)
-    fields.body = [statement for statement in node.body if not isinstance(statement, SCOPES)]
+    fields.body = [
+        statement for statement in node.body if not isinstance(statement, SCOPES)
+    ]
     return fields
 
 
@@ -167,7 +175,9 @@ def _children(
 
     With each comes whether it stands in the body of a class.
     """
-    is_in_class = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, _SCOPES))
+    is_in_class = isinstance(node, ast.ClassDef) or (
+        in_class and not isinstance(node, _SCOPES)
+    )
     is_class_field = in_class and isinstance(node, ast.AnnAssign)
     is_annotated = is_class_field or id(node) in annotated_ids
     for field in node._fields:
@@ -194,7 +204,11 @@ def _parts_of_field(
     if not isinstance(value, list):
         return [_part(value)]
     if field in _BLOCKS:
-        value = [statement for statement in value if not _is_idle(statement, in_class=in_class)]
+        value = [
+            statement
+            for statement in value
+            if not _is_idle(statement, in_class=in_class)
+        ]
         if isinstance(node, ast.ClassDef):
             value = _in_order(value)
     return [_part(child) for child in value]
@@ -261,7 +275,11 @@ def _is_idle(statement: ast.AST, *, in_class: bool) -> bool:
         return True
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant)
-    return isinstance(statement, ast.AnnAssign) and statement.value is None and not in_class
+    return (
+        isinstance(statement, ast.AnnAssign)
+        and statement.value is None
+        and not in_class
+    )
 
 
 def _in_order(body: list[ast.AST]) -> list[ast.AST]:
@@ -270,7 +288,11 @@ def _in_order(body: list[ast.AST]) -> list[ast.AST]:
     fixed: list[ast.AST] = []
     methods: dict[str, ast.AST] = {}
     for member in body:
-        if isinstance(member, DEFS) and not member.decorator_list and counts[member.name] == 1:
+        if (
+            isinstance(member, DEFS)
+            and not member.decorator_list
+            and counts[member.name] == 1
+        ):
             methods[member.name] = member
         else:
             fixed.append(member)

@@ -6,7 +6,11 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from patchkit.analysis.upstream.reading.files import ROOTS, ReleaseSource, parse
-from patchkit.analysis.upstream.reading.releases import Library, find_releases, open_archive
+from patchkit.analysis.upstream.reading.releases import (
+    Library,
+    find_releases,
+    open_archive,
+)
 from patchkit.analysis.upstream.reading.tree import Tree, open_installed
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree, module_name
 from patchkit.errors import UpstreamError
@@ -42,7 +46,9 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
     try:
         return name, open_installed(name)
     except UpstreamError as error:
-        expected = "expected one that is, a folder, a wheel, or a release such as name==1.0"
+        expected = (
+            "expected one that is, a folder, a wheel, or a release such as name==1.0"
+        )
         raise UpstreamError(f"{error}, {expected}") from error
 
 
@@ -80,7 +86,9 @@ def content_hash(source: ReleaseSource) -> str:
     """
     digest = hashlib.sha256()
     for path in _python(source):
-        content = source.mark(path) or hashlib.sha256(source.read(path) or b"").hexdigest()
+        content = (
+            source.mark(path) or hashlib.sha256(source.read(path) or b"").hexdigest()
+        )
         digest.update(f"{path}\0{content}\0".encode())
     return digest.hexdigest()
 

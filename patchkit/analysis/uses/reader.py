@@ -6,7 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import DEFS, Signature, dotted, signature_of
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    Signature,
+    dotted,
+    signature_of,
+)
 from patchkit.analysis.uses.scopes import Deciding, Guards, catches, imported, names_of
 from patchkit.analysis.uses.statements import (
     assigned_texts,
@@ -86,7 +91,9 @@ class Use(NamedTuple):
         signature = None
         if signature_data is not None:
             signature = Signature.of_data(signature_data)
-        return cls(Target.parse(target), how, path, line, guarded, at_import, call, signature)
+        return cls(
+            Target.parse(target), how, path, line, guarded, at_import, call, signature
+        )
 
 
 def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
@@ -146,7 +153,9 @@ class _Reader:
         self._is_lazy = any(_makes_annotations_lazy(node) for node in nodes)
         self._guarded = False
         self._in_function = False
-        self._bases: list[Target] = []  # of the class that is read, if it has no further base
+        self._bases: list[
+            Target
+        ] = []  # of the class that is read, if it has no further base
         self.uses: list[Use] = []
         self.assigned: set[str] = set()
 
@@ -275,12 +284,17 @@ class _Reader:
         for method in node.body:
             if not isinstance(method, DEFS) or method.name.startswith("__"):
                 continue
-            names = {dotted(expression).rpartition(".")[2] for expression in method.decorator_list}
+            names = {
+                dotted(expression).rpartition(".")[2]
+                for expression in method.decorator_list
+            }
             if not names <= _PLAIN:
                 continue
             signature = signature_of(method.args)
             for base in bases:
-                self._use(method, _member(base, method.name), "override", ours=signature)
+                self._use(
+                    method, _member(base, method.name), "override", ours=signature
+                )
 
     # --- what is used
 

@@ -12,13 +12,28 @@ from typing import NamedTuple
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.core.rows.target import Target
 
-_ERRORS = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
-_VERSION_TEST = re.compile(r"(?i).*version.*|find_spec|type_checking|envs|environ|getenv|signature")
+_ERRORS = {
+    "ImportError",
+    "ModuleNotFoundError",
+    "AttributeError",
+    "Exception",
+    "BaseException",
+}
+_VERSION_TEST = re.compile(
+    r"(?i).*version.*|find_spec|type_checking|envs|environ|getenv|signature"
+)
 """Identifiers in a test that may ask which release is installed."""
 _ATTRIBUTE_TESTS = frozenset({"hasattr", "getattr"})
 _ENDS = (ast.Return, ast.Continue, ast.Break)
 Deciding = (
-    ast.With | ast.AsyncWith | ast.If | ast.IfExp | ast.Assert | ast.While | ast.Match | ast.BoolOp
+    ast.With
+    | ast.AsyncWith
+    | ast.If
+    | ast.IfExp
+    | ast.Assert
+    | ast.While
+    | ast.Match
+    | ast.BoolOp
 )
 
 
@@ -100,7 +115,9 @@ def _bound_name(node: ast.AST) -> str | None:
         return node.arg
     if isinstance(node, ast.alias):
         return None
-    name = getattr(node, "name", getattr(node, "rest", None))  # a definition, a handler, a pattern
+    name = getattr(
+        node, "name", getattr(node, "rest", None)
+    )  # a definition, a handler, a pattern
     if isinstance(name, str):
         return name
     return None
@@ -115,7 +132,9 @@ def catches(node: ast.Try, *, at_import: bool = False) -> bool:
             count then, because the import has failed.
     """
     for handler in node.handlers:
-        is_expected = handler.type is None or not _ERRORS.isdisjoint(_identifiers(handler.type))
+        is_expected = handler.type is None or not _ERRORS.isdisjoint(
+            _identifiers(handler.type)
+        )
         is_failure = at_import and isinstance(handler.body[-1], ast.Raise)
         if is_expected and not is_failure:
             return True
@@ -141,7 +160,11 @@ class Guards:
         # Names that are bound by a test, as in `HAS_X = hasattr(up, "x")`.
         self._flags: set[str] = set()
         for node in nodes:
-            if isinstance(node, ast.Try) and catches(node) and _is_parent(node, imports):
+            if (
+                isinstance(node, ast.Try)
+                and catches(node)
+                and _is_parent(node, imports)
+            ):
                 self._flags |= stored(node)
         for node in nodes:
             if isinstance(node, ast.Assign) and self.tests(node.value):

@@ -48,7 +48,9 @@ class BodyText:
         self._condition_names: dict[tuple[str, str], str] = {}
         self._functions: dict[str, str] = {}
         self._bound_once = self._names_bound_once()
-        definitions = {node.name for node in self._tree.body if isinstance(node, SCOPES)}
+        definitions = {
+            node.name for node in self._tree.body if isinstance(node, SCOPES)
+        }
         self._defined_once = definitions & self._bound_once
 
     def _names_bound_once(self) -> set[str]:
@@ -111,7 +113,9 @@ class BodyText:
         """Have the code keep the value under a name of the module."""
         declaration = f"global {name}; " if placement.function else ""
         if placement.text:
-            self._cut(placement.node, declaration + placement.text.replace("{}", name, 1))
+            self._cut(
+                placement.node, declaration + placement.text.replace("{}", name, 1)
+            )
             return
         self._cut(placement.node, "")  # a decorator
         _, end = span(self._source, placement.statement)
@@ -167,7 +171,9 @@ class BodyText:
             Whether that could be done.
         """
         try:
-            changes = list(wrapper(self._reader, self._source, placement, is_method=is_method))
+            changes = list(
+                wrapper(self._reader, self._source, placement, is_method=is_method)
+            )
         except SyntaxError:
             return False
         if not changes:
@@ -213,7 +219,9 @@ class BodyText:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.ImportFrom):
                 self._import(node)
-            elif is_check(node) and names_in(node) & values:  # not so before the row applies
+            elif (
+                is_check(node) and names_in(node) & values
+            ):  # not so before the row applies
                 self._cut(node, "")
         text = applied(self._source, self._changes).decode().rstrip()
         # A declaration of the encoding counts in the first two lines, and is not true any more.
@@ -224,12 +232,16 @@ class BodyText:
     def _import(self, node: ast.ImportFrom) -> None:
         """Write an import with absolute names, of the pack's modules in place of the pile's."""
         base = self._reader.module.absolute(node.module, node.level) or ""
-        is_of_pile = any(f"{module}.".startswith(f"{base}.") for module in self._modules)
+        is_of_pile = any(
+            f"{module}.".startswith(f"{base}.") for module in self._modules
+        )
         if not node.level and not is_of_pile:
             return
         lines = []
         for alias in node.names:
-            module, _, name = self._modules.get(f"{base}.{alias.name}", "").rpartition(".")
+            module, _, name = self._modules.get(f"{base}.{alias.name}", "").rpartition(
+                "."
+            )
             new_alias = alias
             if name:
                 new_alias = ast.alias(name, alias.asname or alias.name)

@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 
 from patchkit.analysis.upstream.reading.files import parse
-from patchkit.analysis.upstream.resolving.module_tree import ModuleTree, lines_of, module_name
+from patchkit.analysis.upstream.resolving.module_tree import (
+    ModuleTree,
+    lines_of,
+    module_name,
+)
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted, is_private
 from patchkit.authoring.adopt.unpacking import names_set_together
 from patchkit.errors import ScaffoldError, UpstreamError
@@ -87,7 +91,9 @@ class Definitions:
             ScaffoldError: no statement alone defines it.
         """
         if name not in self.named:
-            raise ScaffoldError(f"no statement of {self.tree.path} alone defines {name}")
+            raise ScaffoldError(
+                f"no statement of {self.tree.path} alone defines {name}"
+            )
         return self.named[name]
 
     def setters(self, name: str) -> list[ast.stmt]:
@@ -166,7 +172,9 @@ class Definitions:
         """
         last = name.rpartition(".")[2]
         text = dedent(self.text(self.defined(name)))
-        text = re.sub(rf"(?m)^((?:async )?def |class |){last}\b", rf"\g<1>{by}", text, count=1)
+        text = re.sub(
+            rf"(?m)^((?:async )?def |class |){last}\b", rf"\g<1>{by}", text, count=1
+        )
         tree, _ = parse(text.encode())
         if len(tree.body) != 1:
             raise ScaffoldError("it cannot be taken out of its lines")
@@ -190,7 +198,9 @@ def _refuse_immovable(node: ast.stmt, *, is_in_class: bool) -> None:
         raise ScaffoldError(f"it uses {min(names_of_module)}, which is of its module")
 
 
-def _imports_of(node: ast.Import | ast.ImportFrom, tree: ModuleTree) -> Mapping[str, str]:
+def _imports_of(
+    node: ast.Import | ast.ImportFrom, tree: ModuleTree
+) -> Mapping[str, str]:
     """Write an import as one for each name that it binds, with absolute names of modules."""
     statements: dict[str, str] = {}
     for alias in node.names:

@@ -65,10 +65,17 @@ def registered(
         context: The code around it.
     """
     for registration in _registrations(node):
-        keywords = {keyword.arg: keyword.value for keyword in registration.call.keywords}
+        keywords = {
+            keyword.arg: keyword.value for keyword in registration.call.keywords
+        }
         targets = _strings(keywords.get("target"), context)
         placement = reader.make_placement(
-            node, targets, registration.value, registration.node, registration.text, context
+            node,
+            targets,
+            registration.value,
+            registration.node,
+            registration.text,
+            context,
         )
         placement.key = "-".join(targets) or "registered"
         placement.why = " ".join(_strings(keywords.get("reason"), context))
@@ -101,11 +108,15 @@ def _registrations(node: ast.stmt) -> Iterator[_Registration]:
         if isinstance(node, ast.Assign):
             yield _Registration(registration, node.targets[0], call, ast.unparse(value))
         else:
-            yield _Registration(registration, value, node, f"{{}} = {ast.unparse(value)}")
+            yield _Registration(
+                registration, value, node, f"{{}} = {ast.unparse(value)}"
+            )
 
 
 def _is_registration(node: ast.expr) -> TypeGuard[ast.Call]:
-    if not isinstance(node, ast.Call) or not dotted(node.func).endswith("register_patch"):
+    if not isinstance(node, ast.Call) or not dotted(node.func).endswith(
+        "register_patch"
+    ):
         return False
     return any(keyword.arg == "target" for keyword in node.keywords)
 
@@ -118,7 +129,9 @@ def _priority(node: ast.expr | None) -> int:
     return _NAMED_PRIORITIES.get(name[:3], _DEFAULT_PRIORITY)
 
 
-def of_class(reader: PileReader, node: ast.stmt, context: StatementContext) -> Iterator[Placement]:
+def of_class(
+    reader: PileReader, node: ast.stmt, context: StatementContext
+) -> Iterator[Placement]:
     """Yield placements of `class Any(ArcticPatch[Target])`, whose attributes become the target's.
 
     Args:
@@ -129,13 +142,17 @@ def of_class(reader: PileReader, node: ast.stmt, context: StatementContext) -> I
     if not isinstance(node, ast.ClassDef):
         return
     for base in node.bases:
-        if not isinstance(base, ast.Subscript) or not dotted(base.value).endswith("Patch"):
+        if not isinstance(base, ast.Subscript) or not dotted(base.value).endswith(
+            "Patch"
+        ):
             continue
         for target in context.scope.dotted_names_of(base.slice):
             for name, statement in _attributes(node):
                 value = ast.Attribute(ast.Name(node.name, ast.Load()), name, ast.Load())
                 dotted_names = [f"{target}.{name}"]
-                yield reader.make_placement(statement, dotted_names, value, base, "object", context)
+                yield reader.make_placement(
+                    statement, dotted_names, value, base, "object", context
+                )
 
 
 def _attributes(node: ast.ClassDef) -> Iterator[tuple[str, ast.stmt]]:

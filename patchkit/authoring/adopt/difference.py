@@ -92,14 +92,20 @@ class ModuleDifference:
         """Go through what differs: what is new first, as what is changed may use it."""
         old = self.before.named
         new = self.after.named
-        changed = [name for name in new if name in old and _hash(old[name]) != _hash(new[name])]
+        changed = [
+            name for name in new if name in old and _hash(old[name]) != _hash(new[name])
+        ]
         for name in [*_outermost(new, old), *changed]:
             try:
                 self.changes += self._changes_of(name, new[name])
             except ScaffoldError as error:
                 self._leave(name, new[name], str(error))
         for name in _outermost(old, new):
-            self._leave(name, old[name], "it is gone there, and stays here: no row takes it away")
+            self._leave(
+                name,
+                old[name],
+                "it is gone there, and stays here: no row takes it away",
+            )
         self._leave_unnamed()
         self._bind_imports()
 
@@ -116,7 +122,9 @@ class ModuleDifference:
         target = f"{self.module}:{name}" if name else self.module
         first_line = ast.unparse(node).partition("\n")[0]
         self.left.append(
-            UnexpressedCode(self.after.tree.path, node.lineno, first_line, reason, target)
+            UnexpressedCode(
+                self.after.tree.path, node.lineno, first_line, reason, target
+            )
         )
 
     def _changes_of(self, name: str, node: ast.stmt) -> list[Change]:
@@ -159,16 +167,22 @@ class ModuleDifference:
         Raises:
             ScaffoldError: its class is no dataclass, or its default is no literal.
         """
-        default_node = node.value or node.target  # a name is no literal, as no default is none
+        default_node = (
+            node.value or node.target
+        )  # a name is no literal, as no default is none
         try:
             default = ast.literal_eval(default_node)
         except ValueError:
-            raise ScaffoldError(f"{_FIELD}, with a default that is no literal") from None
+            raise ScaffoldError(
+                f"{_FIELD}, with a default that is no literal"
+            ) from None
         if not _is_dataclass(self.after.named[owner]):
             raise ScaffoldError(_FIELD)
         self._import(names_in(node.annotation))
         annotation = ast.unparse(node.annotation)
-        return AddField(f"{self.module}:{owner}", name=name, type=annotation, default=default)
+        return AddField(
+            f"{self.module}:{owner}", name=name, type=annotation, default=default
+        )
 
     def _write(self, name: str) -> str:
         """Write a definition into the body, with the imports that it needs.
@@ -188,7 +202,11 @@ class ModuleDifference:
         if last in ("fset", "fdel"):
             raise ScaffoldError("part of a property can be edited, not replaced")
         by = last
-        if "." in name and last in {*self.parts, *self.after.named, *self.after.imports}:
+        if "." in name and last in {
+            *self.parts,
+            *self.after.named,
+            *self.after.imports,
+        }:
             by = name.replace(".", "_")
         text = self.after.moved_out(name, by)
         names = names_in(node)
@@ -240,4 +258,6 @@ def _hash(node: ast.stmt) -> str:
     """Hash a definition; of a class what it is made with, as its parts are compared themselves."""
     if not isinstance(node, ast.ClassDef):
         return of_nodes([node])
-    return of_nodes([ast.ClassDef(node.name, node.bases, node.keywords, [], node.decorator_list)])
+    return of_nodes(
+        [ast.ClassDef(node.name, node.bases, node.keywords, [], node.decorator_list)]
+    )

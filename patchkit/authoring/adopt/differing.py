@@ -102,12 +102,16 @@ class DifferenceRows(AdoptedRows):
         texts = {patch.name: self._new_code(patch) for patch in self.patches}
         self.left = [code._replace(used_by=_users(code, texts)) for code in self.left]
         if not self.sites:
-            raise ScaffoldError(f"{self.origin} contains no change that a row can express")
+            raise ScaffoldError(
+                f"{self.origin} contains no change that a row can express"
+            )
 
     def _new_code(self, patch: Patch) -> str:
         """Write all code that a row brings: its body, and what its Edits write."""
         body = self.bodies.get(patch.body or "", "")
-        edited_code = [change.new for change in patch.changes if isinstance(change, Edit)]
+        edited_code = [
+            change.new for change in patch.changes if isinstance(change, Edit)
+        ]
         return "\n".join([body, *edited_code])
 
     def _add(self, file: Differing) -> None:
@@ -188,8 +192,14 @@ def _provided(path: str, text: bytes) -> str:
                 start, end = span(source, node)
                 yield start, end, statement
 
-    code = rewritten(module.tree.source, absolute_imports).decode(errors="replace").rstrip()
-    names = sorted(name for name in {*module.named, *module.imports} if name.isidentifier())
+    code = (
+        rewritten(module.tree.source, absolute_imports)
+        .decode(errors="replace")
+        .rstrip()
+    )
+    names = sorted(
+        name for name in {*module.named, *module.imports} if name.isidentifier()
+    )
     exported = "".join(f'    "{name}",\n' for name in names)
     return f"{code}\n\n__all__ = [\n{exported}]\n"
 
@@ -217,7 +227,9 @@ def of_diff(
         named = file.old or file.new or ""
         path = _path_in_release(named, paths, is_new=not file.old)
         if path is None:
-            left.append(UnexpressedCode(named, 1, "", "the release has no such file", named))
+            left.append(
+                UnexpressedCode(named, 1, "", "the release has no such file", named)
+            )
             continue
         old = source.read(path) if file.old else None
         new = applied(file.hunks, old or b"", f"{name}: {named}") if file.new else None
@@ -247,7 +259,9 @@ def _path_in_release(path: str, paths: Collection[str], *, is_new: bool) -> str 
     return None
 
 
-def of_releases(old: ReleaseSource, new: ReleaseSource, package: str) -> Iterator[Differing]:
+def of_releases(
+    old: ReleaseSource, new: ReleaseSource, package: str
+) -> Iterator[Differing]:
     """Yield the Python files of a package that differ in two releases.
 
     Args:
@@ -304,7 +318,9 @@ class EditedInstallation:
         try:
             installed = distribution(name)
         except PackageNotFoundError:
-            raise UpstreamError(f"found no distribution {name!r}, expected one that is") from None
+            raise UpstreamError(
+                f"found no distribution {name!r}, expected one that is"
+            ) from None
         self._files: dict[str, _InstalledFile] = {}
         for file in installed.files or ():
             path = str(file)
@@ -323,9 +339,14 @@ class EditedInstallation:
         Raises:
             UpstreamError: the installation is another build of the release.
         """
-        edited = [path for path, file in self._files.items() if not file.was(file.read())]
+        edited = [
+            path for path, file in self._files.items() if not file.was(file.read())
+        ]
         source.prefetch(edited)
-        files = [Differing(path, source.read(path), self._files[path].read()) for path in edited]
+        files = [
+            Differing(path, source.read(path), self._files[path].read())
+            for path in edited
+        ]
         for file in files:
             if not self._files[file.path].was(file.old):
                 fault = f"found another {file.path} than was installed, expected the same build"
@@ -343,8 +364,12 @@ class EditedInstallation:
         """
         try:
             write(
-                PlannedFile("module", self._files[file.path].path, file.old or b"", file.new)
+                PlannedFile(
+                    "module", self._files[file.path].path, file.old or b"", file.new
+                )
                 for file in files
             )
         except ScaffoldError as error:
-            raise ScaffoldError(f"the rows are written, no file is given back: {error}") from error
+            raise ScaffoldError(
+                f"the rows are written, no file is given back: {error}"
+            ) from error

@@ -46,7 +46,9 @@ def edits(old: str, new: str) -> list[TextEdit] | None:
     fine = hunks(old.splitlines(), new.splitlines()) or [ChangedLines(0, 0, 0, 0)]
     first = fine[0]
     last = fine[-1]
-    coarse = [ChangedLines(first.old_start, last.old_end, first.new_start, last.new_end)]
+    coarse = [
+        ChangedLines(first.old_start, last.old_end, first.new_start, last.new_end)
+    ]
     for attempt in (fine, coarse):
         with suppress(TargetError, SyntaxError):
             return list(_edits(old, new, attempt))
@@ -76,7 +78,11 @@ def hunks(old: Sequence[str], new: Sequence[str]) -> list[ChangedLines]:
         new: the lines after.
     """
     matcher = SequenceMatcher(None, old, new, autojunk=False)
-    return [ChangedLines(*numbers) for tag, *numbers in matcher.get_opcodes() if tag != "equal"]
+    return [
+        ChangedLines(*numbers)
+        for tag, *numbers in matcher.get_opcodes()
+        if tag != "equal"
+    ]
 
 
 def _edits(old: str, new: str, hunks: Sequence[ChangedLines]) -> Iterator[TextEdit]:
@@ -91,7 +97,9 @@ def _edits(old: str, new: str, hunks: Sequence[ChangedLines]) -> Iterator[TextEd
     for hunk in reversed(hunks):  # so that the numbers of lines stay right
         lines = text.splitlines()
         filling = new_lines[hunk.new_start : hunk.new_end]
-        expected = "\n".join([*lines[: hunk.old_start], *filling, *lines[hunk.old_end :]])
+        expected = "\n".join(
+            [*lines[: hunk.old_start], *filling, *lines[hunk.old_end :]]
+        )
         if mark(expected) == mark(text):
             continue  # a comment, or the layout
         edit, text = _anchored(lines, hunk, filling, expected)

@@ -47,11 +47,15 @@ class Export:
         for change in changes:
             try:
                 if row.patch.when or row.patch.env or change.when:
-                    raise ScaffoldError("it is made under a condition, which a diff cannot have")
+                    raise ScaffoldError(
+                        "it is made under a condition, which a diff cannot have"
+                    )
                 self._make(row, change, pack.bodies.get(row.patch.body or ""))
             except (ScaffoldError, TargetError) as error:
                 reason = str(error).partition("\n")[0]
-                self.unwritten.append(f"{row.name}: {change.place} is not in the diff: {reason}")
+                self.unwritten.append(
+                    f"{row.name}: {change.place} is not in the diff: {reason}"
+                )
 
     def _make(self, row: Row, change: Change, body_file: Path | None) -> None:
         """Make one change.
@@ -80,10 +84,16 @@ class Export:
             last = change.place.qualname.rpartition(".")[2]
             qualname = f"{qualname}.{last}" if qualname else last
         targets = [sibling.place for sibling in row.patch.changes]
-        changed = frozenset(place.qualname for place in targets if place.module == facts.module)
-        text = self.texts.get(facts.path) or self._read(facts.path).replace("\r\n", "\n")
+        changed = frozenset(
+            place.qualname for place in targets if place.module == facts.module
+        )
+        text = self.texts.get(facts.path) or self._read(facts.path).replace(
+            "\r\n", "\n"
+        )
         module = ModuleText(facts.path, text, changed)
-        module.make(change, qualname, Definitions.of(str(body_file), separated(content)))
+        module.make(
+            change, qualname, Definitions.of(str(body_file), separated(content))
+        )
         _, fault = parse(module.text.encode())
         if fault:
             raise ScaffoldError(fault)
@@ -121,7 +131,11 @@ class Export:
             yield "new file mode 100644\n"
             old_name = "/dev/null"
         for line in unified_diff(_lines(old), _lines(new), old_name, f"b/{path}"):
-            yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            yield (
+                line
+                if line.endswith("\n")
+                else f"{line}\n\\ No newline at end of file\n"
+            )
 
 
 def _lines(text: str) -> list[str]:
@@ -129,7 +143,9 @@ def _lines(text: str) -> list[str]:
     return list(StringIO(text))
 
 
-def exported(rows: Iterable[Row], coverage: Coverage, packs: Mapping[str, PackSource]) -> Export:
+def exported(
+    rows: Iterable[Row], coverage: Coverage, packs: Mapping[str, PackSource]
+) -> Export:
     """Return what rows change in a release.
 
     Args:

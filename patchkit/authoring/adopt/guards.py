@@ -121,7 +121,9 @@ def guarded(row: Patch) -> Patch:
     Args:
         row: The row.
     """
-    changes = tuple(change.__replace__(by=CODE + change.body_name) for change in row.changes)
+    changes = tuple(
+        change.__replace__(by=CODE + change.body_name) for change in row.changes
+    )
     return row.__replace__(changes=changes, when=row.when or "when")
 
 
@@ -242,7 +244,11 @@ def bound(node: ast.stmt) -> set[str]:
 
 
 def old_pile(
-    base: str, modules: Mapping[str, str], packages: Iterable[str], project: str, origin: str
+    base: str,
+    modules: Mapping[str, str],
+    packages: Iterable[str],
+    project: str,
+    origin: str,
 ) -> tuple[Patch, str]:
     """Make the row and the body that keep a pile switched off while its rows run.
 

@@ -14,7 +14,8 @@ from patchkit.errors import ScaffoldError
 
 _SIDES = ("ours", "base", "theirs")
 _CONFLICT = re.compile(
-    r"^<{7} [^\n]*\n(.*?)^\|{7} [^\n]*\n(.*?)^={7}\n(.*?)^>{7} [^\n]*\n", re.DOTALL | re.MULTILINE
+    r"^<{7} [^\n]*\n(.*?)^\|{7} [^\n]*\n(.*?)^={7}\n(.*?)^>{7} [^\n]*\n",
+    re.DOTALL | re.MULTILINE,
 )
 _LIKE = 0.4
 """A text that is less like upstream's, from 0 to 1 by its lines, is no copy of it."""
@@ -56,9 +57,13 @@ def merged(base: str, ours: str, theirs: str) -> Merged:
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, check=False)  # noqa: S603
         except OSError as error:
-            raise ScaffoldError(f"git: {error.strerror}, expected it on PATH: it merges") from error
+            raise ScaffoldError(
+                f"git: {error.strerror}, expected it on PATH: it merges"
+            ) from error
     if not 0 <= done.returncode <= 127:  # the number of conflicts
-        raise ScaffoldError(f"git merge-file: {done.stderr.decode(errors='replace').strip()}")
+        raise ScaffoldError(
+            f"git merge-file: {done.stderr.decode(errors='replace').strip()}"
+        )
     text = _CONFLICT.sub(_resolved, done.stdout.decode("utf-8"))
     return Merged(text.rstrip("\n"))
 
@@ -101,7 +106,9 @@ class _Change(NamedTuple):
 def _changes(base: Sequence[str], side: Sequence[str]) -> set[_Change]:
     """List what a side has changed."""
     return {
-        _Change(hunk.old_start, hunk.old_end, tuple(side[hunk.new_start : hunk.new_end]))
+        _Change(
+            hunk.old_start, hunk.old_end, tuple(side[hunk.new_start : hunk.new_end])
+        )
         for hunk in hunks(base, side)
     }
 

@@ -68,14 +68,20 @@ class NameScope:
         pairs = [(target, value)]
         if isinstance(target, _DISPLAYS) and isinstance(value, _DISPLAYS):
             pairs = list(zip(target.elts, value.elts, strict=False))
-        named = [(part, part_value) for part, part_value in pairs if isinstance(part, ast.Name)]
+        named = [
+            (part, part_value)
+            for part, part_value in pairs
+            if isinstance(part, ast.Name)
+        ]
         inner = self.inner(part.id for part, _ in named)
         for part, part_value in named:
             inner.loop_values[part.id] = part_value
             inner.bind(part, part_value)
         return inner
 
-    def bind_import(self, statement: ast.stmt, module: ModuleTree, *, is_plain: bool) -> None:
+    def bind_import(
+        self, statement: ast.stmt, module: ModuleTree, *, is_plain: bool
+    ) -> None:
         """Bind the names that an import binds.
 
         Args:
@@ -122,7 +128,9 @@ class NameScope:
         if container_name == "sys.modules":
             return keys
         names = []
-        if isinstance(container, ast.Attribute) and container_name.endswith(".__dict__"):
+        if isinstance(container, ast.Attribute) and container_name.endswith(
+            ".__dict__"
+        ):
             for owner in self.dotted_names_of(container.value):
                 names += [f"{owner}.{key}" for key in keys]
         else:
@@ -164,13 +172,21 @@ class NameScope:
         return [text]
 
 
-def _without(meanings: Mapping[str, list[str]], names: set[str]) -> dict[str, list[str]]:
+def _without(
+    meanings: Mapping[str, list[str]], names: set[str]
+) -> dict[str, list[str]]:
     """Copy what names stand for, without those of some names."""
-    return {name: list(meaning) for name, meaning in meanings.items() if name not in names}
+    return {
+        name: list(meaning) for name, meaning in meanings.items() if name not in names
+    }
 
 
 def _bind(
-    meanings: dict[str, list[str]], name: str, new_meanings: Iterable[str], *, is_plain: bool
+    meanings: dict[str, list[str]],
+    name: str,
+    new_meanings: Iterable[str],
+    *,
+    is_plain: bool,
 ) -> None:
     """Set what a name stands for, or add to that."""
     all_meanings: list[str] = []

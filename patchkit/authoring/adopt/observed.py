@@ -86,7 +86,9 @@ class PileObservation:
     ) -> list[ObservedChange]:
         """List changes of what is no target, unless a row that repoints copies makes them."""
         repointed = {
-            change.by for change in self.changes if rebind_by_target.get(change.target, False)
+            change.by
+            for change in self.changes
+            if rebind_by_target.get(change.target, False)
         }
         return [
             change
@@ -181,6 +183,8 @@ def importable(pile: str) -> Iterator[Path | None]:
             archive.extractall(unpacked)
             yield Path(unpacked)
     elif "=" in pile:
-        raise ScaffoldError(f"--observe: found {pile}, expected a wheel, folder or package here")
+        raise ScaffoldError(
+            f"--observe: found {pile}, expected a wheel, folder or package here"
+        )
     else:
         yield None

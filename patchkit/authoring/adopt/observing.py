@@ -68,7 +68,9 @@ class _StubType(type):
 def _stub(name: str, module: str) -> type:
     if name.startswith("__"):
         raise AttributeError(name)
-    return _StubType(name, (), {"__init__": lambda *_, **__: None, "__module__": module})
+    return _StubType(
+        name, (), {"__init__": lambda *_, **__: None, "__module__": module}
+    )
 
 
 class _StubModule(ModuleType):

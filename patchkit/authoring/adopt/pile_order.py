@@ -70,7 +70,9 @@ def chained(patches: Iterable[Patch]) -> Iterator[Patch]:
     last_by_target: dict[str, str] = {}
     for patch in patches:
         targets = {str(change.place) for change in patch.changes}
-        before = {last_by_target[target] for target in targets if target in last_by_target}
+        before = {
+            last_by_target[target] for target in targets if target in last_by_target
+        }
         last_by_target.update(dict.fromkeys(targets, patch.name))
         if before:
             yield patch.__replace__(after=tuple(sorted(before)))

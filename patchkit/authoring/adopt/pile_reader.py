@@ -15,7 +15,10 @@ from patchkit.analysis.upstream.resolving.syntax import (
     statements,
 )
 from patchkit.analysis.uses.scopes import imported
-from patchkit.authoring.adopt.calls_at_import import called_at_import, called_by_statements
+from patchkit.authoring.adopt.calls_at_import import (
+    called_at_import,
+    called_by_statements,
+)
 from patchkit.authoring.adopt.definitions import is_check, names_in
 from patchkit.authoring.adopt.name_scopes import NameScope
 from patchkit.authoring.adopt.placements import (
@@ -68,9 +71,15 @@ class PileReader:
         self._read_block(self.module.tree.body, StatementContext(self.scope))
         while self._unread_functions:
             function, context = self._unread_functions.popleft()
-            parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+            parameters = {
+                node.arg
+                for node in ast.walk(function.args)
+                if isinstance(node, ast.arg)
+            }
             scope = context.scope.inner(parameters)
-            self._read_block(function.body, StatementContext(scope, function=function.name))
+            self._read_block(
+                function.body, StatementContext(scope, function=function.name)
+            )
         self._refuse_what_is_read_again()
 
     def _refuse_what_is_read_again(self) -> None:
@@ -83,9 +92,13 @@ class PileReader:
                 if isinstance(node, _SETTABLE) and isinstance(node.ctx, ast.Load):
                     dotted_names = self.scope.dotted_names_of(node)
                     if dotted_names:
-                        read_again |= self._set_above(node.lineno).intersection(dotted_names)
+                        read_again |= self._set_above(node.lineno).intersection(
+                            dotted_names
+                        )
         for placement in self.placements:
-            if placement.is_expressible and not read_again.isdisjoint(placement.dotted_names):
+            if placement.is_expressible and not read_again.isdisjoint(
+                placement.dotted_names
+            ):
                 placement.reason = _READ_AGAIN
 
     def _set_above(self, line: int) -> set[str]:
@@ -100,7 +113,9 @@ class PileReader:
     def _read_block(self, body: Iterable[ast.stmt], context: StatementContext) -> None:
         for statement in body:
             self._read_statement(statement, context)
-            if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Return):
+            if isinstance(statement, ast.If) and isinstance(
+                statement.body[-1], ast.Return
+            ):
                 context = context.unless(statement.test)
 
     def _read_statement(self, node: ast.stmt, context: StatementContext) -> None:
@@ -117,9 +132,17 @@ class PileReader:
             self._unread_functions.append((node, context))
         elif isinstance(node, ast.Assign):
             self._read_assignment(node, context)
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+        elif (
+            isinstance(node, ast.AnnAssign)
+            and isinstance(node.target, ast.Name)
+            and node.value
+        ):
             context.scope.bind(node.target, node.value, is_plain=is_plain)
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and not from_dialects:
+        elif (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Call)
+            and not from_dialects
+        ):
             self._read_call(node, node.value, context)
         else:
             self._read_compound(node, context)
@@ -133,7 +156,9 @@ class PileReader:
             if isinstance(function, ast.Attribute) and function.attr in _MUTATORS:
                 self._refuse(node, function.value, context)
 
-    def _read_import(self, node: ast.Import | ast.ImportFrom, context: StatementContext) -> None:
+    def _read_import(
+        self, node: ast.Import | ast.ImportFrom, context: StatementContext
+    ) -> None:
         context.scope.bind_import(node, self.module, is_plain=not context.conditions)
         if context.function:
             return
@@ -164,12 +189,15 @@ class PileReader:
 
     def _read_assignment(self, node: ast.Assign, context: StatementContext) -> None:
         names_by_target = [
-            self._foreign(context.scope.dotted_names_of(target)) for target in node.targets
+            self._foreign(context.scope.dotted_names_of(target))
+            for target in node.targets
         ]
         if len(node.targets) > 1 and all(names_by_target):  # `a.x = b.x = value`
             dotted_names = [name for names in names_by_target for name in names]
             text = f"{{}} = {ast.unparse(node.value)}"
-            placement = self.make_placement(node, dotted_names, node.value, node, text, context)
+            placement = self.make_placement(
+                node, dotted_names, node.value, node, text, context
+            )
             self.placements.append(placement)
             return
         for target, dotted_names in zip(node.targets, names_by_target, strict=True):
@@ -183,7 +211,9 @@ class PileReader:
             else:
                 self._refuse_stores(node, target, context)
 
-    def _bind(self, node: ast.Assign, target: ast.Name, context: StatementContext) -> None:
+    def _bind(
+        self, node: ast.Assign, target: ast.Name, context: StatementContext
+    ) -> None:
         """Read what an assignment gives a name, which may be an original that it saves."""
         if context.is_plain:
             originals = self._foreign(context.scope.dotted_names_of(node.value))
@@ -191,7 +221,9 @@ class PileReader:
                 self.saved[target.id] = SavedOriginal(node, originals[0])
         context.scope.bind(target, node.value, is_plain=not context.conditions)
 
-    def _refuse_stores(self, statement: ast.stmt, node: ast.AST, context: StatementContext) -> None:
+    def _refuse_stores(
+        self, statement: ast.stmt, node: ast.AST, context: StatementContext
+    ) -> None:
         """List what is set or deleted by code that no row is made of."""
         for part in ast.walk(node):
             if isinstance(part, _SETTABLE) and not isinstance(part.ctx, ast.Load):
@@ -200,15 +232,21 @@ class PileReader:
                 else:
                     self._refuse(statement, part.value, context)
 
-    def _refuse(self, statement: ast.stmt, node: ast.expr, context: StatementContext) -> None:
+    def _refuse(
+        self, statement: ast.stmt, node: ast.expr, context: StatementContext
+    ) -> None:
         """List what an expression stands for among what no row can set."""
         dotted_names = self._foreign(context.scope.dotted_names_of(node))
         if dotted_names:
-            placement = self.make_placement(statement, dotted_names, node, statement, "", context)
+            placement = self.make_placement(
+                statement, dotted_names, node, statement, "", context
+            )
             self.placements.append(placement)
             placement.reason = _MUTATES
 
-    def _read_call(self, node: ast.Expr, call: ast.Call, context: StatementContext) -> None:
+    def _read_call(
+        self, node: ast.Expr, call: ast.Call, context: StatementContext
+    ) -> None:
         """Read a call of `setattr`."""
         if dotted(call.func) != "setattr" or len(call.args) != 3:
             return
@@ -220,7 +258,9 @@ class PileReader:
         )
         if dotted_names:
             text = f"{{}} = {ast.unparse(value)}"
-            placement = self.make_placement(node, dotted_names, value, node, text, context)
+            placement = self.make_placement(
+                node, dotted_names, value, node, text, context
+            )
             self.placements.append(placement)
             if not names:
                 placement.reason = _NAME_UNKNOWN
@@ -277,7 +317,9 @@ class PileReader:
             The placement; it has a reason where the statement does not run once, at import.
         """
         turn_value = _value_in_turn(value, context.scope.loop_values)
-        placement = Placement(statement, dotted_names, turn_value, node, text, context.is_plain)
+        placement = Placement(
+            statement, dotted_names, turn_value, node, text, context.is_plain
+        )
         conditions = [ast.unparse(condition) for condition in context.conditions]
         sets_all = isinstance(node, (ast.For, ast.Assign)) or "'for'" in conditions
         placement.is_either = len(dotted_names) > 1 and not sets_all
@@ -292,7 +334,9 @@ class PileReader:
         placement.reason = self._reason(placement, context, is_named=is_named)
         return placement
 
-    def _reason(self, placement: Placement, context: StatementContext, *, is_named: bool) -> str:
+    def _reason(
+        self, placement: Placement, context: StatementContext, *, is_named: bool
+    ) -> str:
         """Say why no row can do what a statement does; '' where one can.
 
         Args:
@@ -303,7 +347,9 @@ class PileReader:
         function = context.function
         if function and function not in self._run_at_import:
             return f"it is set when {function} runs, not as the module is imported"
-        is_conditional = bool(context.conditions) or function not in self._run_unconditionally
+        is_conditional = (
+            bool(context.conditions) or function not in self._run_unconditionally
+        )
         if placement.text == "pass" and is_conditional:
             return _CONDITIONAL_LOOP
         loses_value = placement.node is context.loop and not is_named
@@ -321,8 +367,12 @@ class PileReader:
             The signature; None where the value is not the only function of that name in the module.
         """
         name = dotted(placement.value)
-        functions = [node for node in ast.walk(self.module.tree) if isinstance(node, DEFS)]
-        signatures = [signature_of(node.args) for node in functions if node.name == name]
+        functions = [
+            node for node in ast.walk(self.module.tree) if isinstance(node, DEFS)
+        ]
+        signatures = [
+            signature_of(node.args) for node in functions if node.name == name
+        ]
         return signatures[0] if len(signatures) == 1 else None
 
     def derives(self, placement: Placement) -> bool:

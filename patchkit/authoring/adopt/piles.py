@@ -35,7 +35,9 @@ from patchkit.core.rows.declaration import Add, Change, Patch, Replace, Role, Wr
 from patchkit.core.rows.target import Target
 from patchkit.errors import ScaffoldError
 
-_NO_PACKAGE = "it lies in no package: nothing keeps it off, so that nobody may import it any more"
+_NO_PACKAGE = (
+    "it lies in no package: nothing keeps it off, so that nobody may import it any more"
+)
 
 
 @dataclass
@@ -96,17 +98,23 @@ class PileRows(AdoptedRows):
         for rows in rows_by_module:
             rows.run()
         if not self.sites:
-            raise ScaffoldError(f"{self.origin} contains no patch that a row can express")
+            raise ScaffoldError(
+                f"{self.origin} contains no patch that a row can express"
+            )
         self.patches = list(chained(self.patches))
         if self.patches:
-            self._switch_off([rows for rows in rows_by_module if last_of(rows.code) in self.bodies])
+            self._switch_off(
+                [rows for rows in rows_by_module if last_of(rows.code) in self.bodies]
+            )
 
     def _switch_off(self, rows_by_module: Sequence["_ModuleRows"]) -> None:
         """Have the rows stand for the pile's modules, before the package of those is imported."""
         modules = [rows.reader.module for rows in rows_by_module]
         if not self._base:
             for module in modules:
-                self.left.append(UnexpressedCode(module.path, 1, "", _NO_PACKAGE, module.name))
+                self.left.append(
+                    UnexpressedCode(module.path, 1, "", _NO_PACKAGE, module.name)
+                )
             return
         codes = {rows.reader.module.name: rows.code for rows in rows_by_module}
         packages = [module.name for module in modules if module.is_package]
@@ -129,7 +137,9 @@ class PileRows(AdoptedRows):
         for patch in self.patches:
             target_modules.update(change.place.module for change in patch.changes)
         target_modules = {
-            name for name in target_modules if name.partition(".")[0] not in own_packages
+            name
+            for name in target_modules
+            if name.partition(".")[0] not in own_packages
         }
         packages = {name.partition(".")[0] for name in target_modules}
         with importable(pile) as path:
@@ -168,7 +178,9 @@ class PileRows(AdoptedRows):
         statement = placement.statement
         first_line = ast.unparse(statement).partition("\n")[0]
         path = reader.module.path
-        self.left.append(UnexpressedCode(path, statement.lineno, first_line, reason, dotted_name))
+        self.left.append(
+            UnexpressedCode(path, statement.lineno, first_line, reason, dotted_name)
+        )
 
     def is_used(self, reader: PileReader, names: set[str]) -> bool:
         """Return whether another module seems to use a name of a module.
@@ -192,11 +204,14 @@ class PileRows(AdoptedRows):
         parent = name.rpartition(".")[0]
         is_imported = name in self._imported or reader.module.is_package
         imports_neighbours = any(
-            neighbour.startswith(f"{parent}.") for neighbour in self._patching & self._imported
+            neighbour.startswith(f"{parent}.")
+            for neighbour in self._patching & self._imported
         )
         for placement in reader.placements:
             if imports_neighbours and not is_imported:
-                placement.reason = f"{parent} does not import {name}; --only {name} adopts it"
+                placement.reason = (
+                    f"{parent} does not import {name}; --only {name} adopts it"
+                )
             if placement.reason:
                 for dotted_name in placement.dotted_names or [""]:
                     self.leave(reader, placement, placement.reason, dotted_name)
@@ -212,7 +227,9 @@ class _ModuleRows:
         word: What names the body and the rows.
     """
 
-    def __init__(self, pile: PileRows, reader: PileReader, guard: Guard, word: str) -> None:
+    def __init__(
+        self, pile: PileRows, reader: PileReader, guard: Guard, word: str
+    ) -> None:
         self.reader = reader
         self._pile = pile
         self._guard = guard
@@ -224,7 +241,9 @@ class _ModuleRows:
         only_builds = all(placement.builds for placement in self._expressible)
         prefix = "code" if guard.test or only_builds else "patch"
         self.code = f"{pile.pack}.{prefix}_{word}"
-        self._title = " ".join(f"Adopted from {pile.origin}: {reader.module.path}".split())
+        self._title = " ".join(
+            f"Adopted from {pile.origin}: {reader.module.path}".split()
+        )
 
     def run(self) -> None:
         """Add the rows to the pile's, with the module's text as their body."""
@@ -265,7 +284,9 @@ class _ModuleRows:
         for placement in self._expressible:
             key = placement.key or placement.function
             placements_by_key.setdefault(key, []).append(placement)
-        for placements in sorted(placements_by_key.values(), key=lambda group: group[0].priority):
+        for placements in sorted(
+            placements_by_key.values(), key=lambda group: group[0].priority
+        ):
             changes: dict[Change, None] = {}
             for placement in placements:
                 changes.update(dict.fromkeys(self._changes(body, placement)))
@@ -297,7 +318,9 @@ class _ModuleRows:
         if "worker" in self._word.split("_"):
             roles = {Role.WORKER}
         row = Patch(
-            name=self._row_name("" if is_alone else placement.key or placement.function),
+            name=self._row_name(
+                "" if is_alone else placement.key or placement.function
+            ),
             body=self._body_name,
             requires=self._guard.requires or (self._pile.requires,),
             roles=roles,
@@ -325,7 +348,9 @@ class _ModuleRows:
         body_name = f"patch_{row.name.replace('-', '_')}_built"
         head = f"# {self._title}\nfrom {self.code} import {factory}\n"
         self._pile.bodies[body_name] = f"{head}\nbuilt = {factory}()\n"
-        return row.__replace__(body=body_name, changes=(change.__replace__(by="built"),))
+        return row.__replace__(
+            body=body_name, changes=(change.__replace__(by="built"),)
+        )
 
     def _changes(self, body: BodyText, placement: Placement) -> Iterator[Change]:
         """Make the changes of a placement; list what the release has no attribute for."""
@@ -367,7 +392,9 @@ class _ModuleRows:
             raise ValueError("it is one of several places")
         return targets
 
-    def _change(self, body: BodyText, placement: Placement, target: Target, facts: Facts) -> Change:
+    def _change(
+        self, body: BodyText, placement: Placement, target: Target, facts: Facts
+    ) -> Change:
         """Make the change of one attribute: a Wrap where that can be, else an Add or a Replace."""
         can_be_wrapped = self._can_be_wrapped(placement, facts)
         if can_be_wrapped and body.wrapped(placement, is_method=facts.kind in METHODS):
@@ -384,7 +411,9 @@ class _ModuleRows:
         if placement.rebinds:
             rebind = (self.reader.module.name.partition(".")[0],)
         fits_no_caller = is_unrelated(self.reader, placement, facts)
-        return Replace(str(target), by=by, when=when, rebind=rebind, unrelated=fits_no_caller)
+        return Replace(
+            str(target), by=by, when=when, rebind=rebind, unrelated=fits_no_caller
+        )
 
     def _can_be_wrapped(self, placement: Placement, facts: Facts) -> bool:
         """Return whether a function is replaced whose replacement nothing else uses."""

@@ -18,7 +18,9 @@ _FIELDS = {
 }
 
 
-def prose_of(module: ModuleTree, modules: Iterable[ModuleTree], origin: str) -> dict[str, str]:
+def prose_of(
+    module: ModuleTree, modules: Iterable[ModuleTree], origin: str
+) -> dict[str, str]:
     """Write the texts of a row by what a pile says of a module.
 
     A catalogue in comments of any module counts more than the module's own docstring.
@@ -38,7 +40,9 @@ def prose_of(module: ModuleTree, modules: Iterable[ModuleTree], origin: str) -> 
         "sunset": "upstream has these changes",
     }
     docstring = ast.get_docstring(module.tree) or ""
-    written = {field: _first_text(labelled, labels) for field, labels in _FIELDS.items()}
+    written = {
+        field: _first_text(labelled, labels) for field, labels in _FIELDS.items()
+    }
     written["why"] = written["why"] or docstring.partition("\n\n")[0]
     link = _LINK.search(" ".join([written["upstream"], *labelled.values()]))
     if link:

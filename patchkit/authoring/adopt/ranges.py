@@ -11,7 +11,12 @@ from patchkit.core.versions.requirements import (
 
 
 def carried_requirements(
-    requires: Iterable[str], packages: Collection[str], new: str, *, is_new: bool, is_over: bool
+    requires: Iterable[str],
+    packages: Collection[str],
+    new: str,
+    *,
+    is_new: bool,
+    is_over: bool,
 ) -> list[str]:
     """Return a row's requirements so that they allow a release, and those from an older one on.
 

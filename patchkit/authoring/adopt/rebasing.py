@@ -126,7 +126,9 @@ class Rebase:
         before = f"{package}<{version}"
         since = f"{package}>={version}"
         ended = change.__replace__(requires=(*change.requires, before))
-        begun = [later.__replace__(requires=(*later.requires, since)) for later in carried]
+        begun = [
+            later.__replace__(requires=(*later.requires, since)) for later in carried
+        ]
         return [ended, *begun]
 
     @property
@@ -170,7 +172,9 @@ class Rebase:
             self._old_body = body_file.read_bytes()
             text = self._old_body.decode("utf-8-sig").replace("\r\n", "\n")
             self.body = ModuleText(str(body_file), text)
-        for _, group in groupby(self._due_changes(), key=lambda pair: _group_key(*pair)):
+        for _, group in groupby(
+            self._due_changes(), key=lambda pair: _group_key(*pair)
+        ):
             self._carry_group(list(group))
         if self.body and not self.keep and self.result != "retired":
             self._follow_imports(self.body)
@@ -224,7 +228,9 @@ class Rebase:
         """
         row_file = self.pack.path
         content = row_file.read_bytes()
-        new = with_changes(row_file, content, self.row.patch, self.changes, self.requires)
+        new = with_changes(
+            row_file, content, self.row.patch, self.changes, self.requires
+        )
         planned = [PlannedFile("row", row_file, new, content)]
         body_file = self._body_file
         if body_file and self.body and self.result == "merged":
@@ -260,7 +266,9 @@ class Rebase:
         comparison = compare(target, self.old, self.new)
         for side in (comparison.old, comparison.new):
             if not side.facts.is_present:
-                raise ScaffoldError(f"{side.release}: {side.facts.reason or 'it is not there'}")
+                raise ScaffoldError(
+                    f"{side.release}: {side.facts.reason or 'it is not there'}"
+                )
         new_target = comparison.new.place
         if new_target != target:
             retargeted = {first.target_field: str(new_target)}
@@ -272,7 +280,9 @@ class Rebase:
             return carried._replace(result="merged")
         return carried
 
-    def _merged_changes(self, changes: Sequence[Change], comparison: Comparison) -> CarriedChanges:
+    def _merged_changes(
+        self, changes: Sequence[Change], comparison: Comparison
+    ) -> CarriedChanges:
         """Merge changes with what upstream changed; those of other kinds stay as they are."""
         first = changes[0]
         if isinstance(first, Edit):
@@ -283,7 +293,9 @@ class Rebase:
             return self._merged_replacement(first, comparison, self.body)
         return CarriedChanges("unchanged", changes)
 
-    def _merged_edits(self, changes: Sequence[Edit], comparison: Comparison) -> CarriedChanges:
+    def _merged_edits(
+        self, changes: Sequence[Edit], comparison: Comparison
+    ) -> CarriedChanges:
         """Merge the Edits of one function with what upstream changed in it."""
         base = self.old.text(comparison.old.facts)
         theirs = self.new.text(comparison.new.facts)
@@ -298,7 +310,8 @@ class Rebase:
             raise ScaffoldError("no Edits make the merged text of upstream's")
         first = changes[0]
         merged_edits = [
-            first.__replace__(old=edit.old, new=edit.new, count=1) for edit in text_edits
+            first.__replace__(old=edit.old, new=edit.new, count=1)
+            for edit in text_edits
         ]
         return CarriedChanges("merged", merged_edits)
 
@@ -319,9 +332,13 @@ class Rebase:
         if mark(text) == mark(ours):
             return CarriedChanges("unchanged", [change])
         name = self._put_in_body(text, by, new_module, body)
-        return CarriedChanges("merged", [change.__replace__(by=change.by.replace(by, name))])
+        return CarriedChanges(
+            "merged", [change.__replace__(by=change.by.replace(by, name))]
+        )
 
-    def _put_in_body(self, text: str, by: str, upstream: Definitions, body: ModuleText) -> str:
+    def _put_in_body(
+        self, text: str, by: str, upstream: Definitions, body: ModuleText
+    ) -> str:
         """Put a merged definition into the body, with the imports that it needs.
 
         Args:
@@ -345,9 +362,14 @@ class Rebase:
         elif name in self._shared:
             raise ScaffoldError(_SHARED.format(name))
         merged_module = Definitions.of("merged.py", text.encode())
-        in_reach = {*definitions.named, *definitions.imports, *names_in(definitions.named[by])}
+        in_reach = {
+            *definitions.named,
+            *definitions.imports,
+            *names_in(definitions.named[by]),
+        }
         imports = {
-            defined: f"from {upstream.tree.name} import {defined}" for defined in upstream.named
+            defined: f"from {upstream.tree.name} import {defined}"
+            for defined in upstream.named
         }
         imports.update(upstream.imports)
         for bound, statement in imports.items():

@@ -80,7 +80,9 @@ class ModuleText:
         """Put a text before a line."""
         self._put(line, line - 1, text)
 
-    def _transplant(self, change: Add | Replace, qualname: str, body: Definitions) -> None:
+    def _transplant(
+        self, change: Add | Replace, qualname: str, body: Definitions
+    ) -> None:
         """Write a definition of a body into the module, with what it uses."""
         module = self.read()
         owner, _, last = qualname.rpartition(".")
@@ -110,7 +112,12 @@ class ModuleText:
         self._put_before(_line_after(last_member), member)
 
     def _replace(
-        self, module: Definitions, qualname: str, new: ast.stmt, text: str, body: Definitions
+        self,
+        module: Definitions,
+        qualname: str,
+        new: ast.stmt,
+        text: str,
+        body: Definitions,
     ) -> None:
         """Put a definition in the place of what sets a name.
 
@@ -127,7 +134,9 @@ class ModuleText:
         """
         old, *further = module.setters(qualname)
         if further:
-            raise ScaffoldError(f"more than one statement of {module.tree.path} sets {qualname}")
+            raise ScaffoldError(
+                f"more than one statement of {module.tree.path} sets {qualname}"
+            )
         margin = " " * old.col_offset
         indented = indent(text, margin)
         if qualname not in module.set_together:
@@ -140,7 +149,11 @@ class ModuleText:
         _, _, name = qualname.rpartition(".")
         old_value = values.get(name)
         new_value = getattr(new, "value", None)
-        if old_value and isinstance(new_value, ast.expr) and names_in(new_value).isdisjoint(values):
+        if (
+            old_value
+            and isinstance(new_value, ast.expr)
+            and names_in(new_value).isdisjoint(values)
+        ):
             element = element_text(body.tree.source, new_value)
             self._replace_value(module, old_value, element)
         elif not _has_lines_of_its_own(module, old):
@@ -175,14 +188,20 @@ class ModuleText:
                 set_in_body.update(stored(node))
         immovable = (set_in_body & used) - defined_in_body
         if immovable:
-            raise ScaffoldError(f"it uses {min(immovable)}, which no plain assignment alone sets")
+            raise ScaffoldError(
+                f"it uses {min(immovable)}, which no plain assignment alone sets"
+            )
         for name in sorted(defined_in_body & used):
             self._bring_name(name, body, user)
 
     def _bring_name(self, name: str, body: Definitions, user: str) -> None:
         """Give a definition one name of its body; see `_bring`."""
         module = self.read()
-        if name in module.named or name in module.set_together or name in module.imports:
+        if (
+            name in module.named
+            or name in module.set_together
+            or name in module.imports
+        ):
             if not _is_same(name, module, body):
                 raise ScaffoldError(f"it uses another {name} than the module has")
         elif name in body.named:
@@ -196,7 +215,9 @@ class ModuleText:
         else:
             self._import(module, body.imports[name], name, user)
 
-    def _import(self, module: Definitions, statement: str, name: str = "", user: str = "") -> None:
+    def _import(
+        self, module: Definitions, statement: str, name: str = "", user: str = ""
+    ) -> None:
         """Write an import where it is needed.
 
         It is inside of a function, which makes no circle, unless the function's header needs it.
@@ -237,8 +258,12 @@ class ModuleText:
         if isinstance(change.default, (list, dict, set)):
             # Each instance gets its own.
             default = f"default_factory=lambda: {change.default!r}"
-        annotation = change.type if isinstance(change.type, str) else change.type.__name__
-        text = f"{change.name}: {annotation} = dataclasses.field({default}, kw_only=True)"
+        annotation = (
+            change.type if isinstance(change.type, str) else change.type.__name__
+        )
+        text = (
+            f"{change.name}: {annotation} = dataclasses.field({default}, kw_only=True)"
+        )
         margin = " " * members[0].col_offset
         indented = indent(text, margin)
         self._put_before(_line_after(last_field), indented)

@@ -59,7 +59,9 @@ def read_diff(name: str, text: str) -> list[FileDiff]:
             file = FileDiff(_path(before), _path(after), hunks)
             files.append(file)
     if not files:
-        raise ScaffoldError(f"{name}: found no '--- a/…' and '+++ b/…', expected a unified diff")
+        raise ScaffoldError(
+            f"{name}: found no '--- a/…' and '+++ b/…', expected a unified diff"
+        )
     return files
 
 
@@ -88,10 +90,14 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> Iterator[Hunk]:
         old_count = int(header[2] or 1)
         new_count = int(header[3] or 1)
         # After the last line, `\ No newline at end of file` may follow.
-        while len(old) != old_count or len(new) != new_count or _is_remark(lines, index):
+        while (
+            len(old) != old_count or len(new) != new_count or _is_remark(lines, index)
+        ):
             sign, line = _signed(lines, index)
             if sign not in " -+\\":
-                raise ScaffoldError(f"{name}:{index + 1}: found {sign!r}, expected more of a hunk")
+                raise ScaffoldError(
+                    f"{name}:{index + 1}: found {sign!r}, expected more of a hunk"
+                )
             if sign in " -":
                 old.append(line)
             if sign in " +":
@@ -141,7 +147,9 @@ def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
             near_lines = nearest(content, expected_text, 1).split("\n")
             near = near_lines[0].strip()
             fault = f"found no lines as the hunk at line {hunk.first} has them"
-            raise ScaffoldError(f"{place}: {fault}; the nearest begin with line {near!r}")
+            raise ScaffoldError(
+                f"{place}: {fault}; the nearest begin with line {near!r}"
+            )
         end = start + len(hunk.old)
         lines[start:end] = hunk.new
         growth = len(hunk.new) - len(hunk.old)

@@ -38,7 +38,9 @@ def wrapper(
     function = _function_of(reader, placement)
     dotted_names = [*placement.dotted_names]
     names = [
-        name for name, original in reader.saved.items() if [original.dotted_name] == dotted_names
+        name
+        for name, original in reader.saved.items()
+        if [original.dotted_name] == dotted_names
     ]
     if function is None or len(names) != 1 or not placement.is_plain:
         return
@@ -72,7 +74,9 @@ def _function_of(reader: PileReader, placement: Placement) -> Def | None:
         replaces_another = [*same.dotted_names] != dotted_names
         if replaces_another and dotted(same.value) == name:
             return None
-    functions = {node.name: node for node in reader.module.tree.body if isinstance(node, DEFS)}
+    functions = {
+        node.name: node for node in reader.module.tree.body if isinstance(node, DEFS)
+    }
     return functions.get(name)
 
 
@@ -108,13 +112,19 @@ def _are_private(reader: PileReader, function: Def, name: str, call_count: int) 
     if _count_uses(tree, name) != own_uses:
         return False
     placements = [
-        placement for placement in reader.placements if dotted(placement.value) == function.name
+        placement
+        for placement in reader.placements
+        if dotted(placement.value) == function.name
     ]
     return _count_uses(tree, function.name) == len(placements)
 
 
 def _count_uses(tree: ast.AST, name: str) -> int:
-    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
+    uses = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == name
+    ]
     return len(uses)
 
 
@@ -126,7 +136,9 @@ def _clashes(function: Def, name: str, owner: str) -> bool:
         name: The name of the original that it calls.
         owner: The name of its `self`; '' where it is no method.
     """
-    parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    parameters = {
+        node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)
+    }
     bound_names = [node.arg for node in ast.walk(function) if isinstance(node, ast.arg)]
     bound_names += stored(function)
     owner_count = 0
@@ -149,7 +161,8 @@ def _has_long_texts(function: Def) -> bool:
     texts = [
         node
         for node in ast.walk(function)
-        if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.lineno != node.end_lineno
+        if isinstance(node, (ast.Constant, ast.JoinedStr))
+        and node.lineno != node.end_lineno
     ]
     docstring_count = 0
     if ast.get_docstring(function) is not None:
@@ -160,7 +173,9 @@ def _has_long_texts(function: Def) -> bool:
 def _makes_defaults(function: Def) -> bool:
     """Return whether a default would be another object in each call of a wrapper."""
     defaults = (*function.args.defaults, *function.args.kw_defaults)
-    return not all(default is None or isinstance(default, _PLAIN) for default in defaults)
+    return not all(
+        default is None or isinstance(default, _PLAIN) for default in defaults
+    )
 
 
 def _call_changes(source: bytes, call: ast.Call, owner: str) -> Iterator[TextChange]:
@@ -175,7 +190,9 @@ def _call_changes(source: bytes, call: ast.Call, owner: str) -> Iterator[TextCha
         yield start, end, ""
 
 
-def _wrapper_text(source: bytes, function: Def, changes: Iterable[TextChange], owner: str) -> str:
+def _wrapper_text(
+    source: bytes, function: Def, changes: Iterable[TextChange], owner: str
+) -> str:
     """Write a function as a wrapper.
 
     It is a function within one, called with `args` and `kwargs`, unless it has no parameters but

@@ -111,7 +111,9 @@ def body_text(changes: Sequence[tuple[UpstreamTarget, Change]]) -> str:
     Returns:
         The text; '' where no change names an object of the body.
     """
-    parts = [_code(upstream, change) for upstream, change in changes if change.body_field]
+    parts = [
+        _code(upstream, change) for upstream, change in changes if change.body_field
+    ]
     if not parts:
         return ""
     docstring = ['"""', "Upstream: write here what upstream does, and since when.", ""]
@@ -119,12 +121,18 @@ def body_text(changes: Sequence[tuple[UpstreamTarget, Change]]) -> str:
         docstring.append(str(upstream.target))
         lines = upstream.facts.lines
         if lines:
-            docstring.append(f"{INDENT}{upstream.facts.path}:{lines[0]} in {upstream.newest.name}")
+            docstring.append(
+                f"{INDENT}{upstream.facts.path}:{lines[0]} in {upstream.newest.name}"
+            )
     docstring.append('"""')
     imports: set[Import] = set()
     for part in parts:
         imports |= part.imports
-    head = ["\n".join(docstring), "from __future__ import annotations", *_sections(imports)]
+    head = [
+        "\n".join(docstring),
+        "from __future__ import annotations",
+        *_sections(imports),
+    ]
     text = "\n\n".join(head)
     for part in parts:
         is_line = "\n" not in part.text  # which has one empty line around it
@@ -166,7 +174,9 @@ def _code(upstream: UpstreamTarget, change: Change) -> BodyPart:
         summary = f"Run just before `{change.module}` executes."
         return BodyPart(_function(f"def {change.call}", (), summary, upstream), set())
     if isinstance(change, AfterImport):
-        summary = f"Run just after `{change.module}` has executed; may return what undoes it."
+        summary = (
+            f"Run just after `{change.module}` has executed; may return what undoes it."
+        )
         text = _function(f"def {change.call}", ("_module: Any",), summary, upstream)
         return BodyPart(text, {_ANY})
     return BodyPart("__all__: list[str] = []", set())  # Provide
@@ -183,7 +193,9 @@ def _wrapper(upstream: UpstreamTarget, change: Wrap) -> BodyPart:
         instance = " and `_instance` its class"
     summary = f"Run around `{qualname}`; `wrapped` is upstream's{instance}."
     call = "return wrapped(*args, **kwargs)"
-    return BodyPart(_function(f"def {change.by}", _OF_WRAPPER, summary, upstream, call), {_ANY})
+    return BodyPart(
+        _function(f"def {change.by}", _OF_WRAPPER, summary, upstream, call), {_ANY}
+    )
 
 
 def _replacement(upstream: UpstreamTarget, change: Replace) -> BodyPart:
@@ -201,7 +213,9 @@ def _replacement(upstream: UpstreamTarget, change: Replace) -> BodyPart:
         if isinstance(upstream.node, ast.AsyncFunctionDef):
             head = f"async {head}"
         summary = f"Take the place of `{qualname}`."
-        return BodyPart(_function(head, _CATCH_ALL, summary, upstream, _TO_WRITE), {_ANY})
+        return BodyPart(
+            _function(head, _CATCH_ALL, summary, upstream, _TO_WRITE), {_ANY}
+        )
     # Upstream's own value: what it is made of is not to be copied.
     value = f"upstream_{qualname}"
     if '"' not in value:
@@ -235,7 +249,11 @@ def _addition(upstream: UpstreamTarget, change: Add) -> BodyPart:
 
 
 def _function(
-    head: str, parameters: Sequence[str], summary: str, upstream: UpstreamTarget, code: str = ""
+    head: str,
+    parameters: Sequence[str],
+    summary: str,
+    upstream: UpstreamTarget,
+    code: str = "",
 ) -> str:
     """Write a function of a body.
 

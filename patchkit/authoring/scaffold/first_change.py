@@ -31,7 +31,17 @@ _PREFIXES = {"wrap": "around_", "before-import": "before_", "after-import": "aft
 """What the name of a body's function begins with, by the kind of its change."""
 _CLASS = str(Kind.CLASS)
 _NOT_CALLED = frozenset(
-    map(str, (Kind.CONSTANT, Kind.ASSIGNMENT, Kind.FIELD, Kind.OUTSIDE, Kind.CLASS, Kind.MODULE))
+    map(
+        str,
+        (
+            Kind.CONSTANT,
+            Kind.ASSIGNMENT,
+            Kind.FIELD,
+            Kind.OUTSIDE,
+            Kind.CLASS,
+            Kind.MODULE,
+        ),
+    )
 )
 """The kinds of targets that Wrap does not fit."""
 
@@ -80,7 +90,9 @@ class UpstreamTarget:
         return ScaffoldError(f"{self.target}: found {actual}, expected {expected}")
 
 
-def look_up(target: Target, checked_releases: Sequence[CheckedRelease]) -> UpstreamTarget:
+def look_up(
+    target: Target, checked_releases: Sequence[CheckedRelease]
+) -> UpstreamTarget:
     """Return a target with the releases of its package.
 
     Args:
@@ -91,7 +103,9 @@ def look_up(target: Target, checked_releases: Sequence[CheckedRelease]) -> Upstr
         ScaffoldError: none of them has the package.
     """
     package = target.module.partition(".")[0]
-    releases = tuple(release for release in checked_releases if release.covers([package]))
+    releases = tuple(
+        release for release in checked_releases if release.covers([package])
+    )
     if not releases:
         raise ScaffoldError(
             f"{target}: found no {package} to look it up in, expected it installed here, or "
@@ -100,7 +114,9 @@ def look_up(target: Target, checked_releases: Sequence[CheckedRelease]) -> Upstr
     return UpstreamTarget(target, releases)
 
 
-def first_change(upstream: UpstreamTarget, kind: str | None, taken: Collection[str]) -> Change:
+def first_change(
+    upstream: UpstreamTarget, kind: str | None, taken: Collection[str]
+) -> Change:
     """Return the change to start with.
 
     Args:
@@ -128,7 +144,9 @@ def first_change(upstream: UpstreamTarget, kind: str | None, taken: Collection[s
         return _edit(upstream)
     if kind == "wrap":
         if upstream.facts.kind in _NOT_CALLED:
-            raise upstream.misfit("something to call, as Wrap needs; --kind replace takes it")
+            raise upstream.misfit(
+                "something to call, as Wrap needs; --kind replace takes it"
+            )
         return Wrap(str(target), by=name)
     return Replace(str(target), by=name)
 
@@ -203,7 +221,9 @@ def _edit(upstream: UpstreamTarget) -> Change:
         with suppress(TargetError):
             edited(change, text)
             return change
-    raise upstream.misfit("a function in which a line of its own occurs once; write it by hand")
+    raise upstream.misfit(
+        "a function in which a line of its own occurs once; write it by hand"
+    )
 
 
 def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
@@ -220,9 +240,13 @@ def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
     target = upstream.target
     is_class = upstream.facts.kind == _CLASS
     if kind == "add-field" and (is_class or "." not in target.qualname):
-        raise ScaffoldError(f"{target}: expected the new field too, 'module:Class.field'")
+        raise ScaffoldError(
+            f"{target}: expected the new field too, 'module:Class.field'"
+        )
     if upstream.facts.is_present:
-        raise ScaffoldError(f"{target} is in {upstream.newest.name} already, expected a new name")
+        raise ScaffoldError(
+            f"{target} is in {upstream.newest.name} already, expected a new name"
+        )
     if kind == "provide":
         return Provide(target.module)
     holder = replace(upstream, target=target.holder)
@@ -247,7 +271,9 @@ def _refuse_missing(upstream: UpstreamTarget, *, is_sure: bool = False) -> None:
     release = upstream.newest.name
     if facts.state == "absent":
         reason = facts.reason or "it is not there"
-        raise ScaffoldError(f"{target} is not in {release}: {reason}{_whereabouts(upstream)}")
+        raise ScaffoldError(
+            f"{target} is not in {release}: {reason}{_whereabouts(upstream)}"
+        )
     if facts.state == "undecidable" and is_sure:
         raise ScaffoldError(
             f"{target} is not decidable in {release}: {facts.reason}; --kind says what"

@@ -60,7 +60,10 @@ class PatchRequest(NamedTuple):
 
 
 def plan(
-    request: PatchRequest, targets: Sequence[UpstreamTarget], place: "PackLocation", tests: Path
+    request: PatchRequest,
+    targets: Sequence[UpstreamTarget],
+    place: "PackLocation",
+    tests: Path,
 ) -> Plan:
     """Return the files of a new patch, planned; nothing is written.
 
@@ -101,7 +104,9 @@ def _identifier(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _body_name(request: PatchRequest, first: UpstreamTarget, place: "PackLocation") -> str:
+def _body_name(
+    request: PatchRequest, first: UpstreamTarget, place: "PackLocation"
+) -> str:
     """Name a body: as is asked, else after the first target's module, else after the patch."""
     if request.body:
         return request.body
@@ -121,11 +126,15 @@ def _with_row(plan: Plan) -> Plan:
     patch = plan.patch
     old = file.read_bytes() if file.exists() else None
     if old and is_named(old, patch):
-        raise ScaffoldError(f"{file}: {patch.name!r} is there already, expected a new name")
+        raise ScaffoldError(
+            f"{file}: {patch.name!r} is there already, expected a new name"
+        )
     for planned in plan.files:
         if planned.path.exists():
             way_out = "; --body names another" if planned.what == "body" else ""
-            raise ScaffoldError(f"{planned.path} is there already, expected no such file{way_out}")
+            raise ScaffoldError(
+                f"{planned.path} is there already, expected no such file{way_out}"
+            )
     if old is None or not old.strip():
         new = new_pack(plan.place.module, patch)
     else:
@@ -183,7 +192,9 @@ class PackLocation(NamedTuple):
     def new_parents(self) -> list[Path]:
         """The `__init__.py` files that the packages around it lack."""
         outer = list(self.folder.parents)[: self.module.count(".")]
-        return [folder / INIT for folder in reversed(outer) if not (folder / INIT).exists()]
+        return [
+            folder / INIT for folder in reversed(outer) if not (folder / INIT).exists()
+        ]
 
     def files(self, bodies: Mapping[str, str]) -> "list[PlannedFile]":
         """Return what the pack has beside its rows: the packages around it, and bodies.
@@ -247,12 +258,16 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> PackL
     if folder.is_file():
         raise ScaffoldError(f"{text} is a file, expected a folder or a module's name")
     if folder.name == "src" and not (folder / INIT).exists():
-        raise ScaffoldError(f"{text} is no package, expected a package in it, such as src/my_pack")
+        raise ScaffoldError(
+            f"{text} is no package, expected a package in it, such as src/my_pack"
+        )
     if folder.is_dir() or not all(part.isidentifier() for part in text.split(".")):
         return _of_folder(text, folder.resolve())
     file = find(text)
     if file is not None and file.name != INIT:
-        raise ScaffoldError(f"{text} is the file {file}, expected a package, for its bodies")
+        raise ScaffoldError(
+            f"{text} is the file {file}, expected a package, for its bodies"
+        )
     if file is not None:
         return PackLocation(text, file.parent)
     return PackLocation(text, _home(here.resolve()).joinpath(*text.split(".")))
@@ -261,7 +276,9 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> PackL
 def _home(here: Path) -> Path:
     """Choose where a new package goes: into `src` where that is, and no package lies beside it."""
     source = here / "src"
-    packages = [file.parent for file in here.glob(f"*/{INIT}") if file.parent.name != "tests"]
+    packages = [
+        file.parent for file in here.glob(f"*/{INIT}") if file.parent.name != "tests"
+    ]
     if source.is_dir() and not packages:
         return source
     return here
@@ -279,7 +296,9 @@ def _of_folder(text: str, folder: Path) -> PackLocation:
             break
         names.insert(0, outer.name)
     if not all(name.isidentifier() for name in names):
-        raise ScaffoldError(f"found {text!r}, expected a name to import, such as my_pack")
+        raise ScaffoldError(
+            f"found {text!r}, expected a name to import, such as my_pack"
+        )
     return PackLocation(".".join(names), folder)
 
 
@@ -298,7 +317,9 @@ def write(files: Iterable[PlannedFile]) -> None:
                 _write_file(file, undo)
             except OSError as error:
                 reason = error.strerror or error
-                raise ScaffoldError(f"{file.path}: {reason}; nothing was written") from error
+                raise ScaffoldError(
+                    f"{file.path}: {reason}; nothing was written"
+                ) from error
         undo.pop_all()
 
 

@@ -12,12 +12,19 @@ from patchkit.authoring.scaffold.rows import (
     literal,
     row_text,
 )
-from patchkit.authoring.scaffold.source_edits import TextChange, line_start, rewritten, span
+from patchkit.authoring.scaffold.source_edits import (
+    TextChange,
+    line_start,
+    rewritten,
+    span,
+)
 from patchkit.core.rows.declaration import Change, Patch
 from patchkit.errors import ScaffoldError
 
 _NO_ROOM = "found rows that cannot be added to"
-_PLAIN_PACK = "expected one plain tuple, PATCHES = (…,), and a plain 'from patchkit import …'"
+_PLAIN_PACK = (
+    "expected one plain tuple, PATCHES = (…,), and a plain 'from patchkit import …'"
+)
 _AS_ROW = "expected a row written as Patch(name='…', requires=(…), changes=(…))"
 
 
@@ -81,7 +88,9 @@ def with_changes(
         requirements = fields.get("requires")
         is_plain = isinstance(changes, ast.Tuple) and len(changes.elts) == len(new)
         if not isinstance(changes, ast.Tuple) or not is_plain or requirements is None:
-            raise ScaffoldError(f"{file}: found the row {patch.name} written otherwise, {_AS_ROW}")
+            raise ScaffoldError(
+                f"{file}: found the row {patch.name} written otherwise, {_AS_ROW}"
+            )
         yield from _other_changes(text, changes, patch.changes, new)
         new_requirements = tuple(requires)
         if new_requirements != tuple(patch.requires):
@@ -145,14 +154,18 @@ def _additions(text: bytes, patch: Patch) -> Iterator[TextChange]:
     yield from _import_additions(text, tree, names)
 
 
-def _import_additions(text: bytes, tree: ast.Module, names: set[str]) -> Iterator[TextChange]:
+def _import_additions(
+    text: bytes, tree: ast.Module, names: set[str]
+) -> Iterator[TextChange]:
     """Write the change that adds names to a pack's import of patchkit; none if it has them.
 
     Raises:
         _UnplainPackError: the import is written in another way.
     """
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-    of_patchkit = [node for node in imports if node.module == "patchkit" and not node.level]
+    of_patchkit = [
+        node for node in imports if node.module == "patchkit" and not node.level
+    ]
     if not of_patchkit:
         raise _UnplainPackError("found no such import")
     statement = of_patchkit[0]
@@ -183,7 +196,10 @@ def _written_fields(tree: ast.Module, name: str) -> dict[str | None, ast.expr]:
 
 
 def _other_changes(
-    text: bytes, written: ast.Tuple, before: Iterable[Change], after: Sequence[Sequence[Change]]
+    text: bytes,
+    written: ast.Tuple,
+    before: Iterable[Change],
+    after: Sequence[Sequence[Change]],
 ) -> Iterator[TextChange]:
     """Write each change of a row that becomes another.
 
@@ -205,7 +221,9 @@ def _other_changes(
     has_comma = behind_last.startswith(b",")
     if is_last_alone and not has_comma:
         yield end_of_last, end_of_last, ","
-    for (start, end), next_start, old, new in zip(spans, ends, before, after, strict=True):
+    for (start, end), next_start, old, new in zip(
+        spans, ends, before, after, strict=True
+    ):
         if not new:
             yield start, next_start, ""
         elif list(new) != [old]:

@@ -38,12 +38,25 @@ _ENDS_OF_DIFFS = (".diff", ".patch", "-")
 @click.argument("changed", metavar="PACKAGE|DIR|WHEEL|FILE.diff")
 @click.option("--into", metavar="DIR|MODULE", required=True, help="The new pack.")
 @click.option(
-    "--of", "package", metavar="PACKAGE", default="vllm", show_default=True, help="What it changes."
+    "--of",
+    "package",
+    metavar="PACKAGE",
+    default="vllm",
+    show_default=True,
+    help="What it changes.",
 )
-@click.option("--only", metavar="MODULE", multiple=True, help="Of a pile, this alone; repeatable.")
-@click.option("--observe", is_flag=True, help="Import the pile in a child, too, and compare.")
-@click.option("--stub", metavar="MODULE", multiple=True, help="To --observe: fake this module.")
-@click.option("--installed", is_flag=True, help="Adopt what was edited of this distribution here.")
+@click.option(
+    "--only", metavar="MODULE", multiple=True, help="Of a pile, this alone; repeatable."
+)
+@click.option(
+    "--observe", is_flag=True, help="Import the pile in a child, too, and compare."
+)
+@click.option(
+    "--stub", metavar="MODULE", multiple=True, help="To --observe: fake this module."
+)
+@click.option(
+    "--installed", is_flag=True, help="Adopt what was edited of this distribution here."
+)
 @click.option("--restore", is_flag=True, help="With --installed: give its files back.")
 @options.release_options
 @click.option("--dry-run", is_flag=True, help="Report, write nothing.")
@@ -80,9 +93,13 @@ def command(
         if installed:
             adopted, restore_files = _adopt_installation(changed, package, library)
         elif _is_difference(changed, package):
-            adopted, restore_files = _adopt_difference(changed, package, release_options, library)
+            adopted, restore_files = _adopt_difference(
+                changed, package, release_options, library
+            )
         else:
-            pile = _adopt_pile(changed, package, release_options, library, only, pack.module)
+            pile = _adopt_pile(
+                changed, package, release_options, library, only, pack.module
+            )
             if observe and pile.patches:
                 pile.observe(changed, stub)
             adopted, restore_files = pile, _restore_nothing
@@ -98,7 +115,9 @@ def command(
     return int(bool(adopted.left))
 
 
-def _check_options(*, restore: bool, installed: bool, stub: Sequence[str], observe: bool) -> None:
+def _check_options(
+    *, restore: bool, installed: bool, stub: Sequence[str], observe: bool
+) -> None:
     """Raise UsageError where an option is set without the one that it belongs to."""
     if restore and not installed:
         raise click.UsageError("--restore: found no --installed, expected both")
@@ -133,22 +152,33 @@ def _adopt_pile(
     """Adopt the patches of a package that patches another one by assignments."""
     base = inputs.open_packages(release_options, [package], library)[-1]
     if Path(changed, "..", INIT).is_file():
-        say(f"{changed} is a part of a package: adopt all of that, with --only for this part")
+        say(
+            f"{changed} is a part of a package: adopt all of that, with --only for this part"
+        )
     name, source = open_package(changed, library)
     readers = read_pile(source, only, dialects())
     if only and not readers:
-        raise ScaffoldError(f"--only: {changed} has no module {only[0]}, expected its whole name")
+        raise ScaffoldError(
+            f"--only: {changed} has no module {only[0]}, expected its whole name"
+        )
     if changed.endswith(".whl"):
         name = "-".join(Path(changed).name.split("-")[:2])
     pile = PileRows(
-        _requirement(package, base.version), name, release=base, pack=pack, readers=readers
+        _requirement(package, base.version),
+        name,
+        release=base,
+        pack=pack,
+        readers=readers,
     )
     pile.run()
     return pile
 
 
 def _adopt_difference(
-    changed: str, package: str, release_options: options.ReleaseOptions, library: Library
+    changed: str,
+    package: str,
+    release_options: options.ReleaseOptions,
+    library: Library,
 ) -> AdoptedAndRestore:
     """Adopt a diff, or what a later release has changed."""
     base = inputs.open_packages(release_options, [package], library)[-1]
@@ -158,19 +188,25 @@ def _adopt_difference(
     else:
         later = find_releases(changed, library)
         if not later:
-            raise UpstreamError(f"found no release that {changed!r} allows, expected one")
+            raise UpstreamError(
+                f"found no release that {changed!r} allows, expected one"
+            )
         files = list(of_releases(base.source, later[-1].source, package))
     adopted.add(files)
     return adopted, _restore_nothing
 
 
-def _adopt_installation(changed: str, package: str, library: Library) -> AdoptedAndRestore:
+def _adopt_installation(
+    changed: str, package: str, library: Library
+) -> AdoptedAndRestore:
     """Adopt what was edited in the files of an installed distribution."""
     installation = EditedInstallation(changed)
     version = installation.version
     releases = find_releases(f"{changed}=={version}", library)
     if not releases:
-        raise UpstreamError(f"found no {changed} {version} on the index, expected it there")
+        raise UpstreamError(
+            f"found no {changed} {version} on the index, expected it there"
+        )
     files = installation.differing(releases[-1].source)
     origin = f"{changed} {version} as it was edited here"
     adopted = DifferenceRows(_requirement(package, version), origin)

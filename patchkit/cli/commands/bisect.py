@@ -31,9 +31,12 @@ _ENDED_ON_PURPOSE = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.SI
 
 
 @click.command(
-    "bisect", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+    "bisect",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
-@click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.argument(
+    "argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND..."
+)
 @click.option(
     "--patch",
     "names",
@@ -43,10 +46,18 @@ _ENDED_ON_PURPOSE = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.SI
     shell_complete=options.complete_names,
 )
 @click.option(
-    "--runs", type=click.IntRange(1), default=1, metavar="N", help="Runs before a set is good."
+    "--runs",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Runs before a set is good.",
 )
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), help="Seconds for one run.")
-@click.option("--resume", is_flag=True, help="Go on where this command was interrupted.")
+@click.option(
+    "--timeout", type=click.FloatRange(0, min_open=True), help="Seconds for one run."
+)
+@click.option(
+    "--resume", is_flag=True, help="Go on where this command was interrupted."
+)
 @options.patches_option
 @options.format_option
 def command(
@@ -75,7 +86,12 @@ def command(
     registry, selection = options.rows_and_selection(packs, None)
     rows = [row for row in registry if selection.reason_to_skip(row) is None]
     suspects = _suspects(rows, names)
-    facts = {"command": list(argv), "timeout": timeout, "suspects": suspects, **_identity(rows)}
+    facts = {
+        "command": list(argv),
+        "timeout": timeout,
+        "suspects": suspects,
+        **_identity(rows),
+    }
     trials = _Trials(facts, runs, (*Settings.read().packs, *packs))
     trials.begin(resume=resume)
     search = Search(suspects, {row.name: row.patch.after for row in rows}, trials.fails)
@@ -84,11 +100,15 @@ def command(
     if not failing:
         trials.expect("fails", suspects, "all")
     culprits = search.last(failing)
-    accompanying = [name for name in suspects if name in failing and name not in culprits]
+    accompanying = [
+        name for name in suspects if name in failing and name not in culprits
+    ]
     if form == "json":
         click.echo(bisect_json(culprits, accompanying, trials.runs))
     else:
-        print_bisection(culprits, accompanying, trials.judged_runs(), str(trials.folder))
+        print_bisection(
+            culprits, accompanying, trials.judged_runs(), str(trials.folder)
+        )
     return 1
 
 
@@ -198,7 +218,9 @@ class _Trials:
         """Run the command until a set is judged; runs that are on disk count."""
         chosen = [name for name in self._suspects if name in patches]
         verdicts = [self._judge(run) for run in self.runs if run["patches"] == chosen]
-        while len(verdicts) < self._times and all(verdict == "good" for verdict in verdicts):
+        while len(verdicts) < self._times and all(
+            verdict == "good" for verdict in verdicts
+        ):
             verdicts.append(self._judge(self._run(chosen)))
         return verdicts
 
@@ -223,7 +245,9 @@ class _Trials:
         environ = environment_here(self._packs, str(journal))
         excluded = [name for name in self._suspects if name not in chosen]
         environ["PATCHKIT_DISABLE"] = ",".join((*Settings.read().disabled, *excluded))
-        code, seconds = run_alone(self._facts["command"], environ, log, self._facts["timeout"])
+        code, seconds = run_alone(
+            self._facts["command"], environ, log, self._facts["timeout"]
+        )
         summary = f"run {number}: {count(len(chosen), 'patch')}, exit {code}"
         if code > _LAST_BAD_EXIT_CODE or code in _ENDED_ON_PURPOSE:
             hint = "--resume goes on from the runs before"
@@ -248,7 +272,9 @@ class _Trials:
         """Read the runs of a state; BisectionError if it was about something else."""
         for key, value in self._facts.items():
             if state[key] != value:
-                difference = f"{key}: found others than those of the runs in {self._file}"
+                difference = (
+                    f"{key}: found others than those of the runs in {self._file}"
+                )
                 raise BisectionError(f"{difference}; start anew, without --resume")
         return [_run_of(entry) for entry in state["runs"]]
 

@@ -12,7 +12,9 @@ from patchkit.cli.report.doctor import print_bootstrap
 from patchkit.runtime.bootstrap import install as bootstrap
 
 
-@click.group("bootstrap", no_args_is_help=False)  # which would tell the help as an error
+@click.group(
+    "bootstrap", no_args_is_help=False
+)  # which would tell the help as an error
 def command() -> None:
     """Arm every process of this Python that has PATCHKIT=1.
 
@@ -37,12 +39,18 @@ def install_command() -> None:
     if not bootstrap.location_found_alone():
         location = bootstrap.own_location()
     if bootstrap.install(folder, location):
-        say(f"bootstrap installed in {folder}; it arms every Python process that has PATCHKIT=1")
-        say("'pip uninstall' leaves it there: run 'patchkit bootstrap remove' before that")
+        say(
+            f"bootstrap installed in {folder}; it arms every Python process that has PATCHKIT=1"
+        )
+        say(
+            "'pip uninstall' leaves it there: run 'patchkit bootstrap remove' before that"
+        )
     else:
         say(f"bootstrap is installed and up to date in {folder}")
     if location is not None:
-        say(f"patchkit is not installed in this Python: the bootstrap looks for it in {location}")
+        say(
+            f"patchkit is not installed in this Python: the bootstrap looks for it in {location}"
+        )
 
 
 @command.command("remove")
@@ -69,7 +77,10 @@ def status_command(form: str) -> int:
     if not location and installation.location and Path(installation.location).exists():
         location = installation.location
     if form == "json":
-        files = [{"file": str(file), "state": state} for file, state in installation.files.items()]
+        files = [
+            {"file": str(file), "state": state}
+            for file, state in installation.files.items()
+        ]
         data = {
             "folder": str(folder),
             "state": installation.state,

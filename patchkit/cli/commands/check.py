@@ -21,11 +21,17 @@ from patchkit.errors import SettingsError, UpstreamError, near
 
 
 @click.command("check")
-@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
+@click.argument(
+    "names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names
+)
 @options.release_options
-@click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
+@click.option(
+    "--lock", metavar="FILE", help="The lock; default: the project's or the packs'."
+)
 @pages.output_option
-@click.option("--inverse", is_flag=True, help="Also: which releases out of range would hold.")
+@click.option(
+    "--inverse", is_flag=True, help="Also: which releases out of range would hold."
+)
 @inputs.library_option
 @options.patches_option
 @pages.form_option
@@ -67,10 +73,16 @@ def command(
     return int(not report.is_fine)
 
 
-def _refuse_nothing_checked(report: Report, packages: Collection[str], *, inverse: bool) -> None:
+def _refuse_nothing_checked(
+    report: Report, packages: Collection[str], *, inverse: bool
+) -> None:
     """Raise UpstreamError where releases would pass as checked though no patch is for any."""
-    if not report.patches:  # releases of something else, such as `vllm-ascend` for `vllm`
-        projects = dict.fromkeys(release.partition(" ")[0] for release in report.releases)
+    if (
+        not report.patches
+    ):  # releases of something else, such as `vllm-ascend` for `vllm`
+        projects = dict.fromkeys(
+            release.partition(" ")[0] for release in report.releases
+        )
         expected = f"expected releases of {', '.join(packages)}"
         raise UpstreamError(
             f"none of the selected patches targets {', '.join(projects)}, {expected}"
@@ -125,7 +137,9 @@ def check_patches(
         versions = _versions_on_index(releases, library)
         check = Check(rows, releases, reviewed, versions, commands, inverse=inverse)
         report = check.run(progress)
-        is_unread = any(finding.code is RELEASE_UNREADABLE for finding in report.findings)
+        is_unread = any(
+            finding.code is RELEASE_UNREADABLE for finding in report.findings
+        )
         if rows and report.releases and not is_unread:
             _refuse_nothing_checked(report, packages, inverse=inverse)
         diffs: Sequence[Difference] = ()

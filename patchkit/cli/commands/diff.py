@@ -15,14 +15,25 @@ from patchkit.core.versions.requirements import canonical
 
 @click.command("diff")
 @click.argument("name", shell_complete=options.complete_names)
-@click.option("--from", "old", metavar="V", help="Default: the last reviewed, or the oldest.")
-@click.option("--to", "new", metavar="V", help="Default: the newest in range, else of all.")
 @click.option(
-    "--here", "is_here", is_flag=True, help="To what is installed here, not to a release."
+    "--from", "old", metavar="V", help="Default: the last reviewed, or the oldest."
 )
-@click.option("--path", metavar="DIR", help="To a source tree, such as a checkout of vLLM.")
+@click.option(
+    "--to", "new", metavar="V", help="Default: the newest in range, else of all."
+)
+@click.option(
+    "--here",
+    "is_here",
+    is_flag=True,
+    help="To what is installed here, not to a release.",
+)
+@click.option(
+    "--path", metavar="DIR", help="To a source tree, such as a checkout of vLLM."
+)
 @click.option("--wheel", metavar="FILE", help="To a wheel, or a source distribution.")
-@click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
+@click.option(
+    "--lock", metavar="FILE", help="The lock; default: the project's or the packs'."
+)
 @inputs.library_option
 @options.patches_option
 @options.format_option
@@ -49,7 +60,9 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     ends_named = [option for option in (new, is_here, path, wheel) if option]
     if len(ends_named) > 1:
-        raise click.UsageError("--to, --here, --path and --wheel: expected one of them at most")
+        raise click.UsageError(
+            "--to, --here, --path and --wheel: expected one of them at most"
+        )
     release_options = options.ReleaseOptions(path=path, wheel=wheel, here=is_here)
     (row,), _ = inputs.rows_of(packs, [name])
     reviewed = options.locks_of(lock).of_all([row])

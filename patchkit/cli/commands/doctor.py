@@ -51,10 +51,16 @@ def command(packs: tuple[str, ...], form: str) -> int:
       patchkit run -- patchkit doctor       as a process that `run` starts sees it
       patchkit doctor --format json | jq '.checks[] | select(.mark == "bad")'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    lines = list(_health_lines(options.selection_of(Settings.read()), os.environ, packs))
+    lines = list(
+        _health_lines(options.selection_of(Settings.read()), os.environ, packs)
+    )
     findings = sum(line.mark in {"warn", "bad"} for line in lines)
     if form == "json":
-        click.echo(to_json({"checks": [line._asdict() for line in lines], "findings": findings}))
+        click.echo(
+            to_json(
+                {"checks": [line._asdict() for line in lines], "findings": findings}
+            )
+        )
     else:
         print_doctor(lines)
     return int(findings > 0)
@@ -95,7 +101,9 @@ def _version(versions: Versions, name: str) -> HealthLine:
     return HealthLine("versions", "ok", name, f"{text} ({version.source})")
 
 
-def _read_packs(settings: Settings, packs: Collection[str]) -> tuple[list[Row], list[HealthLine]]:
+def _read_packs(
+    settings: Settings, packs: Collection[str]
+) -> tuple[list[Row], list[HealthLine]]:
     """Read the rows of the installed packs and of those named, with a line on each pack."""
     rows: list[Row] = []
     lines: list[HealthLine] = []
@@ -125,7 +133,9 @@ def _origin(name: str, settings: Settings) -> str:
 
 def _selection_lines(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
     """Tell how many patches are selected, which of them conflict, and which reach no process."""
-    selected = [row for row in registry if options.reason(selection.reason_to_skip, row) is None]
+    selected = [
+        row for row in registry if options.reason(selection.reason_to_skip, row) is None
+    ]
     share = f"{len(selected)} of {count(len(registry), 'patch')}"
     yield HealthLine("patches", "note", "selected", share)
     names = {row.name for row in selected}
@@ -133,7 +143,8 @@ def _selection_lines(registry: Registry, selection: Selection) -> Iterator[Healt
         for name in sorted(row.patch.conflicts):
             if name in names:
                 message = (
-                    f"conflicts with {name}, which is selected too: PATCHKIT_DISABLE one of them"
+                    f"conflicts with {name}, which is selected too: PATCHKIT_DISABLE "
+                    "one of them"
                 )
                 yield HealthLine("patches", "bad", row.name, message)
     for name, message in options.without_process(registry, selection):
@@ -164,13 +175,17 @@ def _reviews_of_pack(
 ) -> Iterator[HealthLine]:
     files = [locks.file(row) for row in rows if locks.of(row) is not None]
     if len(files) < len(rows):
-        yield HealthLine("locks", "note", pack, "none: changes of their targets are not noticed")
+        yield HealthLine(
+            "locks", "note", pack, "none: changes of their targets are not noticed"
+        )
         return
     differences = {row.name: selection.unreviewed(row) for row in rows}
     unchanged = [name for name, difference in differences.items() if not difference]
     severity = "ok" if len(unchanged) == len(rows) else "note"
     share = f"{len(unchanged)} of {count(len(rows), 'patch')}"
-    yield HealthLine("locks", severity, pack, f"{share} unchanged since review, {files[-1]}")
+    yield HealthLine(
+        "locks", severity, pack, f"{share} unchanged since review, {files[-1]}"
+    )
     for name, difference in differences.items():
         if difference:
             yield HealthLine("locks", "warn", name, difference)
@@ -218,17 +233,25 @@ def ways_in(
     if folders is None:
         folders = _site_folders()
     bootstrap = _find_bootstrap(folders)
-    is_under_run = SITECUSTOMIZE_FOLDER in environ.get("PYTHONPATH", "").split(os.pathsep)
+    is_under_run = SITECUSTOMIZE_FOLDER in environ.get("PYTHONPATH", "").split(
+        os.pathsep
+    )
     switch = environ.get("PATCHKIT", "").strip()
     if switch == "0":
-        yield _way_in("warn", "PATCHKIT=0", "patchkit does nothing, by whichever way it comes")
+        yield _way_in(
+            "warn", "PATCHKIT=0", "patchkit does nothing, by whichever way it comes"
+        )
     elif switch == "1" and bootstrap is None and not is_under_run:
-        yield _way_in("warn", "PATCHKIT=1", "arms nothing by itself: there is no bootstrap here")
+        yield _way_in(
+            "warn", "PATCHKIT=1", "arms nothing by itself: there is no bootstrap here"
+        )
     yield _plugin(environ.get("VLLM_PLUGINS"))
     if is_under_run:
         yield _way_in("ok", "patchkit run", "active: this process was started by it")
     else:
-        yield _way_in("note", "patchkit run", "not active: this process was not started by it")
+        yield _way_in(
+            "note", "patchkit run", "not active: this process was not started by it"
+        )
     yield _bootstrap(bootstrap, switch)
 
 
@@ -266,7 +289,9 @@ def _plugin(allowed: str | None) -> HealthLine:
         excluded = [name for name in names if name not in allowed.split(",")]
         if excluded:
             consequence = f"leaves out {', '.join(excluded)}: vLLM will not load it"
-            return _way_in("warn", "vLLM plugin", f"VLLM_PLUGINS={allowed} {consequence}")
+            return _way_in(
+                "warn", "vLLM plugin", f"VLLM_PLUGINS={allowed} {consequence}"
+            )
     return _way_in("ok", "vLLM plugin", "installed: active in every vLLM process")
 
 

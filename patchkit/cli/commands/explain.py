@@ -28,7 +28,10 @@ def command(code: str | None, form: str) -> None:
     if code:
         codes = [CODES[code.upper()]]
     if form == "json":
-        data = [{**explained._asdict(), "text": texts[explained.code]} for explained in codes]
+        data = [
+            {**explained._asdict(), "text": texts[explained.code]}
+            for explained in codes
+        ]
         click.echo(to_json({"findings": data}))
     elif code:
         print_explain(codes[0], texts[codes[0].code])

@@ -12,7 +12,9 @@ from patchkit.cli.report.sbom import sbom_json
 
 
 @click.command("export")
-@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
+@click.argument(
+    "names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names
+)
 @click.option("--format", "form", type=click.Choice(["diff", "sbom"]), default="diff")
 @options.release_options
 @inputs.library_option
@@ -43,7 +45,9 @@ def command(
         return 0
     if len(releases) != 1:
         names_of_releases = ", ".join(release.name for release in releases)
-        raise click.UsageError(f"found {names_of_releases}, expected one release for a diff")
+        raise click.UsageError(
+            f"found {names_of_releases}, expected one release for a diff"
+        )
     result = exported(rows, Coverage(rows, releases), sources)
     click.echo(result.diff(), nl=False)
     for message in result.unwritten:

@@ -15,7 +15,12 @@ from patchkit.core.versions.requirements import canonical
 @click.command("fit")
 @click.argument("package", metavar="PACKAGE|DIR|WHEEL")
 @click.option(
-    "--of", "distribution", metavar="DIST", default="vllm", show_default=True, help="What it uses."
+    "--of",
+    "distribution",
+    metavar="DIST",
+    default="vllm",
+    show_default=True,
+    help="What it uses.",
 )
 @options.release_options
 @pages.output_option
@@ -46,8 +51,12 @@ def command(
         release_options = options.ReleaseOptions(releases=(distribution,))
     with progress_bar() as progress:
         name, source = open_package(package, library)
-        checked_releases = inputs.open_packages(release_options, roots, library, brief=True)
-        result = fit(name, source, roots, checked_releases, FactStore(library.cache), progress)
+        checked_releases = inputs.open_packages(
+            release_options, roots, library, brief=True
+        )
+        result = fit(
+            name, source, roots, checked_releases, FactStore(library.cache), progress
+        )
     if not result.uses:
         raise click.UsageError(f"{package} does not use {distribution}")
     pages.write_report(result.report, form, output, lambda: fit_json(result))

@@ -21,8 +21,12 @@ from patchkit.core.versions.requirements import canonical
 
 @click.command("history")
 @click.argument("target", metavar="TARGET|NAME")
-@click.option("--releases", metavar="SPEC", help="Which releases; all of the package otherwise.")
-@click.option("--nightlies", metavar="DIST", help="Date the break of a patch over its nightlies.")
+@click.option(
+    "--releases", metavar="SPEC", help="Which releases; all of the package otherwise."
+)
+@click.option(
+    "--nightlies", metavar="DIST", help="Date the break of a patch over its nightlies."
+)
 @click.option(
     "--path",
     "repository",
@@ -58,14 +62,18 @@ def command(
         rows, _ = inputs.rows_of(packs, ())
         for row in rows:
             if row.name == target:
-                return _follow_patch(row, releases, nightlies, repository, library, form)
+                return _follow_patch(
+                    row, releases, nightlies, repository, library, form
+                )
     if nightlies or repository or form == "markdown":
         purpose = "for --nightlies, --path or Markdown"
         raise click.UsageError(f"found {target!r}, expected a patch {purpose}")
     return _follow_target(options.parse_target(target), releases, library, form)
 
 
-def _follow_target(target: Target, releases: str | None, library: Library, form: str) -> int:
+def _follow_target(
+    target: Target, releases: str | None, library: Library, form: str
+) -> int:
     """Print in which releases a target changed; return 1 if that cannot be told of each."""
     package = target.module.partition(".")[0]
     with progress_bar() as progress:

@@ -11,14 +11,26 @@ from patchkit.core.versions.requirements import canonical
 
 
 @click.command("list")
-@click.option("--role", type=click.Choice([str(role) for role in Role]), help="Only its patches.")
-@click.option("--vllm", metavar="V", help="Use this version of vLLM, as VLLM_VERSION=V does.")
 @click.option(
-    "--all", "everything", is_flag=True, help="Also those that do not apply here, and why."
+    "--role", type=click.Choice([str(role) for role in Role]), help="Only its patches."
 )
-@click.option("--debt", is_flag=True, help="What keeps each patch, and when it may be deleted.")
 @click.option(
-    "--releases", metavar="SPEC", multiple=True, help="With --debt: the releases that you support."
+    "--vllm", metavar="V", help="Use this version of vLLM, as VLLM_VERSION=V does."
+)
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Also those that do not apply here, and why.",
+)
+@click.option(
+    "--debt", is_flag=True, help="What keeps each patch, and when it may be deleted."
+)
+@click.option(
+    "--releases",
+    metavar="SPEC",
+    multiple=True,
+    help="With --debt: the releases that you support.",
 )
 @options.offline_option
 @options.patches_option
@@ -49,10 +61,13 @@ def command(
         _list_debt(packs, releases, form, offline=offline)
         return
     if releases or form in ("markdown", "badge"):
-        raise click.UsageError("--releases, Markdown and a badge: expected --debt with them")
+        raise click.UsageError(
+            "--releases, Markdown and a badge: expected --debt with them"
+        )
     rows, selection = options.rows_and_selection(packs, vllm)
     versions = {
-        name: selection.versions.find(name) for name in options.required_distributions(rows)
+        name: selection.versions.find(name)
+        for name in options.required_distributions(rows)
     }
     listed = [
         (row, options.reason(selection.reason_to_skip, row))
@@ -86,10 +101,16 @@ def _list_debt(
     if not release_options.releases:
         release_options = options.ReleaseOptions(tuple(map(canonical, released(rows))))
     with Library(offline=offline, notice=say) as library:
-        report, _ = check_patches([row.name for row in rows], packs, release_options, None, library)
+        report, _ = check_patches(
+            [row.name for row in rows], packs, release_options, None, library
+        )
     ledger = [debt_of(row, report) for row in rows]
     if form == "table":
         debt.print_debt(ledger)
     else:
-        written = {"json": debt.debt_json, "markdown": debt.debt_markdown, "badge": debt.debt_badge}
+        written = {
+            "json": debt.debt_json,
+            "markdown": debt.debt_markdown,
+            "badge": debt.debt_badge,
+        }
         click.echo(written[form](ledger))

@@ -30,10 +30,16 @@ _WRITTEN = "written; review its diff before you commit it"
 
 
 @click.command("lock")
-@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
+@click.argument(
+    "names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names
+)
 @options.release_options
-@click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
-@click.option("--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change.")
+@click.option(
+    "--lock", metavar="FILE", help="The lock; default: the project's or the packs'."
+)
+@click.option(
+    "--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change."
+)
 @inputs.library_option
 @options.patches_option
 @options.format_option
@@ -79,7 +85,9 @@ def command(
     return 0
 
 
-def _rows_by_file(named: str | None, rows: Iterable[Row]) -> Mapping[Path, Sequence[Row]]:
+def _rows_by_file(
+    named: str | None, rows: Iterable[Row]
+) -> Mapping[Path, Sequence[Row]]:
     """Choose where reviews are recorded: in the file that is named, else in each pack's own.
 
     A pack without a lock gets one in its folder, so that processes read it. An installer's folder

@@ -21,11 +21,17 @@ from patchkit.errors import UpstreamError
 
 
 @click.command("matrix")
-@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
-@click.option(
-    "--releases", metavar="SPEC", help="To choose from; default: pyproject.toml's first, or vllm."
+@click.argument(
+    "names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names
 )
-@click.option("--lanes", "file", metavar="FILE", help="The releases that you run, as TOML.")
+@click.option(
+    "--releases",
+    metavar="SPEC",
+    help="To choose from; default: pyproject.toml's first, or vllm.",
+)
+@click.option(
+    "--lanes", "file", metavar="FILE", help="The releases that you run, as TOML."
+)
 @inputs.library_option
 @options.patches_option
 @options.make_format_option(
@@ -76,15 +82,24 @@ def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> 
     chosen: dict[str, list[str]] = {}
     for index in few(releases_by_case):
         version = checked_releases[index].version
-        chosen[version] = [case for case, indexes in releases_by_case.items() if index in indexes]
+        chosen[version] = [
+            case for case, indexes in releases_by_case.items() if index in indexes
+        ]
     if not chosen and not faults:
         raise UpstreamError(f"none of the patches is for any release of {releases!r}")
     if form == "json":
         chosen_releases = [
-            {"release": version, "cases": exercised} for version, exercised in chosen.items()
+            {"release": version, "cases": exercised}
+            for version, exercised in chosen.items()
         ]
         click.echo(
-            to_json({"project": project, "releases": chosen_releases, "unreadable": list(faults)})
+            to_json(
+                {
+                    "project": project,
+                    "releases": chosen_releases,
+                    "unreadable": list(faults),
+                }
+            )
         )
     elif form == "github":
         click.echo(json.dumps({project: list(chosen)}))
@@ -93,7 +108,9 @@ def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> 
     return int(bool(faults))
 
 
-def _list_boundaries(rows: Sequence[Row], file: Path, form: str, library: Library) -> int:
+def _list_boundaries(
+    rows: Sequence[Row], file: Path, form: str, library: Library
+) -> int:
     """Print both ends of every range with the lanes that cover them; return 1 if one has none."""
 
     @cache
@@ -101,7 +118,9 @@ def _list_boundaries(rows: Sequence[Row], file: Path, form: str, library: Librar
         return [release.version for release in find_releases(name, library)]
 
     lanes = read_lanes(file)
-    runnable = [{"lane": lane.name, **lane.releases} for lane in lanes.lanes if not lane.reason]
+    runnable = [
+        {"lane": lane.name, **lane.releases} for lane in lanes.lanes if not lane.reason
+    ]
     listed = boundaries(rows, lanes, versions_on_index)
     uncovered = [boundary for boundary in listed if boundary.covered == "no"]
     if form == "json":
@@ -117,6 +136,10 @@ def _list_boundaries(rows: Sequence[Row], file: Path, form: str, library: Librar
         print_boundaries(listed)
     if not uncovered:
         return 0
-    ends = dict.fromkeys(f"{boundary.requirement} of {boundary.patch}" for boundary in uncovered)
-    say(f"found no lane for {', '.join(ends)}; expected one for each, or a reason in {file}")
+    ends = dict.fromkeys(
+        f"{boundary.requirement} of {boundary.patch}" for boundary in uncovered
+    )
+    say(
+        f"found no lane for {', '.join(ends)}; expected one for each, or a reason in {file}"
+    )
     return 1

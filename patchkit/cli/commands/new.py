@@ -9,7 +9,13 @@ import click
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.scaffold.first_change import UpstreamTarget, look_up
-from patchkit.authoring.scaffold.plan import PackLocation, PatchRequest, Plan, place_of, write
+from patchkit.authoring.scaffold.plan import (
+    PackLocation,
+    PatchRequest,
+    Plan,
+    place_of,
+    write,
+)
 from patchkit.authoring.scaffold.plan import plan as make_plan
 from patchkit.cli import inputs, options
 from patchkit.cli.module_source import file_of, find_module
@@ -23,18 +29,38 @@ from patchkit.errors import DeclarationError, shown
 from patchkit.registry import packs_for, read_pack
 from patchkit.settings import Settings
 
-_KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-import", "after-import")
+_KINDS = (
+    "replace",
+    "wrap",
+    "edit",
+    "add",
+    "add-field",
+    "provide",
+    "before-import",
+    "after-import",
+)
 
 
 @click.command("new")
 @click.argument("name")
 @click.option(
-    "--target", "targets", metavar="MODULE:NAME", multiple=True, required=True, help="Repeatable."
+    "--target",
+    "targets",
+    metavar="MODULE:NAME",
+    multiple=True,
+    required=True,
+    help="Repeatable.",
 )
-@click.option("--kind", type=click.Choice(_KINDS), help="Default: what fits the target.")
-@click.option("--pack", metavar="DIR|MODULE", help="Default: pyproject.toml's only pack.")
+@click.option(
+    "--kind", type=click.Choice(_KINDS), help="Default: what fits the target."
+)
+@click.option(
+    "--pack", metavar="DIR|MODULE", help="Default: pyproject.toml's only pack."
+)
 @click.option("--body", metavar="NAME", help="Default: patch_<the target's module>.")
-@click.option("--tests", metavar="DIR", default="tests", show_default=True, help="For the test.")
+@click.option(
+    "--tests", metavar="DIR", default="tests", show_default=True, help="For the test."
+)
 @click.option(
     "--role",
     "roles",
@@ -44,7 +70,9 @@ _KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-impo
 )
 @click.option("--releases", metavar="SPEC", multiple=True, help="The row's range.")
 @click.option("--path", metavar="DIR", help="Look the target up in a source tree.")
-@click.option("--wheel", metavar="FILE", help="Look it up in a wheel, or a source distribution.")
+@click.option(
+    "--wheel", metavar="FILE", help="Look it up in a wheel, or a source distribution."
+)
 @click.option("--dry-run", is_flag=True, help="Show everything, write nothing.")
 @inputs.library_option
 @options.patches_option
@@ -108,8 +136,12 @@ def _plan(
     except DeclarationError as error:
         if error.field != "roles":
             raise
-        fault = f"pack {place_of_pack.module} is in no folder named 'platform' or 'worker'"
-        raise click.UsageError(f"{fault}: expected --role, which processes it is for") from error
+        fault = (
+            f"pack {place_of_pack.module} is in no folder named 'platform' or 'worker'"
+        )
+        raise click.UsageError(
+            f"{fault}: expected --role, which processes it is for"
+        ) from error
 
 
 def _find_pack(pack: str | None) -> PackLocation:
@@ -117,7 +149,11 @@ def _find_pack(pack: str | None) -> PackLocation:
     if not pack:
         packs = Project.read().packs or Settings.read().packs
         if len(packs) != 1:
-            number = f"{len(packs)} in pyproject.toml or PATCHKIT_PATCHES" if packs else "none"
+            number = (
+                f"{len(packs)} in pyproject.toml or PATCHKIT_PATCHES"
+                if packs
+                else "none"
+            )
             expected = "expected the pack that the row goes into"
             raise click.UsageError(f"--pack: found {number}, {expected}")
         pack = packs[0]
@@ -141,9 +177,13 @@ def find_file(module: str) -> Path | None:
 
 def _refuse_name_in_use(name: str, packs: tuple[str, ...]) -> None:
     for pack in packs_for(Settings.read(), packs):
-        with suppress(DeclarationError):  # a pack that is named first and made next has no rows
+        with suppress(
+            DeclarationError
+        ):  # a pack that is named first and made next has no rows
             if name in [row.name for row in read_pack(pack)]:
-                raise click.UsageError(f"found a patch {name!r} in {pack}, expected a new name")
+                raise click.UsageError(
+                    f"found a patch {name!r} in {pack}, expected a new name"
+                )
 
 
 def _look_up(
@@ -151,7 +191,9 @@ def _look_up(
 ) -> list[UpstreamTarget]:
     """Look targets up in releases; UpstreamError if a release cannot be read."""
     targets = list(dict.fromkeys(options.parse_target(text) for text in texts))
-    packages = list(dict.fromkeys(target.module.partition(".")[0] for target in targets))
+    packages = list(
+        dict.fromkeys(target.module.partition(".")[0] for target in targets)
+    )
     with progress_bar() as progress:
         releases = inputs.open_packages(release_options, packages, library)
         for fault in learn_all(releases, lambda _: targets, progress).values():

@@ -30,15 +30,26 @@ from patchkit.errors import ScaffoldError
 
 
 @click.command("rebase")
-@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
-@click.option("--all", "every", is_flag=True, help="Every patch of this project.")
-@click.option("--to", "new", metavar="V", required=True, help="The release to carry them to.")
-@click.option(
-    "--from", "old", metavar="V", help="Default: the last reviewed, or the newest in range."
+@click.argument(
+    "names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names
 )
-@click.option("--keep", is_flag=True, help="Keep the changes as they are for releases before.")
+@click.option("--all", "every", is_flag=True, help="Every patch of this project.")
+@click.option(
+    "--to", "new", metavar="V", required=True, help="The release to carry them to."
+)
+@click.option(
+    "--from",
+    "old",
+    metavar="V",
+    help="Default: the last reviewed, or the newest in range.",
+)
+@click.option(
+    "--keep", is_flag=True, help="Keep the changes as they are for releases before."
+)
 @click.option("--dry-run", is_flag=True, help="Report, write nothing.")
-@click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
+@click.option(
+    "--lock", metavar="FILE", help="The lock; default: the project's or the packs'."
+)
 @options.offline_option
 @options.patches_option
 @options.format_option
@@ -77,8 +88,12 @@ def command(
                 if package not in packages_of([row]):
                     say(f"{row.name}: left as it is, it changes nothing of {package}")
                     continue
-                old_release, new_release = base_of(row, releases, locks.of_all([row]), old, new)
-                rebase = Rebase(row, old_release, new_release, PackSource(row.pack), keep)
+                old_release, new_release = base_of(
+                    row, releases, locks.of_all([row]), old, new
+                )
+                rebase = Rebase(
+                    row, old_release, new_release, PackSource(row.pack), keep
+                )
                 _run(rebase, write=not dry_run, offline=offline)
                 rebases.append(rebase)
     finally:  # also after an error, report what has been written
@@ -137,24 +152,43 @@ def _faults(rebase: Rebase, *, offline: bool) -> Iterator[str]:
 
 def _check_copy(rebase: Rebase, *, offline: bool) -> dict[str, Any]:
     """Run `patchkit check` on a copy of the pack with the new row; return its report."""
-    command = [sys.executable, "-m", "patchkit", *_check_arguments(rebase, offline=offline)]
+    command = [
+        sys.executable,
+        "-m",
+        "patchkit",
+        *_check_arguments(rebase, offline=offline),
+    ]
     with TemporaryDirectory() as folder:
         _copy_pack(rebase, folder)
         path = [folder, *(entry for entry in sys.path if entry)]
         environ = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
         process = subprocess.run(  # noqa: S603
-            command, cwd=folder, env=environ, capture_output=True, text=True, check=False
+            command,
+            cwd=folder,
+            env=environ,
+            capture_output=True,
+            text=True,
+            check=False,
         )
     try:
         report: dict[str, Any] = json.loads(process.stdout)
     except ValueError:
-        raise ScaffoldError(f"the rebased row is refused: {process.stderr.strip()}") from None
+        raise ScaffoldError(
+            f"the rebased row is refused: {process.stderr.strip()}"
+        ) from None
     return report
 
 
 def _check_arguments(rebase: Rebase, *, offline: bool) -> list[str]:
     """Return the arguments that check a patch against the releases that it is for."""
-    arguments = ["check", rebase.row.name, "--patches", rebase.row.pack, "--format", "json"]
+    arguments = [
+        "check",
+        rebase.row.name,
+        "--patches",
+        rebase.row.pack,
+        "--format",
+        "json",
+    ]
     if offline:
         arguments.append("--offline")
     releases = [rebase.new]

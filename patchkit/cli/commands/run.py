@@ -40,9 +40,12 @@ _STATUSES_WORST_FIRST = ("failed", "applied", "skipped", "armed")
 
 
 @click.command(
-    "run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+    "run",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
-@click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.argument(
+    "argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND..."
+)
 @patches_option
 def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
     """Run a command patched, and all that it starts.
@@ -136,7 +139,9 @@ def child_environment(
     """
     folders = environ.get("PYTHONPATH", "").split(os.pathsep)
     path = [folder for folder in folders if folder != SITECUSTOMIZE_FOLDER]
-    if path == [""]:  # an empty variable; otherwise an empty entry is the current folder
+    if path == [
+        ""
+    ]:  # an empty variable; otherwise an empty entry is the current folder
         path = []
     environment = {
         **environ,
@@ -165,10 +170,14 @@ def _say_result(journal: str, started: float, status_command: str) -> None:
         say(f"journals in {journal} cannot be read: {error}")
 
 
-def _result_lines(picture: Picture, started: float, status_command: str) -> tuple[str, ...]:
+def _result_lines(
+    picture: Picture, started: float, status_command: str
+) -> tuple[str, ...]:
     """Sum up the processes that were started since a time, and the first finding about them."""
     processes = [
-        process for process in picture.processes if (process.started or started) >= started
+        process
+        for process in picture.processes
+        if (process.started or started) >= started
     ]
     if not processes:
         return ("no Python process was started that patchkit could reach",)
@@ -194,9 +203,15 @@ def _tally(processes: Iterable[ProcessStatus]) -> str:
             if process.is_due(patch):
                 status = process.stand(patch)[0]
                 worst = worst_statuses.get(patch.name, "armed")
-                worst_statuses[patch.name] = min(status, worst, key=_STATUSES_WORST_FIRST.index)
+                worst_statuses[patch.name] = min(
+                    status, worst, key=_STATUSES_WORST_FIRST.index
+                )
     counts = Counter(worst_statuses.values())
-    parts = [f"{counts[status]} {status}" for status in _STATUSES_WORST_FIRST if counts[status]]
+    parts = [
+        f"{counts[status]} {status}"
+        for status in _STATUSES_WORST_FIRST
+        if counts[status]
+    ]
     return f"patches: {', '.join(parts) or 'none'}"
 
 
@@ -205,7 +220,14 @@ _NOT_EXECUTABLE = 126
 CANNOT_RUN = frozenset({_NOT_FOUND, _NOT_EXECUTABLE})
 """The shell's exit codes for a command that was not run."""
 _PASSED_ON = frozenset(
-    {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}
+    {
+        signal.SIGHUP,
+        signal.SIGINT,
+        signal.SIGQUIT,
+        signal.SIGTERM,
+        signal.SIGUSR1,
+        signal.SIGUSR2,
+    }
 )
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
@@ -224,7 +246,9 @@ def run_and_wait(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     """
     if not hasattr(signal, "sigwaitinfo"):
         return execute(argv, environ)
-    former_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
+    former_mask = signal.pthread_sigmask(
+        signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD}
+    )
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
@@ -244,14 +268,19 @@ def execute(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     Returns:
         The shell's exit code for a command that cannot be run; otherwise this does not return.
     """
-    for name in ("SIGPIPE", "SIGXFSZ"):  # which Python ignores: the command would inherit that
+    for name in (
+        "SIGPIPE",
+        "SIGXFSZ",
+    ):  # which Python ignores: the command would inherit that
         with suppress(AttributeError, ValueError):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     sys.stdout.flush()
     try:
         os.execvpe(argv[0], list(argv), environ)  # noqa: S606 - the user's own command
     except (FileNotFoundError, NotADirectoryError):
-        say(f"{argv[0]}: found no such command, expected one on PATH or a file that can be run")
+        say(
+            f"{argv[0]}: found no such command, expected one on PATH or a file that can be run"
+        )
         return _NOT_FOUND
     except OSError as error:
         say(f"{argv[0]}: cannot be run: {error.strerror}")
@@ -277,7 +306,9 @@ def end_as(code: int) -> int:
     return 128 - code  # the first process of a container outlives its own signals
 
 
-def _become(argv: Sequence[str], environ: Mapping[str, str], mask: set[int]) -> NoReturn:
+def _become(
+    argv: Sequence[str], environ: Mapping[str, str], mask: set[int]
+) -> NoReturn:
     """Replace this fork by the command; a signal that kills the parent outright kills it too."""
     parent = os.getppid()
     set_process_option(_DIE_WITH_PARENT, signal.SIGKILL)

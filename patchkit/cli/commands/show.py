@@ -23,8 +23,12 @@ from patchkit.runtime.drift import InstalledSource, RowDrift
 
 @click.command("show")
 @click.argument("name", shell_complete=options.complete_names)
-@click.option("--vllm", metavar="V", help="Use this version of vLLM, as VLLM_VERSION=V does.")
-@click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
+@click.option(
+    "--vllm", metavar="V", help="Use this version of vLLM, as VLLM_VERSION=V does."
+)
+@click.option(
+    "--lock", metavar="FILE", help="The lock; default: the project's or the packs'."
+)
 @options.patches_option
 @options.format_option
 def command(
@@ -83,7 +87,9 @@ def _own_fields(change: Change) -> dict[str, str | int | float | bool | None]:
     Values that JSON does not have are texts, as Python would write them.
     """
     common = {"requires", "rebind", "when", change.target_field, change.body_field}
-    names = [field.name for field in dataclasses.fields(change) if field.name not in common]
+    names = [
+        field.name for field in dataclasses.fields(change) if field.name not in common
+    ]
     return {name: _as_json(getattr(change, name)) for name in names}
 
 
@@ -118,7 +124,9 @@ def state_of(target: Target, installed: InstalledSource) -> TargetHere:
     """
     spec = find_module(target.module)
     if spec is None:
-        return TargetHere("no-module", None, None, f"module {target.module} is not found here")
+        return TargetHere(
+            "no-module", None, None, f"module {target.module} is not found here"
+        )
     file = file_of(spec)
     if not target.qualname:
         return TargetHere("present", file, None, "module", target.module)
@@ -126,7 +134,9 @@ def state_of(target: Target, installed: InstalledSource) -> TargetHere:
         return _undecided(f"{target.module} has no source that can be read", file)
     top = target.module.partition(".")[0]
     if file_of(find_module(top)) is None:
-        return _undecided(f"{top} is a namespace package, which is not looked into", file)
+        return _undecided(
+            f"{top} is a namespace package, which is not looked into", file
+        )
     try:
         facts = installed.facts(target)
     except UpstreamError as error:

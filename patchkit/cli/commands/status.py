@@ -30,11 +30,24 @@ _EVERY_SECONDS_ON_RAY = 5.0
 @click.command("status")
 @click.argument("directory", metavar="[DIR]", required=False)
 @click.option("--ray", metavar="ADDRESS", help="Ask every node of this Ray cluster.")
-@click.option("--patch", "name", metavar="NAME", help="Show one patch: processes, targets, copies.")
-@click.option("--unused", is_flag=True, help="List what is applied and was never called.")
-@click.option("--verify", "verified", is_flag=True, help="Say what each patch's verify answered.")
-@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page.")
-@click.option("--watch", is_flag=True, help="Show it again and again until the main process ends.")
+@click.option(
+    "--patch",
+    "name",
+    metavar="NAME",
+    help="Show one patch: processes, targets, copies.",
+)
+@click.option(
+    "--unused", is_flag=True, help="List what is applied and was never called."
+)
+@click.option(
+    "--verify", "verified", is_flag=True, help="Say what each patch's verify answered."
+)
+@click.option(
+    "--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page."
+)
+@click.option(
+    "--watch", is_flag=True, help="Show it again and again until the main process ends."
+)
 @format_option
 def command(
     directory: str | None,
@@ -102,7 +115,9 @@ def _print(picture: Picture, name: str | None, *, unused: bool, verified: bool) 
         names.update(process.patches)
     if name is not None and name not in names:
         expected = ", ".join(sorted(names)) or "none"
-        raise click.UsageError(f"--patch: found {name!r}, expected a patch's name: {expected}")
+        raise click.UsageError(
+            f"--patch: found {name!r}, expected a patch's name: {expected}"
+        )
     if unused:
         page.print_unused(picture)
     elif verified:
@@ -124,10 +139,14 @@ def _open_nodes(
         return
     folder = directory or newest_run()
     if folder is None:
-        reason = "no 'patchkit run' has left a journal here, and PATCHKIT_JOURNAL is not set"
+        reason = (
+            "no 'patchkit run' has left a journal here, and PATCHKIT_JOURNAL is not set"
+        )
         raise click.UsageError(f"{reason}: expected DIR, the directory of the journals")
     if must_exist and not Path(folder).is_dir():
-        raise click.UsageError(f"{folder}: found no such directory, expected one with journals")
+        raise click.UsageError(
+            f"{folder}: found no such directory, expected one with journals"
+        )
     yield lambda: [look(str(folder))]
 
 
@@ -135,7 +154,9 @@ def _draw(read_nodes: NodeReader) -> Picture:
     return draw(read_nodes(), ProcessTable(installed_processes()))
 
 
-def _write_html(picture: Picture, html: str | None, *, is_watched: bool = False) -> None:
+def _write_html(
+    picture: Picture, html: str | None, *, is_watched: bool = False
+) -> None:
     """Write the page, if there is a file for it, by a rename: no browser loads half of it."""
     if not html:
         return
@@ -149,10 +170,14 @@ def _write_html(picture: Picture, html: str | None, *, is_watched: bool = False)
     except OSError as error:
         with suppress(OSError):
             draft.unlink()
-        raise click.UsageError(f"{html}: cannot be written ({error.strerror})") from error
+        raise click.UsageError(
+            f"{html}: cannot be written ({error.strerror})"
+        ) from error
 
 
-def _watch(picture: Picture, read_nodes: NodeReader, is_ray: bool, html: str | None) -> Picture:
+def _watch(
+    picture: Picture, read_nodes: NodeReader, is_ray: bool, html: str | None
+) -> Picture:
     """Show a picture, and newer ones until the main process has ended or the user interrupts."""
     from patchkit.cli.report.status import live  # noqa: PLC0415 - only who watches needs it
 

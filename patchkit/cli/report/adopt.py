@@ -48,7 +48,9 @@ def _print_rows(patches: Iterable[Patch], out: Console) -> None:
     for patch in patches:
         kinds = Counter(change.kind for change in patch.changes)
         summary = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
-        out.print(Text(patch.name.ljust(width), "name"), Text(f" {summary}"), soft_wrap=True)
+        out.print(
+            Text(patch.name.ljust(width), "name"), Text(f" {summary}"), soft_wrap=True
+        )
 
 
 def _print_unexpressed(unexpressed: Sequence[UnexpressedCode], out: Console) -> None:
@@ -62,14 +64,18 @@ def _print_unexpressed(unexpressed: Sequence[UnexpressedCode], out: Console) -> 
         out.print(Text(location), soft_wrap=True)
         out.print(Text(f"    {code.reason}", "note"), soft_wrap=True)
         if code.used_by:
-            out.print(Text(f"    used by {', '.join(code.used_by)}", "bad"), soft_wrap=True)
+            out.print(
+                Text(f"    used by {', '.join(code.used_by)}", "bad"), soft_wrap=True
+            )
 
 
 def _print_pile(pile: PileRows, out: Console) -> None:
     """Print the copies that a pile sets or misses, as far as that is known."""
     observed = pile.observed
     if observed:
-        inactive = f"\n{len(observed.inactive)} targets did not change: see --format json"
+        inactive = (
+            f"\n{len(observed.inactive)} targets did not change: see --format json"
+        )
         out.print(Text(inactive, "note"))
     _print_list(
         "copies that the pile sets by hand; rebind=True on the original does that",
@@ -79,7 +85,10 @@ def _print_pile(pile: PileRows, out: Console) -> None:
     if observed:
         _print_list(
             "copies that the pile misses; rebind=True on the original repoints them",
-            [f"{target}  {', '.join(copies)}" for target, copies in observed.copies.items()],
+            [
+                f"{target}  {', '.join(copies)}"
+                for target, copies in observed.copies.items()
+            ],
             out,
         )
         _print_list(
@@ -121,5 +130,7 @@ def adopted_json(adopted: AdoptedRows, *, written: bool) -> str:
 
 
 def _patch(patch: Patch) -> Data:
-    changes = [{"kind": change.kind, "target": str(change.place)} for change in patch.changes]
+    changes = [
+        {"kind": change.kind, "target": str(change.place)} for change in patch.changes
+    ]
     return {"name": patch.name, "body": patch.body, "changes": changes}

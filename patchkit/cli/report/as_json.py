@@ -70,7 +70,9 @@ def list_json(
     """
     return to_json(
         {
-            "versions": {name: named(version, *_VERSION) for name, version in versions.items()},
+            "versions": {
+                name: named(version, *_VERSION) for name, version in versions.items()
+            },
             "patches": [_row(row, reason) for row, reason in rows],
         }
     )
@@ -121,7 +123,10 @@ def _row(row: Row, reason: str | None) -> Data:
 
 
 def _change(change: Change) -> Data:
-    return {**named(change, "kind", target="place"), **named(change, "requires", "when")}
+    return {
+        **named(change, "kind", target="place"),
+        **named(change, "requires", "when"),
+    }
 
 
 def _change_here(change_here: ChangeHere) -> Data:
@@ -154,7 +159,11 @@ def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:
         written: Whether the files were written, rather than planned.
     """
     files = [
-        {"what": file.what, "file": shown(file.path), **named(file, "action", "text", "diff")}
+        {
+            "what": file.what,
+            "file": shown(file.path),
+            **named(file, "action", "text", "diff"),
+        }
         for file in plan.files
     ]
     return to_json(
@@ -186,7 +195,10 @@ def check_json(report: Report) -> str:
             "patches": report.patches,
             "releases": report.read,
             "unreadable": len(report.unreadable),
-            **{f"{severity}s": counts[severity] for severity in ("error", "warning", "info")},
+            **{
+                f"{severity}s": counts[severity]
+                for severity in ("error", "warning", "info")
+            },
             "accepted": len(report.accepted),
         },
     }
@@ -206,7 +218,9 @@ def fit_json(fit: Fit) -> str:
             "first": fitting[0],
             "last": fitting[-1],
             "uses": _uses(fit),
-            "releases": [_fit_of_release(fit, release) for release in fit.report.releases],
+            "releases": [
+                _fit_of_release(fit, release) for release in fit.report.releases
+            ],
         }
     )
 
@@ -217,7 +231,11 @@ def _uses(fit: Fit) -> list[Data]:
     for use in fit.uses:
         key = (use.target, use.how, use.guarded)
         if key not in uses:
-            uses[key] = {"name": use.target, **named(use, "how", "guarded"), "where": []}
+            uses[key] = {
+                "name": use.target,
+                **named(use, "how", "guarded"),
+                "where": [],
+            }
         uses[key]["where"].append({"file": use.path, "line": use.line})
     return list(uses.values())
 
@@ -246,7 +264,9 @@ def _finding(finding: Finding, *, accepted: bool) -> Data:
     return {**finding.code._asdict(), **named(finding, *names), "accepted": accepted}
 
 
-def diff_json(name: str, first: str, last: str, comparisons: Iterable[Comparison]) -> str:
+def diff_json(
+    name: str, first: str, last: str, comparisons: Iterable[Comparison]
+) -> str:
     """Return what `diff` finds, as JSON.
 
     Args:
@@ -322,7 +342,9 @@ def break_json(name: str, breaks: Mapping[str, Break]) -> str:
     return to_json({"patch": name, **ends, "faults": listed})
 
 
-def lock_json(locks: Mapping[Path, tuple[Lock, Lock]], diff: list[str], *, written: bool) -> str:
+def lock_json(
+    locks: Mapping[Path, tuple[Lock, Lock]], diff: list[str], *, written: bool
+) -> str:
     """Write what `lock` has done.
 
     Args:
@@ -353,7 +375,9 @@ def _spans(lock: Lock) -> Iterator[Data]:
                 yield {"patch": patch, "target": target, **named(span, *_SPAN)}
 
 
-def bisect_json(culprits: list[str], companions: list[str], runs: Sequence[object]) -> str:
+def bisect_json(
+    culprits: list[str], companions: list[str], runs: Sequence[object]
+) -> str:
     """Return what `bisect` finds, as JSON.
 
     Args:

@@ -51,7 +51,9 @@ def _command(group: view.FindingGroup, report: Report) -> str:
     else:
         message.append(view.location(finding))
     escaped_properties = ",".join(
-        f"{name}={text.translate(_PROPERTY)}" for name, text in properties.items() if text
+        f"{name}={text.translate(_PROPERTY)}"
+        for name, text in properties.items()
+        if text
     )
     escaped_message = printable("\n".join(filter(None, message))).translate(_DATA)
     return f"::{_COMMANDS[finding.severity]} {escaped_properties}::{escaped_message}"
@@ -192,7 +194,9 @@ def _item(group: view.FindingGroup, report: Report) -> str:
 
 def _text(text: str) -> str:
     """Write a text on one line so that it is shown as it is: no mention, reference or link."""
-    escaped = _SPECIAL.sub(r"\\\1", one_line(text).replace("&", "&amp;").replace("<", "&lt;"))
+    escaped = _SPECIAL.sub(
+        r"\\\1", one_line(text).replace("&", "&amp;").replace("<", "&lt;")
+    )
     escaped = re.sub(r"(@(?=\w)|#(?=\d))", r"\1&#8203;", escaped)
     return escaped.replace("://", ":&#8203;//").replace("www\\.", "www&#8203;\\.")
 

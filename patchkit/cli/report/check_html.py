@@ -97,7 +97,9 @@ class _Body:
     def _legend(self) -> Iterator[str]:
         yield '<ul class="legend" aria-label="Legend">'
         for state, meaning in view.legend(self._report).items():
-            sign = f'<span class="mark {state}" aria-hidden="true">{_SIGNS[state]}</span>'
+            sign = (
+                f'<span class="mark {state}" aria-hidden="true">{_SIGNS[state]}</span>'
+            )
             yield f"<li>{sign}{state.replace('-', ' ')}: {meaning}</li>"
         yield "</ul>"
 
@@ -146,7 +148,9 @@ class _Body:
         groups = self._groups.get(patch, ())
         diffs = self._diffs.get(patch, ())
         if number not in self._runs_of([*groups, *diffs]):
-            return f'<td class="{state}"><span title="{state_name}">{content}</span></td>'
+            return (
+                f'<td class="{state}"><span title="{state_name}">{content}</span></td>'
+            )
         title = escaped(f"{patch}, {state_table.project} {run}: {state_name}")
         link = f'href="#{self._section_ids[patch]}" data-run="{number}" data-title="{title}"'
         return f'<td class="{state}"><a {link} title="{state_name}">{content}</a></td>'

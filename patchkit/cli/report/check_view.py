@@ -99,7 +99,10 @@ def state_tables(report: Report) -> list[StateTable]:
         The tables, in the order in which the report names the projects.
     """
     by_project = grouped((_project_of(release), release) for release in report.releases)
-    return [_state_table(project, releases, report) for project, releases in by_project.items()]
+    return [
+        _state_table(project, releases, report)
+        for project, releases in by_project.items()
+    ]
 
 
 def _state_table(project: str, releases: Sequence[str], report: Report) -> StateTable:
@@ -133,7 +136,9 @@ def groups_by_patch(report: Report) -> dict[str, list[FindingGroup]]:
         stands for packs and releases, comes first.
     """
     positions = _positions(report)
-    findings = sorted(report.findings, key=lambda finding: positions.get(finding.release, -1))
+    findings = sorted(
+        report.findings, key=lambda finding: positions.get(finding.release, -1)
+    )
     identical = grouped((_content(finding), finding) for finding in findings)
     groups = grouped((alike[-1].patch, _group(alike)) for alike in identical.values())
     for groups_of_patch in groups.values():
@@ -181,7 +186,9 @@ def release_spans(releases: Iterable[str], report: Report) -> str:
     return "; ".join(parts)
 
 
-def _consecutive(releases: Iterable[str], positions: Mapping[str, int]) -> list[ReleaseRun]:
+def _consecutive(
+    releases: Iterable[str], positions: Mapping[str, int]
+) -> list[ReleaseRun]:
     """Gather releases that follow each other in the report, whose positions are given."""
     runs: list[list[str]] = []
     next_position = None

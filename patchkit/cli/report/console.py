@@ -83,7 +83,9 @@ def columns(*heads: Column) -> Table:
         *heads: The columns; there is a line of heads if any of them has one.
     """
     header = any(column.header for column in heads)
-    return Table(*heads, box=None, show_header=header, pad_edge=False, padding=(0, _GAP, 0, 0))
+    return Table(
+        *heads, box=None, show_header=header, pad_edge=False, padding=(0, _GAP, 0, 0)
+    )
 
 
 def plain(text: str, style: str = "") -> Text:
@@ -128,11 +130,16 @@ def print_lines(out: Console, lines: Sequence[Line]) -> None:
         lines: The cells of each line, and what is said of them.
     """
     rows = [cells for cells, _ in lines if len(cells) > 1]
-    widths = [max(cell.cell_len for cell in column) for column in zip(*rows, strict=True)]
+    widths = [
+        max(cell.cell_len for cell in column) for column in zip(*rows, strict=True)
+    ]
     for cells, description in lines:
         for cell, width in zip(cells, widths, strict=False):
             cell.pad_right(width + _GAP - cell.cell_len)
-        out.print(_line(Text("").join(cells), one_line(description), out.width), soft_wrap=True)
+        out.print(
+            _line(Text("").join(cells), one_line(description), out.width),
+            soft_wrap=True,
+        )
 
 
 def _line(line: Text, description: str, width: int) -> Text:
@@ -142,7 +149,9 @@ def _line(line: Text, description: str, width: int) -> Text:
         line.rstrip()
     if not is_too_wide:
         return line.append(description)
-    parts = wrap(description, width - _MARGIN, break_long_words=False, break_on_hyphens=False)
+    parts = wrap(
+        description, width - _MARGIN, break_long_words=False, break_on_hyphens=False
+    )
     for part in parts:
         line.append(f"\n{'':{_MARGIN}}{part}")
     return line

@@ -56,7 +56,9 @@ def debt_json(ledger: Sequence[Debt]) -> str:
     Args:
         ledger: The patches.
     """
-    return to_json({"patches": [_entry(debt) for debt in ledger], "summary": _sum(ledger)})
+    return to_json(
+        {"patches": [_entry(debt) for debt in ledger], "summary": _sum(ledger)}
+    )
 
 
 def _entry(debt: Debt) -> Data:

@@ -128,7 +128,9 @@ def print_bisection(
         judged_runs: The runs, each with `good`, `skipped` or `bad`.
         folder: Where the outputs and journals of the runs are.
     """
-    table = columns(whole("run"), whole("exit"), whole(""), whole("seconds"), Column("patches"))
+    table = columns(
+        whole("run"), whole("exit"), whole(""), whole("seconds"), Column("patches")
+    )
     for number, (run, verdict) in enumerate(judged_runs, 1):
         table.add_row(
             str(number),

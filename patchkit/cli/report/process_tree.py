@@ -56,7 +56,9 @@ def process_tree(picture: Picture) -> Table:
         picture: The processes, and which of them is the child of which.
     """
     hosts = {process.host for process in picture.processes}
-    optional = OptionalColumns(len(hosts) > 1, any(map(_is_verified, picture.processes)))
+    optional = OptionalColumns(
+        len(hosts) > 1, any(map(_is_verified, picture.processes))
+    )
     table = _empty_table(optional)
     children = picture.children()
     for root in children.get(None, []):
@@ -115,8 +117,12 @@ def _lines(root: ProcessStatus, children: Children) -> Iterator[BundleLine]:
 def _lines_below(parent: BundleLine, children: Children) -> list[BundleLine]:
     indent = parent.guide_below[-_DEEPEST:]
     bundles = list(_bundles(children.get(parent.processes[0], []), children))
-    lines = [BundleLine(indent + "├─ ", indent + "│  ", bundle) for bundle in bundles[:-1]]
-    lines += [BundleLine(indent + "└─ ", indent + "   ", bundle) for bundle in bundles[-1:]]
+    lines = [
+        BundleLine(indent + "├─ ", indent + "│  ", bundle) for bundle in bundles[:-1]
+    ]
+    lines += [
+        BundleLine(indent + "└─ ", indent + "   ", bundle) for bundle in bundles[-1:]
+    ]
     return lines
 
 

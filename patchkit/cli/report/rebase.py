@@ -29,7 +29,9 @@ def print_rebase(rebases: Sequence[Rebase], *, written: bool) -> None:
             action = "would be edited"
             if written:
                 action = file.action
-            out.print(Text(f"  {shown(file.path)}: {action}", style="note"), soft_wrap=True)
+            out.print(
+                Text(f"  {shown(file.path)}: {action}", style="note"), soft_wrap=True
+            )
             print_diff_lines(file.diff, out)
         for conflict in rebase.conflicts:
             reason = Text(f"  {conflict.target}: {conflict.reason}", style="bad")

@@ -9,13 +9,25 @@ from rich.text import Text
 from patchkit.analysis.check.breaking import Break
 from patchkit.analysis.check.comparison import Comparison, HistoryEntry
 from patchkit.analysis.check.matrix import Boundary
-from patchkit.cli.report.console import Line, columns, console, print_diff_lines, print_lines, whole
+from patchkit.cli.report.console import (
+    Line,
+    columns,
+    console,
+    print_diff_lines,
+    print_lines,
+    whole,
+)
 from patchkit.cli.report.words import markdown_table
 from patchkit.core.rows.target import Target
 
 _FINGERPRINT = 8
 """Characters of a fingerprint that are shown."""
-_STYLES = {"present": "ok", "absent": "note", "undecidable": "warn", "unreadable": "bad"}
+_STYLES = {
+    "present": "ok",
+    "absent": "note",
+    "undecidable": "warn",
+    "unreadable": "bad",
+}
 _COVERAGE_STYLES = {"reason": "warn", "imported only": "warn", "no": "bad"}
 
 
@@ -72,7 +84,9 @@ def print_boundaries(boundaries: Iterable[Boundary]) -> None:
     Args:
         boundaries: The ranges.
     """
-    table = columns(whole("patch"), whole("bound"), whole("release"), whole("covered by"))
+    table = columns(
+        whole("patch"), whole("bound"), whole("release"), whole("covered by")
+    )
     for boundary in boundaries:
         name = boundary.patch
         if boundary.change is not None:
@@ -105,7 +119,9 @@ def print_history(target: Target, steps: Iterable[HistoryEntry]) -> None:
 
 def _history_lines(steps: Iterable[HistoryEntry]) -> Iterator[Line]:
     previous: HistoryEntry | None = None
-    for _, group in groupby(steps, lambda step: (step.state, step.fingerprint, step.moved_to)):
+    for _, group in groupby(
+        steps, lambda step: (step.state, step.fingerprint, step.moved_to)
+    ):
         identical = list(group)
         first = identical[0]
         last = identical[-1]
@@ -188,7 +204,9 @@ def break_markdown(name: str, breaks: Mapping[str, Break]) -> str:
     Returns:
         A Markdown table of the histories, and a list of the faults.
     """
-    table = markdown_table(("over", "last that holds", "first that breaks"), _ends(breaks))
+    table = markdown_table(
+        ("over", "last that holds", "first that breaks"), _ends(breaks)
+    )
     faults = [f"- {fault}" for fault in _faults(breaks)]
     return "\n".join([f"Patch `{name}`:", "", *table, "", *faults])
 

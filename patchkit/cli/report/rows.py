@@ -10,7 +10,13 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from patchkit.authoring.scaffold.plan import Plan
-from patchkit.cli.report.console import columns, console, folded, print_diff_lines, whole
+from patchkit.cli.report.console import (
+    columns,
+    console,
+    folded,
+    print_diff_lines,
+    whole,
+)
 from patchkit.cli.report.here import ChangeHere, NextStep, RowHere
 from patchkit.core.lock.format import Span
 from patchkit.core.rows.declaration import Role, Row
@@ -70,7 +76,9 @@ def _versions(versions: Mapping[str, FoundVersion | None]) -> Table:
     return table
 
 
-def _patches(rows: Sequence[tuple[Row, str | None]], *, everything: bool, with_why: bool) -> Table:
+def _patches(
+    rows: Sequence[tuple[Row, str | None]], *, everything: bool, with_why: bool
+) -> Table:
     """Lay out a line for each patch, pack by pack."""
     heads = [whole("patch"), Column("roles")]
     if everything:
@@ -88,7 +96,9 @@ def _patches(rows: Sequence[tuple[Row, str | None]], *, everything: bool, with_w
         for row, reason in rows_of_pack:
             cells = _list_cells(row, reason, everything=everything)
             if with_why:
-                cells.append(Text(row.patch.why, "note", no_wrap=True, overflow="ellipsis"))
+                cells.append(
+                    Text(row.patch.why, "note", no_wrap=True, overflow="ellipsis")
+                )
             table.add_row(*cells)
     return table
 
@@ -113,7 +123,9 @@ def _selection(row: Row, reason: str | None) -> Text:
     if reason is not None:
         return Text(reason, style="note")
     if row.patch.when:
-        return Text(f"selected, unless {row.patch.when}() of its body refuses", style="ok")
+        return Text(
+            f"selected, unless {row.patch.when}() of its body refuses", style="ok"
+        )
     return Text("selected", style="ok")
 
 
@@ -278,13 +290,17 @@ def print_new(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> None:
         written: Whether the files were written, rather than planned.
     """
     out = console()
-    out.print(Text(plan.patch.name, style="name"), Text(plan.place.module, style="note"))
+    out.print(
+        Text(plan.patch.name, style="name"), Text(plan.place.module, style="note")
+    )
     table = columns()
     for file in plan.files:
         action = file.action
         if not written:
             action = _PLANNED[file.action]
-        table.add_row(Text(action, "ok"), Text(shown(file.path)), Text(file.what, "note"))
+        table.add_row(
+            Text(action, "ok"), Text(shown(file.path)), Text(file.what, "note")
+        )
     out.print("", table)
     if not written:
         for file in plan.files:

@@ -11,7 +11,9 @@ from patchkit.core.rows.declaration import Row
 
 
 def sbom_json(
-    releases: Iterable[CheckedRelease], rows: Sequence[Row], packs: Mapping[str, PackSource]
+    releases: Iterable[CheckedRelease],
+    rows: Sequence[Row],
+    packs: Mapping[str, PackSource],
 ) -> str:
     """Write a bill of materials.
 
@@ -32,7 +34,9 @@ def _component(
     release: CheckedRelease, rows: Sequence[Row], packs: Mapping[str, PackSource]
 ) -> Data:
     coverage = Coverage(rows, [release])
-    patches = [_patch(row, coverage, packs) for row in rows if coverage.due(row, release)]
+    patches = [
+        _patch(row, coverage, packs) for row in rows if coverage.due(row, release)
+    ]
     url = f"pkg:pypi/{release.project}@{release.version}"
     return {
         "type": "library",

@@ -12,7 +12,12 @@ from rich.text import Text
 
 from patchkit.analysis.status.findings import ProcessFinding
 from patchkit.analysis.status.picture import Picture
-from patchkit.analysis.status.process_status import CALLED, NEVER_CALLED, PatchStatus, ProcessStatus
+from patchkit.analysis.status.process_status import (
+    CALLED,
+    NEVER_CALLED,
+    PatchStatus,
+    ProcessStatus,
+)
 from patchkit.cli.report.console import columns, console, folded, plain, whole
 from patchkit.cli.report.process_tree import MANY, STYLES, process_tree
 from patchkit.cli.report.words import age, count, one_line
@@ -50,7 +55,12 @@ def print_status(picture: Picture, patch: str | None = None) -> None:
         console().print(_page(picture))
         return
     occurrences = _by_patch(picture).get(patch, [])
-    parts = [plain(patch, "name"), "", _status_table(occurrences), *_facts_table(occurrences)]
+    parts = [
+        plain(patch, "name"),
+        "",
+        _status_table(occurrences),
+        *_facts_table(occurrences),
+    ]
     console().print(Group(*parts))
 
 
@@ -87,8 +97,12 @@ def _targets(occurrences: Occurrences) -> list[str]:
     return list(targets)
 
 
-def _processes_where(call: str, target: str, occurrences: Occurrences) -> list[ProcessStatus]:
-    return [process for process, patch in occurrences if patch.calls.get(target) == call]
+def _processes_where(
+    call: str, target: str, occurrences: Occurrences
+) -> list[ProcessStatus]:
+    return [
+        process for process, patch in occurrences if patch.calls.get(target) == call
+    ]
 
 
 def print_verified(picture: Picture) -> None:
@@ -303,7 +317,9 @@ def _remarks(occurrences: Occurrences) -> Text:
 def _findings(findings: Iterable[ProcessFinding]) -> RenderableType:
     """Lay out a line for findings that say the same, with the processes that they are of."""
     table = columns(whole(style="bad"), whole(), folded())
-    identical = grouped(((finding.kind, finding.message), finding) for finding in findings)
+    identical = grouped(
+        ((finding.kind, finding.message), finding) for finding in findings
+    )
     for (kind, message), alike in identical.items():
         processes = [finding.process for finding in alike if finding.process]
         table.add_row(kind, Text(_locations(processes)), plain(message))
@@ -344,7 +360,9 @@ def _facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
     Returns:
         An empty line and the table; nothing where there is no fact.
     """
-    applied = [(process, patch) for process, patch in occurrences if patch.status == "applied"]
+    applied = [
+        (process, patch) for process, patch in occurrences if patch.status == "applied"
+    ]
     pids_by_fact: dict[PatchFact, list[str]] = {}
     for process, patch in applied:
         for fact in _facts(process, patch):

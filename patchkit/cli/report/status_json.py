@@ -26,7 +26,9 @@ def status_json(picture: Picture) -> str:
     ]
     return to_json(
         {
-            "processes": [_process(process, picture.now) for process in picture.processes],
+            "processes": [
+                _process(process, picture.now) for process in picture.processes
+            ],
             "agreement": picture.agreement,
             "findings": findings,
             **named(picture, "notes", "journals"),

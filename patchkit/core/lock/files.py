@@ -79,7 +79,9 @@ class Locks:
         files = []
         if self._lock_of_all is not None:
             if not self._lock_of_all.is_file():
-                raise LockError(f"found no file {str(self._lock_of_all)!r}, expected a lock")
+                raise LockError(
+                    f"found no file {str(self._lock_of_all)!r}, expected a lock"
+                )
             files.append(self._lock_of_all)
             if own is not None and is_foreign:
                 files.append(own)

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
     from patchkit.core.versions.requirements import ReleaseVersion
 
-    Entries = Mapping[str, Mapping[str, Sequence["Span"]]]  # patch -> target -> spans by release
+    Entries = Mapping[
+        str, Mapping[str, Sequence["Span"]]
+    ]  # patch -> target -> spans by release
 
 _Value = TypeVar("_Value")
 

@@ -11,7 +11,17 @@ from patchkit.errors import CanonicalError
 _VOCABULARY = "patchkit.core.rows.declaration"
 """Where the classes of a pack author are defined; their names are those that packs import."""
 
-_LITERALS = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
+_LITERALS = (
+    type(None),
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(...),
+    type(NotImplemented),
+)
 
 
 def canonical(value: object) -> str:
@@ -38,7 +48,10 @@ def _text(value: Any) -> str:
         return repr(value)
     if isinstance(value, enum.Enum):
         return f"{_name(kind)}.{value.name}"
-    if isinstance(value, (type, FunctionType, BuiltinFunctionType)) and kind is not GenericAlias:
+    if (
+        isinstance(value, (type, FunctionType, BuiltinFunctionType))
+        and kind is not GenericAlias
+    ):
         return _name(value)  # `list[int]` is no class, though Python 3.10 says so
     if isinstance(value, (set, frozenset)):
         return _set_text(value)
@@ -81,7 +94,9 @@ def _call(kind: type, texts: Any) -> str:
 
 def _reduced(value: Any) -> str:
     """Write a value as pickle would take it apart."""
-    kind: Any = type(value)  # which is asked, as `list[int]` has the attributes of `list`
+    kind: Any = type(
+        value
+    )  # which is asked, as `list[int]` has the attributes of `list`
     reduce = dispatch_table.get(kind)
     try:
         reduced: Any = reduce(value) if reduce else kind.__reduce_ex__(value, 4)

@@ -55,7 +55,9 @@ class ProcessRow(Record):
         """
         prefixes = tuple(f"{module}." for module in self.instead_of)
         return [
-            row.name for row in rows if Role.MAIN in row.roles and _has_target_below(row, prefixes)
+            row.name
+            for row in rows
+            if Role.MAIN in row.roles and _has_target_below(row, prefixes)
         ]
 
 

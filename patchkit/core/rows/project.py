@@ -15,9 +15,15 @@ _FILE = "pyproject.toml"
 # Of each setting that is a list: the pattern of an entry, and what is expected.
 _LISTS = {
     "packs": (r"[^\W\d]\w*(\.[^\W\d]\w*)*", "a list of modules, such as ['my_pack']"),
-    "releases": (r"(?![\d.]+$).*\S.*", "a list of requirements, such as ['vllm>=0.20,<0.34']"),
+    "releases": (
+        r"(?![\d.]+$).*\S.*",
+        "a list of requirements, such as ['vllm>=0.20,<0.34']",
+    ),
     "ignore": (r"PK\d{3}", "a list of codes, such as ['PK304']"),
-    "accept": (r"PK\d{3} \S+", "a list of 'CODE TARGET', such as ['PK104 vllm.config:VllmConfig']"),
+    "accept": (
+        r"PK\d{3} \S+",
+        "a list of 'CODE TARGET', such as ['PK104 vllm.config:VllmConfig']",
+    ),
 }
 
 
@@ -121,7 +127,10 @@ def _holds_any(folder: Path, packages: Iterable[str]) -> bool:
 def _is_found(name: str) -> bool:
     try:
         return find_spec(name) is not None
-    except (ValueError, ImportError):  # a module that put itself there by hand has no spec
+    except (
+        ValueError,
+        ImportError,
+    ):  # a module that put itself there by hand has no spec
         return True
 
 
@@ -167,12 +176,16 @@ def parse_toml(file: Path, source: bytes) -> dict[str, Any]:
 def _checked(file: Path, section: object) -> dict[str, Any]:
     """Return the settings of a section by name; SettingsError if one is unknown or invalid."""
     if not isinstance(section, dict):
-        raise SettingsError(f"{file}, tool.patchkit: found {section!r}, expected a table")
+        raise SettingsError(
+            f"{file}, tool.patchkit: found {section!r}, expected a table"
+        )
     keys = [field.name for field in fields(Project) if field.name != "file"]
     for key in section:
         if key not in keys:
             hint = near(key, keys) or f", expected one of {', '.join(keys)}"
-            raise SettingsError(f"{file}, [tool.patchkit] found the unknown key {key!r}{hint}")
+            raise SettingsError(
+                f"{file}, [tool.patchkit] found the unknown key {key!r}{hint}"
+            )
     return {key: _setting(file, key, value) for key, value in section.items()}
 
 
@@ -208,4 +221,6 @@ def _lock(file: Path, value: object) -> str:
 
 
 def _refuse(file: Path, key: str, value: object, expected: str) -> NoReturn:
-    raise SettingsError(f"{file}, [tool.patchkit] {key}: found {value!r}, expected {expected}")
+    raise SettingsError(
+        f"{file}, [tool.patchkit] {key}: found {value!r}, expected {expected}"
+    )

@@ -13,7 +13,12 @@ from patchkit.core.rows.declaration import AddField, Change, Edit, Patch, Role
 from patchkit.core.rows.processes import BY, NAMED, ProcessRow
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import check_requirement
-from patchkit.errors import CanonicalError, DeclarationError, ProcessRowError, RequirementError
+from patchkit.errors import (
+    CanonicalError,
+    DeclarationError,
+    ProcessRowError,
+    RequirementError,
+)
 
 _KEBAB = r"[a-z0-9]+(-[a-z0-9]+)*"
 _BODY = r"patch_\w+"
@@ -41,7 +46,9 @@ class _FieldChecks(Record):
         shown = "nothing" if value is None else f"{kind} {value!r}"
         self.refuse(field, shown, expected)
 
-    def require_match(self, pattern: str, field: str, value: object, expected: str) -> None:
+    def require_match(
+        self, pattern: str, field: str, value: object, expected: str
+    ) -> None:
         """Refuse a value that is no string, or does not match a pattern as a whole."""
         matches = isinstance(value, str) and re.fullmatch(pattern, value)
         self.require(matches, field, value, expected)
@@ -121,7 +128,9 @@ def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
     return tuple(patches)
 
 
-def _match_bodies(pack: str, folders: Sequence[str], patches: Collection[Patch]) -> None:
+def _match_bodies(
+    pack: str, folders: Sequence[str], patches: Collection[Patch]
+) -> None:
     """Refuse a row without its body, and a body without a row."""
     declared = {patch.body: patch.name for patch in patches if patch.body is not None}
     pack_checks = _FieldChecks(pack)
@@ -134,7 +143,10 @@ def _match_bodies(pack: str, folders: Sequence[str], patches: Collection[Patch])
         pack_checks.refuse("package", "a plain module", expected)
     present = _bodies_in(folders)
     for body, name in declared.items():
-        if body not in present and PathFinder.find_spec(f"{pack}.{body}", folders) is None:
+        if (
+            body not in present
+            and PathFinder.find_spec(f"{pack}.{body}", folders) is None
+        ):
             missing = f"{body!r}, which is not there"
             row_checks = _FieldChecks(pack, name)
             row_checks.refuse("body", missing, f"a file {body}.py in the pack")
@@ -183,7 +195,9 @@ def check_patch(pack: str, patch: Patch) -> None:
     name_checks.require_match(_KEBAB, "name", patch.name, expected)
     checks.require_requirements("requires", patch.requires)
     if not patch.requires:
-        checks.refuse("requires", "none", "at least one requirement, such as 'vllm>=0.11'")
+        checks.refuse(
+            "requires", "none", "at least one requirement, such as 'vllm>=0.11'"
+        )
     _check_roles(checks, patch.roles)
     _check_changes(checks, patch)
     checks.require_strings("after", patch.after)
@@ -226,7 +240,9 @@ def _check_changes(checks: _FieldChecks, patch: Patch) -> None:
         _check_change(checks, patch, f"{field} {change.kind}", change)
 
 
-def _check_change(checks: _FieldChecks, patch: Patch, field: str, change: Change) -> None:
+def _check_change(
+    checks: _FieldChecks, patch: Patch, field: str, change: Change
+) -> None:
     """Check the fields of one change; `field` names the change in errors."""
     _check_target(checks, f"{field} {change.target_field}", change)
     if change.body_field:
@@ -280,7 +296,9 @@ def _parsed(text: Any) -> Target | None:
         return None
 
 
-def check_processes(where: str, rows: Any, present: Collection[ProcessRow]) -> tuple[Any, ...]:
+def check_processes(
+    where: str, rows: Any, present: Collection[ProcessRow]
+) -> tuple[Any, ...]:
     """Check the rows of processes that a module declares.
 
     Args:

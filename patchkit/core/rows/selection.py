@@ -31,7 +31,9 @@ def check_names(settings: Settings, names: Collection[str]) -> None:
     _check_names("PATCHKIT_DISABLE", settings.disabled, names)
 
 
-def _check_names(variable: str, chosen: Collection[str], names: Collection[str]) -> None:
+def _check_names(
+    variable: str, chosen: Collection[str], names: Collection[str]
+) -> None:
     for name in chosen:
         if name not in names:
             declared = ", ".join(sorted(names)) or "there is none"
@@ -177,7 +179,9 @@ class Selection(Record):
     def _reason_by_source(self, text: str, row: Row) -> str | None:
         """Judge by the reviewed sources; '' where the requirement holds, None where unknown."""
         name = parse_requirement(text).name
-        self.versions.believed(name)  # an override that says nothing is an error all the same
+        self.versions.believed(
+            name
+        )  # an override that says nothing is an error all the same
         if self.reviewer is None:
             return None
         reviewed = self.reviewer.releases(row, canonical(name))

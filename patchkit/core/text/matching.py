@@ -121,7 +121,9 @@ def lex(text: str) -> Iterator[Token]:
 def _depth_after(operator: str, depth: int) -> int:
     if operator in _OPENING:
         return depth + 1
-    if operator in _CLOSING and depth > 0:  # a fragment may close what it has not opened
+    if (
+        operator in _CLOSING and depth > 0
+    ):  # a fragment may close what it has not opened
         return depth - 1
     return depth
 
@@ -249,7 +251,9 @@ def find(fragment: Sequence[Token], compared: ComparedTokens) -> list[Match]:
     return matches
 
 
-def _match(fragment: Sequence[Token], compared: ComparedTokens, first: int) -> Match | None:
+def _match(
+    fragment: Sequence[Token], compared: ComparedTokens, first: int
+) -> Match | None:
     """Compare a fragment with a function's tokens from an index on."""
     tokens = compared.tokens
     index = first
@@ -278,7 +282,9 @@ def _match(fragment: Sequence[Token], compared: ComparedTokens, first: int) -> M
 
 def _is_trailing(fragment: Sequence[Token], number: int) -> bool:
     """Whether this token of the fragment is a comma at its end or before a bracket."""
-    following = (token.text for token in fragment[number + 1 :] if token.kind != NEWLINE)
+    following = (
+        token.text for token in fragment[number + 1 :] if token.kind != NEWLINE
+    )
     return fragment[number].text == "," and next(following, ")") in _CLOSING
 
 

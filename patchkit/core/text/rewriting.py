@@ -10,7 +10,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 from patchkit.core.text import matching
-from patchkit.core.text.matching import NEWLINE, LexicalError, Match, Token, column, width
+from patchkit.core.text.matching import (
+    NEWLINE,
+    LexicalError,
+    Match,
+    Token,
+    column,
+    width,
+)
 from patchkit.errors import TargetError
 
 _CLAUSES = ("elif", "else", "except", "finally", "case")
@@ -38,7 +45,9 @@ class FunctionText:
     @cached_property
     def header_end(self) -> int:
         """The offset after the colon of the `def` line."""
-        colons = (token for token in self.tokens if token.text == ":" and not token.depth)
+        colons = (
+            token for token in self.tokens if token.text == ":" and not token.depth
+        )
         return next(colons).end
 
     @property
@@ -86,7 +95,9 @@ def _after_decorators(tokens: Iterator[Token]) -> Token:
         if at_start and token.text != "@":
             break
         at_start = token.kind == NEWLINE
-    raise TargetError("found no `def`, expected a function that a `def` statement makes")
+    raise TargetError(
+        "found no `def`, expected a function that a `def` statement makes"
+    )
 
 
 class TextEdit(NamedTuple):
@@ -155,7 +166,9 @@ def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
         text = text[: match.start] + filling + text[match.end :]
     after = FunctionText(text)
     if "\n" in edit.new and after.end != len(text):
-        raise TargetError(f"found new={edit.new!r}, which ends the function, expected its inside")
+        raise TargetError(
+            f"found new={edit.new!r}, which ends the function, expected its inside"
+        )
     return after
 
 
@@ -177,7 +190,9 @@ def _tokens(text: str, field: str) -> list[Token]:
         raise TargetError(f"{field}: {error}") from error
 
 
-def _filling(edit: _ParsedEdit, match: Match, tokens: Sequence[Token], text: str) -> str:
+def _filling(
+    edit: _ParsedEdit, match: Match, tokens: Sequence[Token], text: str
+) -> str:
     """Return what comes in the place of a match, indented as it has to be there."""
     first = match.span.start
     until = tokens[: first + 1]
@@ -196,7 +211,9 @@ def _first_from(tokens: Iterable[Token], offset: int) -> Token | None:
     return next((token for token in tokens if token.start >= offset), None)
 
 
-def _margin_of_statement(line: str, until: Sequence[Token], following: Token | None) -> str:
+def _margin_of_statement(
+    line: str, until: Sequence[Token], following: Token | None
+) -> str:
     """Return the indentation of a line; of the statement, where its last bracket is closed here."""
     if following is not None and following.depth:
         return _margin(line)
@@ -220,7 +237,9 @@ def _margin(line: str) -> str:
     return line[: len(line) - len(line.lstrip(_SPACE))]
 
 
-def _columns(first: Token, replaced: Token, match: Match, margin: str) -> dict[int, str]:
+def _columns(
+    first: Token, replaced: Token, match: Match, margin: str
+) -> dict[int, str]:
     """Map columns of a text to indentations in the function, in order.
 
     Where the lines of the fragment are in the function is known, and the first token comes where

@@ -32,7 +32,9 @@ _PLAIN = re.compile(
     rb"\s*\w+[ \t]*(?::[^=]*)?=[ \t]*"
     rb"(?=[\[{'\"\d.-]|[rbfuRBFU]{1,2}['\"]|(?:True|False|None)\b)(?:(?!\belse\b)[^(])*\Z"
 )
-_ADDS = re.compile(rb"\.(?:register|\w+[ \t\\\n]*=(?!=))")  # @NAME.register, NAME.other = …
+_ADDS = re.compile(
+    rb"\.(?:register|\w+[ \t\\\n]*=(?!=))"
+)  # @NAME.register, NAME.other = …
 _BINDERS = re.compile(rb"\b(?:import|as|global|nonlocal|del|for)\b")
 _MAKERS = (b"\nsetattr(", b"\nexec(", b"\nglobals(", b"\nvars(", b"\ndef __getattr__(")
 # Both begin with one letter, which the search skips to, and have no groups, which cost thrice.
@@ -126,7 +128,9 @@ class _ModuleSource(SourceLines):
         definitions = list(self._bound(_DEFINES))
         self._are_assigned = not definitions
         if definitions:
-            self.texts = [(self.first_decorator(at), self.end(at)) for at in definitions]
+            self.texts = [
+                (self.first_decorator(at), self.end(at)) for at in definitions
+            ]
         else:
             assignments = self._bound(_ASSIGNS)
             self.texts = [(at, self.end(at)) for at in assignments]

@@ -81,7 +81,9 @@ class ProviderSearch:
         stated = _stated(self.name, package)
         if stated and _says_something(stated):
             return stated
-        namesakes = (dist for dist in self._namesakes() if not self._denies(dist, package))
+        namesakes = (
+            dist for dist in self._namesakes() if not self._denies(dist, package)
+        )
         version = self._distributed(next(namesakes, None)) or stated
         if version is not None:
             return version
@@ -174,7 +176,9 @@ def _specs(package: str, path: list[str] | None) -> Iterator[ModuleSpec | None]:
         yield from _ask_other_finders(package)
 
 
-def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:  # of editable installs
+def _ask_other_finders(
+    package: str,
+) -> Iterator[ModuleSpec | None]:  # of editable installs
     for finder in list(sys.meta_path):
         home = getattr(finder, "__module__", "")
         if not home.startswith(("_frozen_importlib", "patchkit.")):
@@ -182,7 +186,9 @@ def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:  # of edita
                 yield finder.find_spec(package, None)
 
 
-def _distributions(path: list[str] | None, name: str | None = None) -> Iterator[Distribution]:
+def _distributions(
+    path: list[str] | None, name: str | None = None
+) -> Iterator[Distribution]:
     """Iterate over the distributions on a path, or over those of one name."""
     scope = {} if path is None else {"path": path}
     return iter(distributions(context=DistributionFinder.Context(name=name, **scope)))
@@ -193,7 +199,11 @@ def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
     root = _root(dist)
     record = _record_of(dist, package)
     if record:
-        return _Evidence.PROVES if _is_unchanged(record, root, package) else _Evidence.NAMES
+        return (
+            _Evidence.PROVES
+            if _is_unchanged(record, root, package)
+            else _Evidence.NAMES
+        )
     listed = _read(dist, "top_level.txt").split()
     if _leads_to(dist, package):
         if name == _name(dist) or package.name in listed:
@@ -298,13 +308,19 @@ def _static_version(file: Path) -> Iterator[str]:
         names = {target.id for target in targets if isinstance(target, ast.Name)}
         is_version = not names.isdisjoint(("__version__", "version"))
         value = node.value
-        if is_version and isinstance(value, ast.Constant) and isinstance(value.value, str):
+        if (
+            is_version
+            and isinstance(value, ast.Constant)
+            and isinstance(value.value, str)
+        ):
             yield value.value
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes below one that lie in no function or class."""
     for child in ast.iter_child_nodes(node):
-        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        if not isinstance(
+            child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+        ):
             yield child
             yield from _statements(child)

@@ -65,7 +65,9 @@ class FoundVersion(Record):
         version = parse_version(self.version)
         if version is None:
             raise self._says_nothing("is no version")
-        if version.is_devrelease and _version(version.base_version) <= _version(_FALLBACK):
+        if version.is_devrelease and _version(version.base_version) <= _version(
+            _FALLBACK
+        ):
             raise self._says_nothing("does not say which release it is")
         return _normal(version)
 
@@ -73,7 +75,9 @@ class FoundVersion(Record):
         subject = f"{self.name}: " if self.name else ""
         source = f" in {self.source}" if self.source else ""
         problem = f"{subject}found {self.version!r}{source}, which {fault}"
-        return VersionError(f"{problem}; expected one such as '0.12.0'. {self._advice()}")
+        return VersionError(
+            f"{problem}; expected one such as '0.12.0'. {self._advice()}"
+        )
 
     def _advice(self) -> str:
         """Say what to set in place of a version that says nothing."""
@@ -102,7 +106,9 @@ def release_order(text: str) -> ReleaseVersion:
     """
     version = parse_version(text)
     if version is None:
-        raise VersionError(f"found {text!r}, expected the version of a release such as '0.12.0'")
+        raise VersionError(
+            f"found {text!r}, expected the version of a release such as '0.12.0'"
+        )
     return version
 
 
@@ -262,7 +268,9 @@ def holds_between(text: str, first: str, last: str) -> bool | None:
         return None
     start = release_order(first)
     end = release_order(last)
-    corners = [corner for corner in _corners(clauses) if start <= release_order(corner) <= end]
+    corners = [
+        corner for corner in _corners(clauses) if start <= release_order(corner) <= end
+    ]
     answers = set()
     for version in (first, last, *corners):
         release = _release(version)

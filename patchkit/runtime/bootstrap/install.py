@@ -49,7 +49,9 @@ except Exception as e:
   sys.stderr.write(f'patchkit: this process is not patched: {{type(e).__name__}}: {{e}}\\n')
 """
 # One test of the environment, and nothing raises even where the module is gone.
-_IMPORT_LINE = f'import os; os.environ.get("PATCHKIT", "").strip() == "1" and exec({_GUARDED!r})'
+_IMPORT_LINE = (
+    f'import os; os.environ.get("PATCHKIT", "").strip() == "1" and exec({_GUARDED!r})'
+)
 _RECORD = re.compile(r'^LOCATION: "str \| None" = (.*)$', re.MULTILINE)
 _PROBE = (
     "import importlib.util; spec = importlib.util.find_spec('patchkit.auto'); "
@@ -140,7 +142,9 @@ def remove(folder: Path) -> bool:
         for file in (*reversed(files), *bytecode.glob(f"{_MODULE}.*.pyc*")):
             file.unlink(missing_ok=True)
     except OSError as error:
-        raise BootstrapError(f"{error.filename}: cannot be removed: {error.strerror}") from error
+        raise BootstrapError(
+            f"{error.filename}: cannot be removed: {error.strerror}"
+        ) from error
     with suppress(OSError):  # others' files are in it, or it is not there
         bytecode.rmdir()
     return bool(files)
@@ -156,7 +160,9 @@ def site_folder() -> Path:
     folders_read = [os.path.realpath(read) for read in site.getsitepackages()]
     if os.path.realpath(folder) not in folders_read:
         expected = " or ".join(site.getsitepackages())
-        raise BootstrapError(f"{folder}: Python reads no .pth files there, only in {expected}")
+        raise BootstrapError(
+            f"{folder}: Python reads no .pth files there, only in {expected}"
+        )
     return Path(folder)
 
 
@@ -171,7 +177,9 @@ def location_found_alone() -> str | None:
     Returns:
         The folder or zip file that patchkit lies in; None where it is not found.
     """
-    environ = {key: text for key, text in os.environ.items() if not key.startswith("PATCHKIT")}
+    environ = {
+        key: text for key, text in os.environ.items() if not key.startswith("PATCHKIT")
+    }
     command = [sys.executable, "-I", "-c", _PROBE]
     try:
         done = subprocess.run(  # noqa: S603 - this very Python
@@ -190,7 +198,9 @@ def location_found_alone() -> str | None:
 
 def _texts(location: str | None) -> dict[str, str]:
     """Return the text of each file; ASCII, so that a `.pth` is valid in any locale."""
-    template = (pkgutil.get_data("patchkit.runtime.bootstrap", "module.py") or b"").decode()
+    template = (
+        pkgutil.get_data("patchkit.runtime.bootstrap", "module.py") or b""
+    ).decode()
     record = f'LOCATION: "str | None" = {location!a}'
     module = _RECORD.sub(lambda _: record, template, count=1)
     head = f"# {MARK}\n"
@@ -263,7 +273,10 @@ def _refuse_foreign(bootstrap: Bootstrap) -> None:
 def _write_all(texts: Mapping[Path, str]) -> None:
     """Write all files, or none of them where one cannot be written."""
     # Neither `site` nor an import takes such a file for one of ours.
-    drafts = {file: file.with_name(f".{file.stem}-{secrets.token_hex(4)}.tmp") for file in texts}
+    drafts = {
+        file: file.with_name(f".{file.stem}-{secrets.token_hex(4)}.tmp")
+        for file in texts
+    }
     try:
         for file, text in texts.items():
             drafts[file].write_bytes(text.encode())

@@ -43,7 +43,10 @@ class _Waiting:
     """Arms the process on the next import: `site` asks for `sitecustomize` in any case."""
 
     def find_spec(
-        self, name: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
+        self,
+        name: str,
+        path: "Sequence[str] | None" = None,
+        target: "ModuleType | None" = None,
     ) -> "ModuleSpec | None":
         """Arm, once; the import that it takes for that goes on as if nothing had been."""
         if not _path_is_whole() or self not in sys.meta_path:
@@ -86,7 +89,9 @@ def _say(error: BaseException) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    if getattr(error, "name", None) == "patchkit" and isinstance(error, ModuleNotFoundError):
+    if getattr(error, "name", None) == "patchkit" and isinstance(
+        error, ModuleNotFoundError
+    ):
         folder = ""
         if LOCATION:
             folder = f" or in {LOCATION}"

@@ -50,9 +50,13 @@ class Context(Record):
             try:
                 value = getattr(value, part)
             except AttributeError as error:
-                public = sorted(word for word in vars(self.body) if not word.startswith("__"))
+                public = sorted(
+                    word for word in vars(self.body) if not word.startswith("__")
+                )
                 hint = near(name, public) or f"; it has {', '.join(public)}"
-                raise TargetError(f"body {self.body.__name__} has no {name!r}{hint}") from error
+                raise TargetError(
+                    f"body {self.body.__name__} has no {name!r}{hint}"
+                ) from error
         return value
 
 

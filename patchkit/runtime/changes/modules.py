@@ -54,7 +54,9 @@ def prepare(
         return _prepared_provide(change, context)
     function = context.object_named(change.call)
     if not callable(function):
-        raise TargetError(f"{change.kind}({change.module!r}): {change.call!r} is {function!r}")
+        raise TargetError(
+            f"{change.kind}({change.module!r}): {change.call!r} is {function!r}"
+        )
     module = context.module if change.kind == "AfterImport" else None
     return PreparedCall(function, module)
 
@@ -92,7 +94,9 @@ def _arguments(function: Any, module: ModuleType | None) -> tuple[ModuleType, ..
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # of a builtin nobody knows
         return ()
-    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    required = [
+        parameter for parameter in parameters if parameter.default is parameter.empty
+    ]
     if module is None or len(required) != 1:
         return ()
     if required[0].kind > inspect.Parameter.POSITIONAL_OR_KEYWORD:
@@ -194,13 +198,21 @@ def _in_parent(module: ModuleType) -> tuple[Any, str]:
 
 def _filler(value: object, body: ModuleType) -> Fill | None:
     """Return what fills a module from the body's object; None if that object cannot."""
-    if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
+    if isinstance(value, (list, tuple)) and all(
+        isinstance(name, str) for name in value
+    ):
         return _copy(body, _named_content(value, body))
     if isinstance(value, ModuleType):
-        content = {name: member for name, member in vars(value).items() if name not in _IMPORTLIBS}
+        content = {
+            name: member
+            for name, member in vars(value).items()
+            if name not in _IMPORTLIBS
+        }
         return _copy(value, content)
     if isinstance(value, type):
-        return _copy(value, {name: getattr(value, name) for name in dir(value) if name[0] != "_"})
+        return _copy(
+            value, {name: getattr(value, name) for name in dir(value) if name[0] != "_"}
+        )
     if callable(value):
         return value
     return None
@@ -209,7 +221,9 @@ def _filler(value: object, body: ModuleType) -> Fill | None:
 def _named_content(names: Collection[str], body: ModuleType) -> dict[str, Any]:
     missing = [name for name in names if not hasattr(body, name)]
     if missing:
-        raise TargetError(f"body {body.__name__} has no {missing[0]!r}, which is to be provided")
+        raise TargetError(
+            f"body {body.__name__} has no {missing[0]!r}, which is to be provided"
+        )
     content: dict[str, Any] = {"__all__": list(names)}
     for name in names:
         content[name] = getattr(body, name)

@@ -72,9 +72,13 @@ def stranger_at(site: Site, sites: Sites) -> Overwrite | None:
 
 def _judged(value: Any, site: Site) -> Overwrite:
     if value is site.original:
-        return Overwrite(value, "its original, which somebody has put back", wraps=False)
+        return Overwrite(
+            value, "its original, which somebody has put back", wraps=False
+        )
     if value is not MISSING and site.knows(value):
-        return Overwrite(value, "an earlier state, which somebody has put back", wraps=False)
+        return Overwrite(
+            value, "an earlier state, which somebody has put back", wraps=False
+        )
     return Overwrite(value, described(value), wraps=leads_to(value, site.current))
 
 
@@ -95,7 +99,10 @@ def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
         if site.knows(value):
             yield copy, Overwrite(value, "what it copied before", wraps=False)
         else:
-            yield copy, Overwrite(value, described(value), wraps=leads_to(value, site.current))
+            yield (
+                copy,
+                Overwrite(value, described(value), wraps=leads_to(value, site.current)),
+            )
 
 
 def _copy_name(owner: Any, name: TargetStep) -> str:
@@ -127,7 +134,9 @@ def stranger_on(route: Route, sites: Sites) -> Overwrite | None:
     return _stranger_in(*route.edited, sites)
 
 
-def _stranger_at_step(owner: Any, step: TargetStep, value: Any, sites: Sites) -> Overwrite | None:
+def _stranger_at_step(
+    owner: Any, step: TargetStep, value: Any, sites: Sites
+) -> Overwrite | None:
     now = peek(owner, step)
     if owner is sys.modules:
         return _other_module(now, value)
@@ -141,7 +150,9 @@ def _stranger_at_step(owner: Any, step: TargetStep, value: Any, sites: Sites) ->
                 return None
             if site.layers:
                 value = site.current
-    return Overwrite(now, described(now), wraps=now is not MISSING and leads_to(now, value))
+    return Overwrite(
+        now, described(now), wraps=now is not MISSING and leads_to(now, value)
+    )
 
 
 def _other_module(now: Any, module: ModuleType) -> Overwrite | None:
@@ -153,7 +164,9 @@ def _other_module(now: Any, module: ModuleType) -> Overwrite | None:
     return Overwrite(now, by, wraps=leads_to(now, module))
 
 
-def _stranger_in(function: FunctionType, code: CodeType, sites: Sites) -> Overwrite | None:
+def _stranger_in(
+    function: FunctionType, code: CodeType, sites: Sites
+) -> Overwrite | None:
     """Compare the code of a function with what it had; a later Edit is no stranger's."""
     now = function.__code__
     if now is code:

@@ -5,7 +5,13 @@ from enum import Enum
 from types import FunctionType
 from typing import Any
 
-from patchkit.runtime.changes.owners import CACHED, MISSING, inside, is_decorated, namespace
+from patchkit.runtime.changes.owners import (
+    CACHED,
+    MISSING,
+    inside,
+    is_decorated,
+    namespace,
+)
 from patchkit.runtime.changes.sites import Site
 
 WRAPPERS = "patchkit.runtime.changes.objects.wrap"

@@ -94,7 +94,11 @@ def locate_free(module: ModuleType, qualname: str) -> Location:
     *path, last = steps_of(qualname)
     owner: Any = module
     for step in path:
-        inner = item_of(owner, step) if isinstance(step, Item) else getattr(owner, step, MISSING)
+        inner = (
+            item_of(owner, step)
+            if isinstance(step, Item)
+            else getattr(owner, step, MISSING)
+        )
         if inner is MISSING:
             raise TargetError(_missing(module, qualname, owner, step))
         owner = inner
@@ -179,9 +183,8 @@ def _missing(module: ModuleType, qualname: str, owner: Any, step: TargetStep) ->
         name = step
         names = list(namespace(owner))
     hint = near(name, names, most=2)
-    return (
-        f"target {module.__name__}:{qualname} is not there: {named.__name__} has no {shown}{hint}"
-    )
+    target = f"{module.__name__}:{qualname}"
+    return f"target {target} is not there: {named.__name__} has no {shown}{hint}"
 
 
 def read(owner: Any, step: TargetStep) -> Any:

@@ -181,7 +181,11 @@ class Site(Record, frozen=False, eq=False):
         """Yield the copies that still hold what they have from here: owner, name and value."""
         for owner, name in list(self.aliases.values()):
             value = read(owner, name)
-            if value is not MISSING and self.knows(value) and not self.is_patched(owner, name):
+            if (
+                value is not MISSING
+                and self.knows(value)
+                and not self.is_patched(owner, name)
+            ):
                 yield owner, name, value
 
     def forget(self, owner: Any, name: TargetStep) -> None:
@@ -249,7 +253,9 @@ class Site(Record, frozen=False, eq=False):
             restore(self.owner, self.name, self.original)
         restored = read(self.owner, self.name)
         changed = ""
-        if not _is_equal(restored, current):  # not identical: each look may make a new one
+        if not _is_equal(
+            restored, current
+        ):  # not identical: each look may make a new one
             changed = f"; it is not as it was: it holds {described(restored)}"
         raise TargetError(
             f"{self.words}: assigning it does not store the object itself (reads back "
@@ -261,7 +267,9 @@ class Site(Record, frozen=False, eq=False):
         former = self.replacements
         if self._is_made:
             former = self.wrappers
-        if self.layers and all(value is not self.current for value in (self.original, *former)):
+        if self.layers and all(
+            value is not self.current for value in (self.original, *former)
+        ):
             former.append(self.current)
         self.wrappers[:] = held_elsewhere(self.wrappers)
         self.replacements[:] = held_elsewhere(self.replacements)
@@ -277,7 +285,9 @@ class Site(Record, frozen=False, eq=False):
             try:
                 write(owner, name, self.current)
             except Exception as error:  # noqa: BLE001 - a stranger's metaclass may raise any
-                refused.append(f"{words(owner, name)} ({type(error).__name__}: {error})")
+                refused.append(
+                    f"{words(owner, name)} ({type(error).__name__}: {error})"
+                )
         return refused
 
 

@@ -37,7 +37,9 @@ _SCOPES = (*FUNCTIONS, ast.ClassDef)
 _NAMED = (*_SCOPES, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 _MAKES = (ast.List, ast.Dict, ast.Set, ast.Lambda)
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
-_BY_TEXT = frozenset(("globals", "locals", "vars", "setattr", "exec", "__dict__", "__setattr__"))
+_BY_TEXT = frozenset(
+    ("globals", "locals", "vars", "setattr", "exec", "__dict__", "__setattr__")
+)
 """What binds names that are made up as the program runs."""
 
 
@@ -142,7 +144,9 @@ def _declared_global(module: ast.Module) -> Iterator[str]:
                 yield from node.names
 
 
-def all_scopes(scope: Any) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+def all_scopes(
+    scope: Any,
+) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
     """Yield every function and class in the code of `scope`, at any depth."""
     for node in _statements(scope):
         if isinstance(node, _SCOPES):
@@ -152,7 +156,11 @@ def all_scopes(scope: Any) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | 
 
 def _classes_named(name: str, body: ast.AST) -> list[ast.ClassDef]:
     statements = _statements(body)
-    return [node for node in statements if isinstance(node, ast.ClassDef) and node.name == name]
+    return [
+        node
+        for node in statements
+        if isinstance(node, ast.ClassDef) and node.name == name
+    ]
 
 
 def _statements(scope: Any) -> Iterator[ast.AST]:

@@ -28,7 +28,9 @@ class _Attribute(NamedTuple):
 
     def is_among(self, attributes: Iterable["_Attribute"]) -> bool:
         """Whether it is one of these; owners are told apart by identity."""
-        return any(self.owner is owner and self.name == name for owner, name in attributes)
+        return any(
+            self.owner is owner and self.name == name for owner, name in attributes
+        )
 
 
 _Ends = Iterator[Site | bool | None]
@@ -99,7 +101,9 @@ class Origins:
                         pending.append(origin)
         return _Attribute(*goal).is_among(visited[1:])
 
-    def _ends(self, attribute: _Attribute, value: Any, path: tuple[_Attribute, ...]) -> _Ends:
+    def _ends(
+        self, attribute: _Attribute, value: Any, path: tuple[_Attribute, ...]
+    ) -> _Ends:
         """Follow the code of an attribute to all ends; a path leads to no attribute twice."""
         bound = self._bound(*attribute)
         if not bound:
@@ -113,7 +117,11 @@ class Origins:
                 yield source.constant is value
 
     def _ends_of_source(
-        self, source: NameSource, attribute: _Attribute, value: Any, path: tuple[_Attribute, ...]
+        self,
+        source: NameSource,
+        attribute: _Attribute,
+        value: Any,
+        path: tuple[_Attribute, ...],
     ) -> _Ends:
         origins = self._follow(source, attribute)
         if not origins:
@@ -122,7 +130,9 @@ class Origins:
             if not origin.is_among(path):
                 yield from self._ends_at(origin, value, (*path, attribute))
 
-    def _ends_at(self, origin: _Attribute, value: Any, path: tuple[_Attribute, ...]) -> _Ends:
+    def _ends_at(
+        self, origin: _Attribute, value: Any, path: tuple[_Attribute, ...]
+    ) -> _Ends:
         """Tell where an attribute leads that another one was bound from."""
         site = self._sites.get(*origin)
         knowing = site if site is not None and site.knows(value) else None
@@ -166,7 +176,9 @@ class Origins:
 
     def _objects(self, owner: Any, module: ModuleType, name: str) -> list[Any]:
         """Return what a name stood for: what it is now, and all that it was bound to."""
-        current = [values[name] for values in map(namespace, (owner, module)) if name in values]
+        current = [
+            values[name] for values in map(namespace, (owner, module)) if name in values
+        ]
         objects = current[:1]
         bound = self._bound(module, name)
         if len(bound) == 1 and objects:
@@ -174,7 +186,9 @@ class Origins:
         for source in _sources(bound):
             if source.module is not None:
                 imported = _imported(source, module)
-                objects += [end.owner for end in _attributes([imported], (*source.names, ""))]
+                objects += [
+                    end.owner for end in _attributes([imported], (*source.names, ""))
+                ]
         return objects
 
     def _bound(self, owner: Any, name: str) -> set[Value]:
@@ -336,7 +350,10 @@ def _has_made(tree: ast.Module, values: dict[str, Any]) -> bool:
     for value in tuple(values.values()):
         if type(value) is FunctionType:
             code = value.__code__
-            if code.co_filename == values.get("__file__") and code.co_name != "<lambda>":
+            if (
+                code.co_filename == values.get("__file__")
+                and code.co_name != "<lambda>"
+            ):
                 own.add((code.co_name, code.co_firstlineno))
     if not own:
         return True

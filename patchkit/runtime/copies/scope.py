@@ -66,7 +66,11 @@ def untraced(site: Site) -> str | None:
 
     None is also the answer if there is nothing that anybody could have copied from there.
     """
-    if not site.own or isinstance(site.original, ModuleType) or can_be_traced(site.original):
+    if (
+        not site.own
+        or isinstance(site.original, ModuleType)
+        or can_be_traced(site.original)
+    ):
         return None
     return f"a {type(site.original).__name__}, which is not told from its equals"
 
@@ -104,14 +108,18 @@ class Latecomers:
     def __init__(self, modules: Iterable[str]) -> None:
         self._loaded = frozenset(modules)
         importing = self._loaded & being_imported()
-        self._half_imported = [name for name in importing if is_initializing(_spec(name))]
+        self._half_imported = [
+            name for name in importing if is_initializing(_spec(name))
+        ]
 
     def revisit(self, search: Callable[[str], None]) -> None:
         """Call `search` with the name of each as soon as it has been imported."""
         new = [name for name in list(sys.modules) if name not in self._loaded]
         for name in (*self._half_imported, *new):
             spec = _spec(name)
-            is_postponed = is_initializing(spec) and when_initialized(spec, search, name)
+            is_postponed = is_initializing(spec) and when_initialized(
+                spec, search, name
+            )
             if not is_postponed:
                 search(name)
 
@@ -203,7 +211,9 @@ def scope_of(module: str, rebind: bool | Collection[str]) -> frozenset[str]:
 
 def is_within(name: str, packages: Iterable[str]) -> bool:
     """Whether the module `name` is one of these `packages`, or lies in one."""
-    return any(name == package or name.startswith(package + ".") for package in packages)
+    return any(
+        name == package or name.startswith(package + ".") for package in packages
+    )
 
 
 def can_be_traced(original: Any) -> bool:
@@ -211,7 +221,9 @@ def can_be_traced(original: Any) -> bool:
     return original is not MISSING and not isinstance(original, _ATOMS)
 
 
-class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
+class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__[
+    "__dict__"
+].__get__
 """Returns the attributes of a class, without asking its metaclass."""
 
 

@@ -10,7 +10,13 @@ from patchkit.core.rows.target import Item, TargetStep
 from patchkit.runtime.changes.owners import namespace
 from patchkit.runtime.changes.sites import Site
 from patchkit.runtime.copies.holders import CLASS, KEY, MAPPING, HolderKinds, keys_of
-from patchkit.runtime.copies.scope import Holder, Keepers, class_namespace, home_of, is_within
+from patchkit.runtime.copies.scope import (
+    Holder,
+    Keepers,
+    class_namespace,
+    home_of,
+    is_within,
+)
 from patchkit.runtime.copies.stale import StaleValues
 
 OURS = ("patchkit",)
@@ -115,7 +121,9 @@ class CopySearch:
             for container in containers:
                 yield from self._holders(container)
 
-    def _new_classes(self, values: list[Any], top: str, parts: list[Any]) -> list[_Container]:
+    def _new_classes(
+        self, values: list[Any], top: str, parts: list[Any]
+    ) -> list[_Container]:
         """List the classes of a package among values, and inside of these, that are new.
 
         Args:
@@ -165,7 +173,9 @@ class CopySearch:
         """Yield an attribute that holds a copy, if that is of a site and not as it should be."""
         stale = self._stale
         module = container.module
-        claims = [site for site in stale.claims(value) if is_within(module, site.rebind)]
+        claims = [
+            site for site in stale.claims(value) if is_within(module, site.rebind)
+        ]
         if not claims and stale.proven(value) is None:
             return  # another package's business, most probably, and its code is not read
         label = container.prefix + name
@@ -203,7 +213,9 @@ class CopySearch:
             if self._deep:
                 yield from self._parts(container.module, label, kind.named(value))
 
-    def _keys(self, module: str, label: str, holder: dict[Any, Any]) -> Iterator[Holder]:
+    def _keys(
+        self, module: str, label: str, holder: dict[Any, Any]
+    ) -> Iterator[Holder]:
         """Yield keys that are copies; they can be repointed where they prove whose they are."""
         for key in keys_of(holder):
             if self._stale.site_of(key) is None:
@@ -229,7 +241,9 @@ class CopySearch:
         """Whether a module has copied a site's value by name, or is the site's own."""
         return (module, site) in self._copied_by or module == home_of(site)
 
-    def _parts(self, module: str, label: str, parts: Iterable[tuple[str, Any]]) -> Iterator[Holder]:
+    def _parts(
+        self, module: str, label: str, parts: Iterable[tuple[str, Any]]
+    ) -> Iterator[Holder]:
         """Yield those parts of an object that are copies; none can be repointed."""
         for part_label, part in parts:
             site = self._stale.site_of(part)
@@ -238,11 +252,15 @@ class CopySearch:
             if self._stale.is_its_own(part, site):
                 yield Holder(label + part_label, site)
             elif self._knows(module, site):
-                yield Holder(label + part_label + UNKNOWN, site)  # others share the value
+                yield Holder(
+                    label + part_label + UNKNOWN, site
+                )  # others share the value
 
     def _is_left_out(self, container: _Container, name: str, value: Any) -> bool:
         """Whether a patch or a pack made it, or it says what is there (`__orig_bases__`)."""
-        if name.startswith("__") and isinstance(value, (dict, list, tuple, set, frozenset)):
+        if name.startswith("__") and isinstance(
+            value, (dict, list, tuple, set, frozenset)
+        ):
             return True
         if id(value) in self._stale.ours:
             return True
@@ -273,7 +291,9 @@ def _kin(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
     if late:
         tops = {home.partition(".")[0] for home in homes}
         prefixes = tuple(f"{top}." for top in tops)
-        names.update(tops, (name for name in list(sys.modules) if name.startswith(prefixes)))
+        names.update(
+            tops, (name for name in list(sys.modules) if name.startswith(prefixes))
+        )
     else:
         for home in homes:
             names.update(accumulate(home.split("."), "{}.{}".format))
@@ -300,5 +320,7 @@ def _defined_in(home: str) -> Iterator[Any]:
         if type_ is FunctionType:
             if value.__module__ == home:
                 yield value
-        elif issubclass(type_, type) and class_namespace(value).get("__module__") == home:
+        elif (
+            issubclass(type_, type) and class_namespace(value).get("__module__") == home
+        ):
             yield value

@@ -36,7 +36,9 @@ class StaleValues:
         originals: Whether to look for originals too, and not only for what patches have made.
     """
 
-    def __init__(self, sites: Iterable[Site], keepers: Keepers, *, originals: bool = True) -> None:
+    def __init__(
+        self, sites: Iterable[Site], keepers: Keepers, *, originals: bool = True
+    ) -> None:
         self.sites = [site for site in sites if site.rebind]
         self._all_sites = keepers.sites
         patched = list(_patched_values(self.sites))
@@ -71,7 +73,9 @@ class StaleValues:
         """Return every site that has or had `value`."""
         return self._claims.get(id(value), [])
 
-    def origin(self, owner: Any, name: str, value: Any) -> Site | UnrelatedOrigin | None:
+    def origin(
+        self, owner: Any, name: str, value: Any
+    ) -> Site | UnrelatedOrigin | None:
         """Find the changed attribute whose value another attribute holds.
 
         Args:

@@ -27,7 +27,12 @@ from patchkit.runtime.imports.half_imported import (
     spec_of,
     when_initialized,
 )
-from patchkit.runtime.imports.loaders import Notifier, Watcher, instrument, reporting_thread
+from patchkit.runtime.imports.loaders import (
+    Notifier,
+    Watcher,
+    instrument,
+    reporting_thread,
+)
 
 Path = Sequence[str] | None
 """Where a finder is to look: the `__path__` of the package around a module, None for a top one."""
@@ -51,7 +56,9 @@ class Finder:
         provide: Callable[[str], ModuleSpec | None] | None = None,
         on_risk: Callable[[], object] | None = None,
     ) -> None:
-        self.watcher = watcher  # the session; another copy of patchkit in this process asks for it
+        self.watcher = (
+            watcher  # the session; another copy of patchkit in this process asks for it
+        )
         self._notifier = Notifier(watcher)
         self._provide = provide
         self._on_risk = on_risk
@@ -90,7 +97,11 @@ class Finder:
             sys.meta_path.remove(self)
         self._overtaken.clear()
         util: Any = sys.modules.get(_UTIL)
-        if util is not None and not _installed() and _is_ours(util.spec_from_file_location):
+        if (
+            util is not None
+            and not _installed()
+            and _is_ours(util.spec_from_file_location)
+        ):
             util.spec_from_file_location = util.spec_from_file_location.__wrapped__
 
     def find_spec(
@@ -126,7 +137,9 @@ class Finder:
             return None
         return instrument(name, spec, self._notifier)
 
-    def _spec_behind(self, name: str, path: Path, target: ModuleType | None) -> ModuleSpec | None:
+    def _spec_behind(
+        self, name: str, path: Path, target: ModuleType | None
+    ) -> ModuleSpec | None:
         """Ask the finders after this one; all of them where it is not in the list."""
         finders: list[object] = list(sys.meta_path)
         start = 0
@@ -206,7 +219,9 @@ class Finder:
         never, as it asks those behind it. The old entry stays: another thread that iterates over
         the list asks a finder twice at worst; after a removal it would skip one.
         """
-        before = itertools.takewhile(lambda finder: finder is not self, list(sys.meta_path))
+        before = itertools.takewhile(
+            lambda finder: finder is not self, list(sys.meta_path)
+        )
         strangers = [
             finder
             for finder in before
@@ -299,7 +314,9 @@ def let_pass(names: Iterable[str]) -> None:
 
 def others() -> list[Any]:
     """Return the sessions of other copies of patchkit, such as a vendored one, in this process."""
-    finders = [finder for finder in list(sys.meta_path) if not isinstance(finder, Finder)]
+    finders = [
+        finder for finder in list(sys.meta_path) if not isinstance(finder, Finder)
+    ]
     watchers = [getattr(finder, "watcher", None) for finder in finders]
     sessions = [watcher for watcher in watchers if hasattr(watcher, "patches_on")]
     return list(dict.fromkeys(sessions))
@@ -323,7 +340,9 @@ def _hook(util: Any) -> None:
         return
 
     @functools.wraps(original)
-    def spec_from_file_location(name: str, *args: Any, **kwargs: Any) -> ModuleSpec | None:
+    def spec_from_file_location(
+        name: str, *args: Any, **kwargs: Any
+    ) -> ModuleSpec | None:
         spec: ModuleSpec | None = original(name, *args, **kwargs)
         if spec is not None:
             for finder in reversed(_installed()):

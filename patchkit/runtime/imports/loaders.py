@@ -161,7 +161,9 @@ def _among_importlib(function: Method) -> Method:
 class _StandIn:
     """Replaces a method of one loader, and reports what the method executes."""
 
-    def __init__(self, name: str, method: Callable[..., Any], notifier: Notifier) -> None:
+    def __init__(
+        self, name: str, method: Callable[..., Any], notifier: Notifier
+    ) -> None:
         self.key = (name, notifier)
         self.method = method
         self.executed_by: int | None = None  # the thread that has done it
@@ -230,12 +232,16 @@ def _is_for_main(depth: int) -> bool:
     frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001
     run_name = None
     while frame is not None and frame.f_globals.get("__name__") == "runpy":
-        run_name = frame.f_locals.get("run_name", "__main__")  # `run_module` may have another name
+        run_name = frame.f_locals.get(
+            "run_name", "__main__"
+        )  # `run_module` may have another name
         frame = frame.f_back
     return run_name in _NAMES_OF_MAIN
 
 
-def _resulting_module(name: str, module: ModuleType, before: ModuleType | None) -> ModuleType:
+def _resulting_module(
+    name: str, module: ModuleType, before: ModuleType | None
+) -> ModuleType:
     """Return the module that was executed, or what it put into `sys.modules` instead.
 
     What was there before and still is, though another module was executed, is a stranger's.
@@ -273,7 +279,10 @@ def _twin(loader: Any) -> Any:
     """Copy a loader, as several modules may share one (a zipimporter)."""
     try:
         if isinstance(loader, type):
-            attributes = {"__module__": loader.__module__, "__qualname__": loader.__qualname__}
+            attributes = {
+                "__module__": loader.__module__,
+                "__qualname__": loader.__qualname__,
+            }
             return type(loader)(loader.__name__, (loader,), attributes)
         # A proxy passes on to the original what is set on its copy, or cannot be copied at all.
         if not hasattr(type(loader), "__getattr__"):

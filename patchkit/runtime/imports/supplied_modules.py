@@ -143,14 +143,18 @@ def _main_part(loader: Any, name: str, file: str) -> CodeType:
         if source is None:
             raise TargetError("it has no source")
         tree = _main_tree(source)
-        source_to_code = getattr(loader, "source_to_code", None)  # it may transform what it gets
+        source_to_code = getattr(
+            loader, "source_to_code", None
+        )  # it may transform what it gets
         if source_to_code is None:
             return compile(tree, file, "exec", dont_inherit=True)
         return cast("CodeType", source_to_code(tree, file))
     except TargetError:
         raise
     except Exception as error:  # a stranger's loader may raise anything
-        raise TargetError(f"its source cannot be used: {type(error).__name__}: {error}") from error
+        raise TargetError(
+            f"its source cannot be used: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _main_tree(source: str) -> ast.Module:

@@ -102,7 +102,9 @@ class Applier:
         if failed:
             self._states.stop_if_failed(failed)
         made: list[ChangeGroup] = []
-        with contextlib.ExitStack() as turns:  # whose ends others wait for, copies included
+        with (
+            contextlib.ExitStack() as turns
+        ):  # whose ends others wait for, copies included
             try:
                 for group in due:
                     module = modules.get(group.module)
@@ -112,7 +114,9 @@ class Applier:
                 self._finish(made, scope)
         self._on_applied()
 
-    def apply_late(self, groups: Iterable[ChangeGroup], *, from_body: bool = False) -> None:
+    def apply_late(
+        self, groups: Iterable[ChangeGroup], *, from_body: bool = False
+    ) -> None:
         """Apply to modules that were imported before; one pass repoints all copies.
 
         Args:
@@ -122,9 +126,13 @@ class Applier:
         Raises:
             ApplyError: as `apply` does.
         """
-        missed = [group for group in groups if not group.applied_to or group.moment == AFTER]
+        missed = [
+            group for group in groups if not group.applied_to or group.moment == AFTER
+        ]
         names = dict.fromkeys(group.module for group in missed)
-        modules = {name: sys.modules[name] for name in names if self._executions.is_whole(name)}
+        modules = {
+            name: sys.modules[name] for name in names if self._executions.is_whole(name)
+        }
         due = [group for group in missed if group.module in modules]
         self.apply(due, modules, all_modules, from_body=from_body)
 
@@ -161,7 +169,9 @@ class Applier:
             if group.applied_to == self._executions.now(group, module):
                 return False
             try:
-                changes = self._table.changes_here(group) if self._table.decide(patch) else []
+                changes = (
+                    self._table.changes_here(group) if self._table.decide(patch) else []
+                )
                 is_made = bool(changes) and self._maker.make(group, changes, module)
             except NotWanted as reason:
                 self._skip(patch, str(reason))
@@ -181,7 +191,9 @@ class Applier:
     ) -> bool:
         """Have this thread's turn at a group until `turn` ends; whether it is to be had."""
         try:
-            return turn.enter_context(self._turns.turn(group, lambda: from_body and group.loads))
+            return turn.enter_context(
+                self._turns.turn(group, lambda: from_body and group.loads)
+            )
         except TimeoutError:
             name = group.patch.name
             raise ApplyError(
@@ -199,7 +211,9 @@ class Applier:
 
     # -- all that were made -----------------------------------------------------------------------
 
-    def _finish(self, made: list[ChangeGroup], scope: Callable[[], SearchScope]) -> None:
+    def _finish(
+        self, made: list[ChangeGroup], scope: Callable[[], SearchScope]
+    ) -> None:
         """Repoint the copies of what was made, and tell that it is applied."""
         groups: list[ChangeGroup] = []
         for group in made:
@@ -215,7 +229,9 @@ class Applier:
         except Exception as error:  # noqa: BLE001 - whatever it is, no copy is left behind
             patches = list(dict.fromkeys(group.patch for group in groups))
             self._undoing.take_back(*reversed(patches))
-            with contextlib.ExitStack() as stack:  # all are failed before one stops the process
+            with (
+                contextlib.ExitStack() as stack
+            ):  # all are failed before one stops the process
                 for patch in reversed(patches):
                     stack.callback(self._states.fail, patch, error)
             return
@@ -251,7 +267,9 @@ class CopiesPass(Record, eq=False):
     schedule: Schedule
     states: PatchStates
 
-    def repoint(self, groups: Sequence[ChangeGroup], scope: Callable[[], SearchScope]) -> None:
+    def repoint(
+        self, groups: Sequence[ChangeGroup], scope: Callable[[], SearchScope]
+    ) -> None:
         """Repoint the copies of what groups have changed, and note what is to be told of each.
 
         Args:
@@ -260,7 +278,9 @@ class CopiesPass(Record, eq=False):
         """
         from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
 
-        sites = [site for group in groups for _, site in group.made.sites if site.rebind]
+        sites = [
+            site for group in groups for _, site in group.made.sites if site.rebind
+        ]
         keepers = self._keepers()
         search = scope() if sites else NO_MODULES
         latecomers = Latecomers(search.modules) if search.late else None
@@ -300,7 +320,9 @@ class CopiesPass(Record, eq=False):
             self.states.say("error", f"copies in {module} are not repointed: {error}")
             return
         for copy in outcome.rebound:
-            self.states.say("info", f"{copy.words} was copied meanwhile, and is repointed")
+            self.states.say(
+                "info", f"{copy.words} was copied meanwhile, and is repointed"
+            )
 
     def _keepers(self) -> Keepers:
         # Bodies call originals under the names that they, and their packs, have imported.

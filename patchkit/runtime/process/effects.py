@@ -194,14 +194,18 @@ class Effects:
 
     def _evidence(self) -> dict[Key, CallEvidence]:
         """Gather what can be seen of each target of the patches that are applied."""
-        groups = [group for group in self._schedule.groups() if group.patch.status == APPLIED]
+        groups = [
+            group for group in self._schedule.groups() if group.patch.status == APPLIED
+        ]
         evidence: dict[Key, CallEvidence] = {}
         for group in groups:
             for target in tuple(group.made.targets):
                 evidence[group.patch.name, target] = _evidence_of(group, target)
         return evidence
 
-    def _runs(self, codes: Iterable[CodeType], traced: Collection[int]) -> dict[int, bool | None]:
+    def _runs(
+        self, codes: Iterable[CodeType], traced: Collection[int]
+    ) -> dict[int, bool | None]:
         """Say of each code, by its `id`, whether it has run; None where nobody can tell."""
         runs: dict[int, bool | None] = {}
         for code in codes:
@@ -224,7 +228,9 @@ class Effects:
             return True
         return any(has_run and code not in shared for code, has_run in runs.items())
 
-    def _is_observable(self, evidence: CallEvidence, runs: Mapping[int, bool | None]) -> bool:
+    def _is_observable(
+        self, evidence: CallEvidence, runs: Mapping[int, bool | None]
+    ) -> bool:
         """Whether a call of a target, of which none was seen, would have been seen."""
         if self.compilers.is_silent or evidence.is_unseen:
             return False
@@ -238,7 +244,9 @@ def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
     pack = group.patch.row.pack
     is_attribute = ":" in target
     # What runs beside an import, or serves one, was called with it.
-    evidence = CallEvidence(homes={group.module, group.patch.body}, is_called=not is_attribute)
+    evidence = CallEvidence(
+        homes={group.module, group.patch.body}, is_called=not is_attribute
+    )
     for site_target, site in tuple(group.made.sites):
         if site_target == target:
             for value in values_at(site, patch):

@@ -92,7 +92,9 @@ def awaits_when(patch: PatchState) -> bool:
     Returns:
         Whether it has a `when` that nobody has asked here.
     """
-    return patch.row.patch.when is not None and not any(group.applied_to for group in patch.groups)
+    return patch.row.patch.when is not None and not any(
+        group.applied_to for group in patch.groups
+    )
 
 
 def reason_to_skip(condition: Patch | Change, body: ModuleType) -> str | None:
@@ -214,9 +216,13 @@ class EligibilityTable:
             Those changes, with their places in the row.
         """
         row = group.patch.row
-        return [placed for placed in group.changes if self.selection.applies(placed[1], row)]
+        return [
+            placed for placed in group.changes if self.selection.applies(placed[1], row)
+        ]
 
-    def has_changes_left(self, patch: PatchState, is_made: Callable[[ChangeGroup], bool]) -> bool:
+    def has_changes_left(
+        self, patch: PatchState, is_made: Callable[[ChangeGroup], bool]
+    ) -> bool:
         """Tell whether a change of a patch that is for the versions here is still to be made.
 
         Args:
@@ -359,12 +365,16 @@ class EligibilityTable:
         self._states.journal.write("unreviewed", **facts)
         if not is_unreadable:
             self._warn_of_drift(patch, difference, is_skipped=is_skipped)
-        elif difference not in self._reported:  # once for all patches that it would speak of
+        elif (
+            difference not in self._reported
+        ):  # once for all patches that it would speak of
             self._reported.add(difference)
             effect = "; its patches are left out" if is_skipped else ""
             self._states.say("warning", difference + effect)
 
-    def _warn_of_drift(self, patch: PatchState, difference: str, *, is_skipped: bool) -> None:
+    def _warn_of_drift(
+        self, patch: PatchState, difference: str, *, is_skipped: bool
+    ) -> None:
         arguments = f"{patch.name} --here"
         if patch.row.pack in self._states.settings.packs:
             arguments += f" --patches {patch.row.pack}"

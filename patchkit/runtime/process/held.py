@@ -72,7 +72,9 @@ class Blocks(Record, eq=False):
             chosen = self._named(names)
             states = [state for state in states if state in chosen]
         else:
-            states = [state for state in states if not selection.reason_to_skip(state.row)]
+            states = [
+                state for state in states if not selection.reason_to_skip(state.row)
+            ]
         # As one step: nobody counts on what another thread takes back.
         with self.undoing.turns.within(*states, patience=_PATIENCE) as has_it:
             if not has_it:
@@ -116,7 +118,9 @@ class Blocks(Record, eq=False):
         for name in names:
             if name not in patches:
                 declared = ", ".join(patches) or "none"
-                raise UnknownPatchError(f"found {name!r}, expected a patch's name: {declared}")
+                raise UnknownPatchError(
+                    f"found {name!r}, expected a patch's name: {declared}"
+                )
             states.append(patches[name])
         return states
 
@@ -126,7 +130,9 @@ class Blocks(Record, eq=False):
         with turns.within(*states, patience=_PATIENCE):
             for state in states:
                 state.holders -= 1
-            free = [state for state in dict.fromkeys(reversed(states)) if not state.holders]
+            free = [
+                state for state in dict.fromkeys(reversed(states)) if not state.holders
+            ]
             # Who enters a role of theirs now finds them applied, or waits for the end of this.
             with turns.within(*(group for state in free for group in state.groups)):
                 # Not what the session would have, if nobody had held it.
@@ -159,7 +165,9 @@ class Blocks(Record, eq=False):
                 _import(group)
             self.applier.apply_late(group for state in states for group in state.groups)
             for group in self._waiting(states):
-                with contextlib.suppress(ImportError, AttributeError):  # it waits, as is said below
+                with contextlib.suppress(
+                    ImportError, AttributeError
+                ):  # it waits, as is said below
                     importlib.import_module(group.patch.body)  # another thread is at it
             self.applier.apply_late(self._waiting(states))
         except PatchkitError:
@@ -234,4 +242,6 @@ def _refuse(states: Iterable[PatchState], unwanted: Collection[str]) -> None:
             problem = "does not apply here"
             if state.status == FAILED:
                 problem = f"({state.body}) failed"
-            raise ApplyError(f"patch {state.name} {problem}: {state.reason}") from state.error
+            raise ApplyError(
+                f"patch {state.name} {problem}: {state.reason}"
+            ) from state.error

@@ -76,7 +76,9 @@ class Journal:
         if self.directory is None:
             return
         line = _VERIFIED.format(time.time(), os.getpid()).encode()
-        if self._verified is not None and self._overwrite(self.directory, self._verified, line):
+        if self._verified is not None and self._overwrite(
+            self.directory, self._verified, line
+        ):
             return
         if not self._is_full:
             self._append(self.directory, line)
@@ -93,14 +95,21 @@ class Journal:
                     self._make(directory)
             with self._opened(directory, os.O_WRONLY | os.O_APPEND) as fd:
                 written = os.write(fd, line)
-                self._size = os.lseek(fd, 0, os.SEEK_CUR)  # another thread may have written too
+                self._size = os.lseek(
+                    fd, 0, os.SEEK_CUR
+                )  # another thread may have written too
             self._is_torn = written < len(line)
         except OSError as error:
             if self._file is not None and isinstance(error, FileNotFoundError):
-                self._file = None  # somebody has tidied up: the next entry begins a new file
+                self._file = (
+                    None  # somebody has tidied up: the next entry begins a new file
+                )
             elif not self._has_told:
                 self._has_told = True
-                say("warning", f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
+                say(
+                    "warning",
+                    f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}",
+                )
 
     def _overwrite(self, directory: str, at: int, line: bytes) -> bool:
         try:
@@ -117,7 +126,9 @@ class Journal:
         os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103
         folder = os.lstat(directory)
         if stat.S_ISLNK(folder.st_mode) and folder.st_uid not in {0, os.geteuid()}:
-            raise OSError(f"it is a link of another user (uid {folder.st_uid}), expected a folder")
+            raise OSError(
+                f"it is a link of another user (uid {folder.st_uid}), expected a folder"
+            )
         new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY
         fd = os.open(f"{directory}/{self._name}", new, 0o600)
         self._file = _identity(fd)
@@ -129,7 +140,9 @@ class Journal:
         fd = os.open(path, mode | _SAFELY)
         try:
             if _identity(fd) != self._file:
-                raise OSError(f"{path} is no longer the file that this process has made")
+                raise OSError(
+                    f"{path} is no longer the file that this process has made"
+                )
             yield fd
         finally:
             os.close(fd)

@@ -131,7 +131,10 @@ class Lookout:
         Args:
             **facts: What the entry says beside that.
         """
-        rows = {name: sorted(state.row.roles) for name, state in self._states.patches.items()}
+        rows = {
+            name: sorted(state.row.roles)
+            for name, state in self._states.patches.items()
+        }
         facts |= process_facts()
         self._states.journal.write("armed", patches=list(rows), roles=rows, **facts)
 
@@ -156,7 +159,9 @@ class Lookout:
             told = [group for group in state.groups if group.applied_to and group.facts]
             applied = told if state.status == APPLIED else ()
             # What was told of each group, as it is now; once at least, without facts.
-            for facts in [group.facts | {"layers": layers_of(group)} for group in applied] or [{}]:
+            for facts in [
+                group.facts | {"layers": layers_of(group)} for group in applied
+            ] or [{}]:
                 self._states.tell(state, inherited=True, **facts)
         if self._unmet:
             self._states.journal.write("unmet", reasons=self._unmet)
@@ -185,7 +190,10 @@ class Lookout:
         with suppress(Exception):  # the process ends as it would without
             self.effects.look(is_last=True)
             tops = {name.partition(".")[0] for name in self._schedule.targets}
-            is_cheap = {"importlib.metadata", "packaging.requirements"} <= sys.modules.keys()
+            is_cheap = {
+                "importlib.metadata",
+                "packaging.requirements",
+            } <= sys.modules.keys()
             if is_cheap or any(PathFinder.find_spec(top) is None for top in tops):
                 self.tell_unmet()
 
@@ -231,11 +239,19 @@ class Verifier:
         """Begin to look, unless it does already; the first look is a while away."""
         if not self.may_start:
             return
-        with self._guard, suppress(RuntimeError):  # no thread is to be had: nobody looks
+        with (
+            self._guard,
+            suppress(RuntimeError),
+        ):  # no thread is to be had: nobody looks
             self._wanted = True
-            if self._thread is None and not self._forking:  # else the last fork starts it
+            if (
+                self._thread is None and not self._forking
+            ):  # else the last fork starts it
                 thread = threading.Thread(
-                    target=self._run, args=(self._end,), name="patchkit-verify", daemon=True
+                    target=self._run,
+                    args=(self._end,),
+                    name="patchkit-verify",
+                    daemon=True,
                 )
                 thread.start()
                 self._thread = thread
@@ -277,7 +293,9 @@ class Verifier:
             self._end.set()
             self._end = threading.Event()
         for thread in list(self._ending):
-            if thread is not threading.current_thread() and self._ends(thread, patience):
+            if thread is not threading.current_thread() and self._ends(
+                thread, patience
+            ):
                 with suppress(ValueError):  # another thread that forks has seen it too
                     self._ending.remove(thread)
 

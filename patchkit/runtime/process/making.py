@@ -77,7 +77,9 @@ class Maker(Record, eq=False):
     executions: Executions
     turns: Turns
 
-    def make(self, group: ChangeGroup, changes: list[Placed], module: ModuleType | None) -> bool:
+    def make(
+        self, group: ChangeGroup, changes: list[Placed], module: ModuleType | None
+    ) -> bool:
         """Make changes of a group, at which it is this thread's turn.
 
         Args:
@@ -129,8 +131,12 @@ class Maker(Record, eq=False):
         name = group.patch.name
         for change, reason in left_out:
             target = str(change.place)
-            self.states.journal.write("left-out", name=name, target=target, reason=reason)
-            self.states.say("info", f"{name}: {change.kind} of {target} left out: {reason}")
+            self.states.journal.write(
+                "left-out", name=name, target=target, reason=reason
+            )
+            self.states.say(
+                "info", f"{name}: {change.kind} of {target} left out: {reason}"
+            )
         if is_all and not self._has_more(group):
             _, first_reason = left_out[0]
             raise NotWanted(f"no change applies here: {first_reason}")
@@ -148,15 +154,23 @@ class Maker(Record, eq=False):
         self.turns.tell()
         try:
             loaded = sys.modules.get(group.patch.body)
-            if group.applied_to is None or loaded is None or group.patch.row.patch.body is None:
+            if (
+                group.applied_to is None
+                or loaded is None
+                or group.patch.row.patch.body is None
+            ):
                 return importlib.import_module(group.patch.body)
-            return importlib.reload(loaded)  # as the module that it builds on, which executed anew
+            return importlib.reload(
+                loaded
+            )  # as the module that it builds on, which executed anew
         except (ImportError, AttributeError) as error:
             needed = culprit(error) if group.moment == AFTER else None
             if needed is None or not self.executions.postpone(group, needed):
                 raise
             if group.patch.status == ARMED:
-                text = f"waits for the end of the import of {needed}, which its body needs"
+                text = (
+                    f"waits for the end of the import of {needed}, which its body needs"
+                )
                 self.states.set(group.patch, ARMED, text)
             return None
         finally:
@@ -238,7 +252,9 @@ def prepare(change: Change, context: Context) -> Prepared:
     Raises:
         TargetError: a target or an object is not there, or the change is refused.
     """
-    kind = importlib.import_module(f"patchkit.runtime.changes.{_MODULES[type(change).__name__]}")
+    kind = importlib.import_module(
+        f"patchkit.runtime.changes.{_MODULES[type(change).__name__]}"
+    )
     return cast("Prepared", kind.prepare(change, context))
 
 
@@ -273,13 +289,17 @@ def _apply_wave(
         context = Context(module, body, sites, made.patch, (made.rank, index))
         prepared = prepare(change, context)
         target = change.place
-        ready.append(_ReadyChange(change, target, str(target), prepared, prepared.sites))
+        ready.append(
+            _ReadyChange(change, target, str(target), prepared, prepared.sites)
+        )
     for each in ready:
         if isinstance(each.change, Replace):  # all else acts above or below
             _refuse_to_discard(each)
     rebuild = _rebuild_after(ready, sites)
     if rebuild is not None:
-        made.undos.append(rebuild.undo)  # first: it runs once the changes are taken back
+        made.undos.append(
+            rebuild.undo
+        )  # first: it runs once the changes are taken back
     for each in ready:
         _apply_change(made, each)
     if rebuild is not None:
@@ -290,7 +310,9 @@ def _apply_wave(
         edited = None
         if isinstance(each.change, Edit):
             edited = cast("Any", each.prepared).code.function
-        route = route_of(each.target_name, module, each.target.steps, each.sites, edited)
+        route = route_of(
+            each.target_name, module, each.target.steps, each.sites, edited
+        )
         made.routes.append(route)
 
 
@@ -301,7 +323,9 @@ def _rebuild_after(ready: Iterable[_ReadyChange], sites: Sites) -> "Rebuild | No
     for each in ready:
         changed += getattr(each.prepared, "classes", ())
         members += [
-            site for site in each.sites if isinstance(site.owner, type) and is_built(site.owner)
+            site
+            for site in each.sites
+            if isinstance(site.owner, type) and is_built(site.owner)
         ]
     if not (changed or members):
         return None
@@ -344,7 +368,9 @@ def route_of(
     """
     stops: list[tuple[Any, TargetStep, Any]] = []
     name = module.__name__
-    if name != "__main__" and sys.modules.get(name) is module:  # runpy lends that name to others
+    if (
+        name != "__main__" and sys.modules.get(name) is module
+    ):  # runpy lends that name to others
         stops.append((sys.modules, Item(name), module))
     owner: Any = module
     for step in steps:
@@ -352,7 +378,11 @@ def route_of(
         if value is MISSING:
             break
         is_of_class = not isinstance(step, Item) and not isinstance(owner, type)
-        if is_of_class and hasattr(type(value), "__get__") and step not in namespace(owner):
+        if (
+            is_of_class
+            and hasattr(type(value), "__get__")
+            and step not in namespace(owner)
+        ):
             break  # it is made for each who asks: nothing that could be compared
         stops.append((owner, step, value))
         owner = value

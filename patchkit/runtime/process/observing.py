@@ -107,7 +107,9 @@ class Monitored(Counted):
         """Observe nothing more, and give the tool back."""
         super().close()
         if self._has_tool():
-            self._monitoring.register_callback(self._tool, self._monitoring.events.PY_START, None)
+            self._monitoring.register_callback(
+                self._tool, self._monitoring.events.PY_START, None
+            )
             self._monitoring.free_tool_id(self._tool)
             self._tool = None
 
@@ -116,7 +118,9 @@ class Monitored(Counted):
             self._tool = self._free_tool()
         if self._has_tool():
             self._ran[id(code)] = False
-            self._monitoring.set_local_events(self._tool, code, self._monitoring.events.PY_START)
+            self._monitoring.set_local_events(
+                self._tool, code, self._monitoring.events.PY_START
+            )
 
     def _leave(self, code: CodeType) -> None:
         if self._ran.pop(id(code), None) is not None and self._has_tool():
@@ -134,7 +138,9 @@ class Monitored(Counted):
         for tool in _TOOLS:
             if monitoring.get_tool(tool) is None:
                 monitoring.use_tool_id(tool, _NAME)
-                monitoring.register_callback(tool, monitoring.events.PY_START, self._started)
+                monitoring.register_callback(
+                    tool, monitoring.events.PY_START, self._started
+                )
                 return tool
         return None
 
@@ -167,7 +173,9 @@ def _counter() -> tuple[Any, int, int] | None:
     states = []
     offsets = range(0, type(code).__basicsize__, sizeof(number))
     for _ in range(4):
-        states.append([number.from_address(id(code) + offset).value for offset in offsets])
+        states.append(
+            [number.from_address(id(code) + offset).value for offset in offsets]
+        )
         probe()
     grown = [
         offset

@@ -58,7 +58,11 @@ def patch_set(
     Returns:
         The digest of each patch, by its name.
     """
-    selected = [state for state in states if role in state.row.roles and table.is_selected(state)]
+    selected = [
+        state
+        for state in states
+        if role in state.row.roles and table.is_selected(state)
+    ]
     packs = {state.row.pack for state in selected}
     pack_digests = {pack: modules_digest(pack) for pack in packs}
     digests: dict[str, PatchDigest] = {}
@@ -89,12 +93,16 @@ def stamp(config: Any, states: PatchStates, table: EligibilityTable) -> None:
     sets = {role: patch_set(states.patches.values(), table, role) for role in Role}
     stamped: dict[str, Any] = {_VERSION: _version()}
     for role, patches in sets.items():
-        stamped[str(role)] = {name: dict(vars(patch)) for name, patch in patches.items()}
+        stamped[str(role)] = {
+            name: dict(vars(patch)) for name, patch in patches.items()
+        }
     extra[KEY] = stamped
     states.journal.write("digest", role=str(Role.MAIN), digest=digest(sets[Role.MAIN]))
 
 
-def agree(role: Role, config: Any, states: PatchStates, table: EligibilityTable) -> None:
+def agree(
+    role: Role, config: Any, states: PatchStates, table: EligibilityTable
+) -> None:
     """Compare the patches for a role with those that the main process selects.
 
     Args:
@@ -159,7 +167,9 @@ def fingerprint(row: Row) -> str:
     Returns:
         The hash of what it declares, of its body, and of its data files.
     """
-    fields = {name: value for name, value in vars(row.patch).items() if name not in _NO_CODE}
+    fields = {
+        name: value for name, value in vars(row.patch).items() if name not in _NO_CODE
+    }
     changes = [_declared(change) for change in row.patch.changes]
     declared = "\n".join([canonical(fields), *changes])
     data = [_data_file(row.pack, name) for name in row.patch.data]

@@ -191,12 +191,16 @@ class PatchStates:
         self.settings = settings
         self.journal = journal
         self.roles: set[Role] = set()
-        self.is_in_charge = False  # whether the process is the session's, to end as it says
+        self.is_in_charge = (
+            False  # whether the process is the session's, to end as it says
+        )
         self.failure_exit = FailureExit(self._reason_to_end)
 
     # -- statuses ---------------------------------------------------------------------------------
 
-    def set(self, patch: PatchState, status: str, reason: str = "", **facts: Any) -> None:
+    def set(
+        self, patch: PatchState, status: str, reason: str = "", **facts: Any
+    ) -> None:
         """Give a patch another status, and tell.
 
         Args:
@@ -288,7 +292,9 @@ class PatchStates:
         self.set(patch, FAILED, f"{type(error).__name__}: {error}", **facts)
         if self.is_in_charge and self._ends_badly(patch):
             self.failure_exit.arrange()
-            text = f"if the program continues anyway, it ends with exit code {EXIT_CODE}"
+            text = (
+                f"if the program continues anyway, it ends with exit code {EXIT_CODE}"
+            )
             self.say("error", f"{_failure(patch)}; {text}")
         self.stop_if_failed([patch])
         self.say("warning", f"patch {patch.name} failed: {patch.reason}")
@@ -311,10 +317,14 @@ class PatchStates:
                 continue
             if patch.status == FAILED and self._must_stop(patch):
                 ways = "PATCHKIT_ON_FAILURE=warn lets it continue"
-                if not isinstance(patch.error, (SettingsError, VersionError)):  # of all patches
+                is_of_all_patches = isinstance(
+                    patch.error, (SettingsError, VersionError)
+                )
+                if not is_of_all_patches:
                     ways += f"; PATCHKIT_DISABLE={patch.name} leaves the patch out"
                 text = (
-                    f"{_failure(patch)}. The process stops, as it would run half patched. {ways}."
+                    f"{_failure(patch)}. The process stops, as it would run half "
+                    f"patched. {ways}."
                 )
                 raise ApplyError(text, patch.name) from patch.error
 

@@ -48,7 +48,9 @@ def _is_told_by_parent() -> bool:
     """Whether a parent may tell the role; what other libraries start with this flag has nobody."""
     if not is_spawned_child():
         return False
-    programs = [argument for argument in sys.orig_argv if " import spawn_main" in argument]
+    programs = [
+        argument for argument in sys.orig_argv if " import spawn_main" in argument
+    ]
     if not programs:
         return True
     starts = [f"from {library}.spawn import" for library in LIBRARIES]
@@ -87,7 +89,9 @@ def running_here() -> list[Any]:
     return [module.current_process() for module in modules if module is not None]
 
 
-def initial_roles(environ: MutableMapping[str, str], table: ProcessTable) -> frozenset[Role]:
+def initial_roles(
+    environ: MutableMapping[str, str], table: ProcessTable
+) -> frozenset[Role]:
     """Tell the roles that a process has when patchkit arrives in it.
 
     A Ray worker process learns its role from its actor's class, unless whoever asked for the actor
@@ -197,7 +201,9 @@ def asked_by(environ: Mapping[str, str]) -> str | None:
     Returns:
         The process as `host:pid`; None where Ray did not start this one, or nobody has told.
     """
-    if not is_ray_worker():  # the children of one inherit the variable, and have ordinary parents
+    if (
+        not is_ray_worker()
+    ):  # the children of one inherit the variable, and have ordinary parents
         return None
     return environ.get(PARENT_VARIABLE)
 
@@ -223,7 +229,9 @@ def rank_given(call: Any, instance: Any, args: Any, kwargs: Any) -> int | None:
         global_rank = arguments.get("global_rank")  # of a weight-cache daemon
         rank = arguments.get("rank", global_rank)
     except (TypeError, ValueError, LookupError, AttributeError):
-        return None  # another release's signature: the call itself will say what is wrong
+        return (
+            None  # another release's signature: the call itself will say what is wrong
+        )
     if not isinstance(rank, int):
         return None
     return rank

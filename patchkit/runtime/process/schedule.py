@@ -38,7 +38,9 @@ class Schedule:
     def __init__(self, rows: Iterable[Row]) -> None:
         self.patches: dict[str, PatchState] = {}
         self._groups: dict[tuple[str, str], list[ChangeGroup]] = {}
-        self.by_body: dict[str, list[ChangeGroup]] = {}  # by the full name of their body
+        self.by_body: dict[
+            str, list[ChangeGroup]
+        ] = {}  # by the full name of their body
         self._next_rank = 0
         for row in rows:
             self.add(row)
@@ -52,7 +54,9 @@ class Schedule:
         patch = PatchState(row, row.name, row.body)
         due: dict[tuple[str, str], list[Placed]] = {}
         for index, change in enumerate(row.patch.changes):
-            due.setdefault((change.place.module, change.moment), []).append((index, change))
+            due.setdefault((change.place.module, change.moment), []).append(
+                (index, change)
+            )
         for (module, moment), changes in due.items():
             group = ChangeGroup(patch, module, moment, tuple(changes), self._next_rank)
             patch.groups.append(group)
@@ -144,7 +148,9 @@ class Schedule:
             Whether a change group serves a module beneath it.
         """
         keys = [key for key, groups in list(self._groups.items()) if groups]
-        return any(moment == SERVING and name.startswith(f"{module}.") for name, moment in keys)
+        return any(
+            moment == SERVING and name.startswith(f"{module}.") for name, moment in keys
+        )
 
     def groups(self) -> list[ChangeGroup]:
         """List all change groups.
@@ -309,7 +315,9 @@ class Executions:
 
     def __init__(self, finder: Finder) -> None:
         self.is_whole = finder.is_whole
-        self._numbers = itertools.count(1)  # no lock: it counts one by one in all threads
+        self._numbers = itertools.count(
+            1
+        )  # no lock: it counts one by one in all threads
         self._last: dict[str, int] = {}
         self._postponed: dict[str, list[ChangeGroup]] = {}
 
@@ -357,7 +365,9 @@ class Executions:
         Returns:
             Whether it waits; False where that end has come.
         """
-        self._postponed.setdefault(needed, []).append(group)  # first: it may come any time
+        self._postponed.setdefault(needed, []).append(
+            group
+        )  # first: it may come any time
         return not self.is_whole(needed)
 
     def is_awaited(self, module: str) -> bool:

@@ -29,7 +29,12 @@ from patchkit.runtime.imports.supplied_modules import (
 )
 from patchkit.runtime.process import patch_set
 from patchkit.runtime.process.applier import Applier, CopiesPass
-from patchkit.runtime.process.eligibility import NOT_YET, YES, EligibilityTable, eligibility
+from patchkit.runtime.process.eligibility import (
+    NOT_YET,
+    YES,
+    EligibilityTable,
+    eligibility,
+)
 from patchkit.runtime.process.held import Blocks
 from patchkit.runtime.process.journal import Journal
 from patchkit.runtime.process.lookout import Lookout
@@ -50,14 +55,20 @@ class Session:
         journal: Where what happens is written.
     """
 
-    def __init__(self, registry: Registry, selection: Selection, journal: Journal) -> None:
+    def __init__(
+        self, registry: Registry, selection: Selection, journal: Journal
+    ) -> None:
         self.journal = journal
         self.processes = registry.processes
         self.sites = Sites()
-        self.hooks: dict[str, list[Hook]] = {}  # patchkit's own, by module; complete before arming
+        self.hooks: dict[
+            str, list[Hook]
+        ] = {}  # patchkit's own, by module; complete before arming
         turns = Turns()
         self._schedule = schedule = Schedule(registry)
-        self._states = states = PatchStates(schedule.patches, selection.settings, journal)
+        self._states = states = PatchStates(
+            schedule.patches, selection.settings, journal
+        )
         self.states = states.patches
         self.roles = states.roles
         self._table = table = EligibilityTable(states, selection)
@@ -67,10 +78,18 @@ class Session:
         copies = CopiesPass(self.sites, schedule, states)
         self._undoing = Undoing(self.sites, schedule, states, turns, copies.restore)
         self._applier = Applier(
-            schedule, states, table, executions, self._undoing, copies, self.lookout.note_applied
+            schedule,
+            states,
+            table,
+            executions,
+            self._undoing,
+            copies,
+            self.lookout.note_applied,
         )
         self._inspection = Inspection(table, executions, self._undoing)
-        self.blocks = Blocks(schedule, states, table, self._applier, self._undoing, self._finder)
+        self.blocks = Blocks(
+            schedule, states, table, self._applier, self._undoing, self._finder
+        )
         self._entering: set[tuple[Role, int]] = set()
         self._why_beside = "it had begun to run before patchkit was there"
 
@@ -187,7 +206,10 @@ class Session:
             reason: Why it cannot be reached, as a sentence that goes on after a colon.
         """
         self._why_beside = reason
-        for group in (*self._schedule.due(name, BEFORE), *self._schedule.due(name, AFTER)):
+        for group in (
+            *self._schedule.due(name, BEFORE),
+            *self._schedule.due(name, AFTER),
+        ):
             is_due = self._table.of_group(group).answer != NOT_YET
             if is_due and self._table.changes_here(group):
                 self._applier.refuse(group.patch, unreachable(name, reason))
@@ -218,7 +240,9 @@ class Session:
         return None
 
     def _serve(self, name: str, module: ModuleType) -> bool:
-        self._applier.apply(self._schedule.due(name, SERVING), {name: module}, lambda: NO_MODULES)
+        self._applier.apply(
+            self._schedule.due(name, SERVING), {name: module}, lambda: NO_MODULES
+        )
         return is_served(module)
 
     # -- roles ----------------------------------------------------------------------------------
@@ -248,12 +272,16 @@ class Session:
             # Where another thread is at it, this waits until everything is applied. A role that
             # was entered before may have missed a module, whose import nobody told of.
             groups = self._schedule.groups()
-            self._applier.apply_late([group for group in groups if role in group.patch.row.roles])
+            self._applier.apply_late(
+                [group for group in groups if role in group.patch.row.roles]
+            )
             self._states.stop_if_failed(list(self.states.values()), (role,))
             self._inspection.verify()
         finally:
             self._entering.discard(visit)
-        if any(name.partition(".")[0] in sys.modules for name in self._schedule.targets):
+        if any(
+            name.partition(".")[0] in sys.modules for name in self._schedule.targets
+        ):
             self.lookout.begin()
         self.lookout.tell_unmet(anew=False)
 
@@ -283,8 +311,12 @@ class Session:
         """
         self.roles.clear()
         self.journal.write("become", roles=[str(role) for role in roles])
-        applied = [state for state in reversed(self.states.values()) if state.status == APPLIED]
-        unneeded = [state for state in applied if eligibility(state, roles).answer == NOT_YET]
+        applied = [
+            state for state in reversed(self.states.values()) if state.status == APPLIED
+        ]
+        unneeded = [
+            state for state in applied if eligibility(state, roles).answer == NOT_YET
+        ]
         self._undoing.take_back(*unneeded)
         for state in unneeded:
             self._states.set(state, ARMED, "for another role")
@@ -307,7 +339,9 @@ class Session:
             The rows, in the order in which they apply.
         """
         unmet_here = self._table.selection.unmet_here
-        states = [state for state in self.states.values() if eligibility(state).answer == YES]
+        states = [
+            state for state in self.states.values() if eligibility(state).answer == YES
+        ]
         return [state.row for state in states if not unmet_here(state.row)]
 
     def digest(self, role: Role) -> str:
@@ -319,7 +353,9 @@ class Session:
         Returns:
             The hash; '' where there is no such patch.
         """
-        foreign = [state for state in self.states.values() if state.row.pack not in OWN_PACKS]
+        foreign = [
+            state for state in self.states.values() if state.row.pack not in OWN_PACKS
+        ]
         digests = patch_set.patch_set(foreign, self._table, role)
         if not digests:
             return ""

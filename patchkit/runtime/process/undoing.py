@@ -21,7 +21,12 @@ from patchkit.runtime.changes.overwrites import (
 )
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.process.eligibility import EligibilityTable, ask_body
-from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup, PatchState, PatchStates
+from patchkit.runtime.process.patch_state import (
+    APPLIED,
+    ChangeGroup,
+    PatchState,
+    PatchStates,
+)
 from patchkit.runtime.process.schedule import Executions, Schedule, Turns
 
 
@@ -130,7 +135,9 @@ class Inspection(Record, eq=False):
         Raises:
             ApplyError: one of them is required, and failures stop the process.
         """
-        with contextlib.ExitStack() as stack:  # all are looked at before one stops the process
+        with (
+            contextlib.ExitStack() as stack
+        ):  # all are looked at before one stops the process
             for patch in reversed(list(self.undoing.schedule.patches.values())):
                 if patch.status == APPLIED:
                     stack.callback(self._inspect, patch)
@@ -143,12 +150,18 @@ class Inspection(Record, eq=False):
         """
         with contextlib.ExitStack() as stack:  # as above
             for patch in reversed(list(self.undoing.schedule.patches.values())):
-                if patch.row.patch.verify and not patch.verified and self._is_whole(patch):
+                if (
+                    patch.row.patch.verify
+                    and not patch.verified
+                    and self._is_whole(patch)
+                ):
                     stack.callback(self._verify, patch)
 
     def _is_whole(self, patch: PatchState) -> bool:
         """Whether all changes of a patch for here are applied, in a process of one of its roles."""
-        if patch.status != APPLIED or patch.row.roles.isdisjoint(self.undoing.states.roles):
+        if patch.status != APPLIED or patch.row.roles.isdisjoint(
+            self.undoing.states.roles
+        ):
             return False
         return not self.table.has_changes_left(patch, self.executions.is_current)
 
@@ -185,7 +198,9 @@ class Inspection(Record, eq=False):
             if self.executions.is_current(group):
                 self._report(group, target, overwrite, "info")
                 if not overwrite.wraps:
-                    return OverwrittenError(f"{target} was overwritten by {overwrite.by}")
+                    return OverwrittenError(
+                        f"{target} was overwritten by {overwrite.by}"
+                    )
         for _, site in tuple(group.made.sites):
             for copy, overwrite in strangers_on_copies(site):
                 level = "warning"
@@ -208,7 +223,9 @@ class Inspection(Record, eq=False):
                 overwrites.append((route.target, overwrite))
         return overwrites
 
-    def _report(self, group: ChangeGroup, target: str, overwrite: Overwrite, level: str) -> None:
+    def _report(
+        self, group: ChangeGroup, target: str, overwrite: Overwrite, level: str
+    ) -> None:
         """Write an overwrite to the journal, and to stderr at a level; each once."""
         name = group.patch.name
         event = "wrapped" if overwrite.wraps else "overwritten"

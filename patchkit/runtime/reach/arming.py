@@ -107,7 +107,9 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
     """
     settings = Settings.read()
     if not settings.enabled:
-        raise SettingsError("PATCHKIT is '0': patchkit does nothing here; expected it unset, or 1")
+        raise SettingsError(
+            "PATCHKIT is '0': patchkit does nothing here; expected it unset, or 1"
+        )
     with _state.turn:
         present = _state.session
         session, is_first = _take_to_lend(present or _make(settings))
@@ -139,7 +141,9 @@ def give_back(session: Session, packs: Collection[str] = ()) -> None:
             if is_over:
                 _state.session = None
         if _state.borrowers:
-            session.blocks.forget({pack for pack, count in _state.packs.items() if count == 0})
+            session.blocks.forget(
+                {pack for pack, count in _state.packs.items() if count == 0}
+            )
         else:
             session.blocks.forget(None)
         if is_over:
@@ -165,7 +169,9 @@ def _take_to_lend(session: Session) -> tuple[Session, bool]:
 
 
 def _make(settings: Settings) -> Session:
-    selection = Selection(settings, Versions.of(settings), Drift(settings.lock), os.environ)
+    selection = Selection(
+        settings, Versions.of(settings), Drift(settings.lock), os.environ
+    )
     return Session(Registry.collect(settings), selection, Journal(settings.journal))
 
 

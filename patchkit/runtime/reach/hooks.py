@@ -24,8 +24,12 @@ from patchkit.runtime.process.roles import rank_given, running_here
 from patchkit.runtime.process.session import Session
 from patchkit.runtime.reach.carrier import Carrier
 
-_LOAD_ACTOR = Target.parse("ray._private.function_manager:FunctionActorManager.load_actor_class")
-_LOAD_TASK = Target.parse("ray._private.function_manager:FunctionActorManager.get_execution_info")
+_LOAD_ACTOR = Target.parse(
+    "ray._private.function_manager:FunctionActorManager.load_actor_class"
+)
+_LOAD_TASK = Target.parse(
+    "ray._private.function_manager:FunctionActorManager.get_execution_info"
+)
 _TRACE = Target.parse("torch._guards:TracingContext.__init__")
 _LOAD = Target.parse("torch._dynamo.aot_compile:AOTCompiledFunction.deserialize")
 _ASK_HELPER = Target.parse("vllm.model_executor.models.registry:_run_in_subprocess")
@@ -33,7 +37,9 @@ _ASK_HELPER = Target.parse("vllm.model_executor.models.registry:_run_in_subproce
 
 def _wrap(session: Session, target: Target, wrapper: Any) -> None:
     """Wrap a target as soon as its module has been imported."""
-    session.hooks.setdefault(target.module, []).append(partial(_wrap_in, target, wrapper))
+    session.hooks.setdefault(target.module, []).append(
+        partial(_wrap_in, target, wrapper)
+    )
 
 
 def _wrap_in(target: Target, wrapper: Any, module: ModuleType, sites: Sites) -> None:
@@ -212,13 +218,17 @@ def _watch_starts(session: Session) -> None:
         finally:
             starting.role = None
         role_name = None if role is None else str(role)
-        session.journal.write("child", child=process.pid, name=process.name, role=role_name)
+        session.journal.write(
+            "child", child=process.pid, name=process.name, role=role_name
+        )
         return result
 
     def prepare(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         data = wrapped(*args, **kwargs)
         role = getattr(starting, "role", None)
-        if role is None:  # somebody prepares a child outside `start`: only its name can tell
+        if (
+            role is None
+        ):  # somebody prepares a child outside `start`: only its name can tell
             role = _role(session.processes.beginning("name", str(data.get("name", ""))))
         data["patchkit"] = Carrier(role, data.get("sys_path"))
         return data
@@ -239,7 +249,11 @@ def _watch_beginnings(session: Session) -> None:
         return session.lookout.exit_code(wrapped(*args, **kwargs))
 
     for library in LIBRARIES:
-        _wrap(session, Target.parse(f"{library}.process:BaseProcess._bootstrap"), bootstrap)
+        _wrap(
+            session,
+            Target.parse(f"{library}.process:BaseProcess._bootstrap"),
+            bootstrap,
+        )
 
 
 def _role(row: ProcessRow | None) -> Role | None:

@@ -50,7 +50,9 @@ def applied(*names: str, packs: str | tuple[str, ...] | list[str] = ()) -> Appli
     """
     wrong: list[object] = [name for name in names if not isinstance(name, str)]
     if wrong:
-        raise UnknownPatchError(f"found {wrong[0]!r}, expected a patch's name: @applied('name')")
+        raise UnknownPatchError(
+            f"found {wrong[0]!r}, expected a patch's name: @applied('name')"
+        )
     if isinstance(packs, str):
         packs = (packs,)
     return Applied(names, tuple(packs))
@@ -84,7 +86,10 @@ class Applied:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        _: TracebackType | None,
     ) -> None:
         from patchkit.runtime.reach.arming import give_back  # noqa: PLC0415
 
@@ -92,7 +97,9 @@ class Applied:
         try:
             session.blocks.let_go(names)
         except UndoError:
-            if error is None:  # else that matters more, and this has been said on stderr
+            if (
+                error is None
+            ):  # else that matters more, and this has been said on stderr
                 raise
         finally:
             give_back(session, self._packs)

@@ -72,14 +72,22 @@ IN_MAIN = (
     row(
         "validator-wrapped",
         {MAIN},
-        Wrap("vllm.config.parallel:ParallelConfig._validate_parallel_config", by="validator"),
+        Wrap(
+            "vllm.config.parallel:ParallelConfig._validate_parallel_config",
+            by="validator",
+        ),
     ),
     row(
         "class-method",
         {MAIN},
-        Wrap("vllm.v1.engine.logprobs:LogprobsProcessor.from_new_request", by="class_method"),
+        Wrap(
+            "vllm.v1.engine.logprobs:LogprobsProcessor.from_new_request",
+            by="class_method",
+        ),
     ),
-    row("initializer", {MAIN}, Wrap(f"{OUTPUT}:RequestState.__init__", by="initializer")),
+    row(
+        "initializer", {MAIN}, Wrap(f"{OUTPUT}:RequestState.__init__", by="initializer")
+    ),
     row(
         "constant",
         {MAIN},
@@ -95,7 +103,11 @@ IN_MAIN = (
         Wrap(f"{OUTPUT}:OutputProcessor.process_outputs", by="outer"),
         after=("the-inner",),
     ),
-    row("the-inner", {MAIN}, Wrap(f"{OUTPUT}:OutputProcessor.process_outputs", by="inner")),
+    row(
+        "the-inner",
+        {MAIN},
+        Wrap(f"{OUTPUT}:OutputProcessor.process_outputs", by="inner"),
+    ),
 )
 
 IN_CORE = (
@@ -109,8 +121,17 @@ IN_CORE = (
         ),
         body=None,
     ),
-    row("whole-class", {CORE}, Replace(f"{REQUEST}:Request", by="Request"), body="patch_request"),
-    row("static-method", {CORE}, Wrap(f"{REQUEST}:RequestStatus.is_finished", by="static_method")),
+    row(
+        "whole-class",
+        {CORE},
+        Replace(f"{REQUEST}:Request", by="Request"),
+        body="patch_request",
+    ),
+    row(
+        "static-method",
+        {CORE},
+        Wrap(f"{REQUEST}:RequestStatus.is_finished", by="static_method"),
+    ),
     row(
         "enum-member",
         {CORE},
@@ -126,7 +147,9 @@ IN_CORE = (
     row(
         "engine-core-process",
         {CORE},
-        Wrap(f"{CORE_LOOP}:EngineCoreProc._process_engine_step", by="engine_core_process"),
+        Wrap(
+            f"{CORE_LOOP}:EngineCoreProc._process_engine_step", by="engine_core_process"
+        ),
     ),
     row(
         "engine-core-entry",
@@ -143,7 +166,10 @@ IN_CORE = (
         "new-function",
         {CORE},
         Add("vllm.v1.core.kv_cache_utils:blocks_of_rows", by="blocks_of_rows"),
-        Wrap("vllm.v1.core.kv_cache_manager:KVCacheManager.allocate_slots", by="allocate_slots"),
+        Wrap(
+            "vllm.v1.core.kv_cache_manager:KVCacheManager.allocate_slots",
+            by="allocate_slots",
+        ),
         body="patch_kv_cache",
     ),
     row(
@@ -199,11 +225,18 @@ IN_WORKER = (
         ),
         body=None,
     ),
-    row("before-import", {WORKER}, BeforeImport("vllm.v1.worker.cpu_worker", call="before_import")),
+    row(
+        "before-import",
+        {WORKER},
+        BeforeImport("vllm.v1.worker.cpu_worker", call="before_import"),
+    ),
     row(
         "inherited-method",
         {WORKER},
-        Wrap("vllm.v1.worker.cpu_model_runner:CPUModelRunner._prepare_inputs", by="inherited"),
+        Wrap(
+            "vllm.v1.worker.cpu_model_runner:CPUModelRunner._prepare_inputs",
+            by="inherited",
+        ),
     ),
     row(
         "nested-class",
@@ -255,7 +288,12 @@ IN_SEVERAL = (
     row(
         "output-field",
         {CORE, WORKER},
-        AddField("vllm.v1.outputs:ModelRunnerOutput", name="written_by", type="int", default=0),
+        AddField(
+            "vllm.v1.outputs:ModelRunnerOutput",
+            name="written_by",
+            type="int",
+            default=0,
+        ),
         Edit(
             f"{RUNNER}.sample_tokens",
             old="num_nans_in_logits=num_nans_in_logits, cudagraph_stats=cudagraph_stats",

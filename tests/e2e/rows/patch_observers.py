@@ -82,7 +82,10 @@ def num_reqs(self: Any) -> int:
 
 def before_import() -> None:
     """The module is empty yet."""
-    seen("before-import", hasattr(sys.modules.get("vllm.v1.worker.cpu_worker"), "CPUWorker"))
+    seen(
+        "before-import",
+        hasattr(sys.modules.get("vllm.v1.worker.cpu_worker"), "CPUWorker"),
+    )
 
 
 def after_import(module: ModuleType) -> Callable[[], None]:

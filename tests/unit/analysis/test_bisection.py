@@ -54,7 +54,9 @@ def seeded(
 def closed_sets(order: list[str], before: Before) -> list[Set]:
     """Every set in which no patch is without those it comes after: one by one, by definition."""
     every = [
-        frozenset(some) for size in range(len(order) + 1) for some in combinations(order, size)
+        frozenset(some)
+        for size in range(len(order) + 1)
+        for some in combinations(order, size)
     ]
     return [one for one in every if all(set(before[name]) <= one for name in one)]
 
@@ -64,7 +66,9 @@ def orders(draw: st.DrawFn) -> tuple[list[str], dict[str, list[str]]]:
     """A few patches, of which some come after earlier ones."""
     order = [chr(ord("a") + number) for number in range(draw(st.integers(1, 6)))]
     before = {
-        name: draw(st.lists(st.sampled_from(order[:at]), max_size=2, unique=True)) if at else []
+        name: draw(st.lists(st.sampled_from(order[:at]), max_size=2, unique=True))
+        if at
+        else []
         for at, name in enumerate(order)
     }
     return order, before
@@ -84,7 +88,9 @@ def test_the_answer_fails_and_nothing_can_be_taken_away(
     closed = closed_sets(order, before)
     verdicts = {one: data.draw(st.booleans()) for one in closed}
     verdicts.update({frozenset(order): True, frozenset(): False})
-    done = bisect(order, before, verdicts.__getitem__)  # KeyError for a set that is not closed
+    done = bisect(
+        order, before, verdicts.__getitem__
+    )  # KeyError for a set that is not closed
     assert verdicts[done.answer]
     assert not any(verdicts[rest] for rest in removals(done.answer, closed))
     assert len(done.tried) == len(set(done.tried))
@@ -115,7 +121,9 @@ def test_the_last_of_a_set_bring_all_others_with_them(
     some = data.draw(st.sampled_from(closed_sets(order, before)))
     inner = {other for name in some for other in before[name]}
     search = Search(order, before, lambda _: False)
-    assert search.last(some) == [name for name in order if name in some and name not in inner]
+    assert search.last(some) == [
+        name for name in order if name in some and name not in inner
+    ]
 
 
 @pytest.mark.parametrize("culprit", SIXTY)

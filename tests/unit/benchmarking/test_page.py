@@ -20,7 +20,13 @@ RESULT = Result(
     unit="ms",
     rounds=5,
     against=["mock", "wrapt"],
-    lines=[Line("165 changes", Spread(81.234, 80.0, 82.0), {"mock": Spread(100.7, 99.0, 102.0)})],
+    lines=[
+        Line(
+            "165 changes",
+            Spread(81.234, 80.0, 82.0),
+            {"mock": Spread(100.7, 99.0, 102.0)},
+        )
+    ],
     aims=[Aim(f"at most {TIMES}125 of mock", 100.7, 125), Aim("no leak", 17.0, 16.0)],
     notes=["wrapt is not installed here"],
 )

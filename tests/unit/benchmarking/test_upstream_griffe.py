@@ -34,16 +34,24 @@ X = 1
     assert list(benchmark._functions("vllm/a.py", None)) == []
 
 
-def test_an_answer_needs_every_signature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_needs_every_signature(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The time of a wrong answer counts for nothing: a target without signature is an error."""
     with zipfile.ZipFile(tmp_path / "vllm-0.33.0-py3-none-any.whl", "w") as archive:
         archive.writestr("vllm/__init__.py", "def f(a): ...\n")
         archive.writestr("vllm-0.33.0.dist-info/METADATA", "Name: vllm\n")
-    settings = {"PIP_CONFIG_FILE": "/dev/null", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "."}
+    settings = {
+        "PIP_CONFIG_FILE": "/dev/null",
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": ".",
+    }
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    assert benchmark.answer(tmp_path / "kept", ["vllm:f"]) == 0  # a file here moves nothing
+    assert (
+        benchmark.answer(tmp_path / "kept", ["vllm:f"]) == 0
+    )  # a file here moves nothing
     with pytest.raises(AssertionError, match="'gone'"):
         benchmark.answer(tmp_path / "kept", ["vllm:f", "vllm:gone"])
 
@@ -58,7 +66,8 @@ def test_what_griffe_is_asked_is_python() -> None:
 def test_griffe_is_asked_by_another_python(tmp_path: Path) -> None:
     """The targets go in as JSON, the folder as an argument, and the answers come back as JSON."""
     script = (
-        "import json, sys; print(json.dumps({one: sys.argv[1] for one in json.load(sys.stdin)}))"
+        "import json, sys; "
+        "print(json.dumps({one: sys.argv[1] for one in json.load(sys.stdin)}))"
     )
     asked = json.dumps(["vllm:f"])
     found = benchmark._griffe(Path(sys.executable), tmp_path, asked, script)

@@ -8,8 +8,12 @@ from typing import Any
 import yaml
 from support.packages import REPOSITORY
 
-_BLOCKS = re.compile(r"<!-- \.github/workflows/(\S+) -->\n```yaml\n(.*?)^```", re.M | re.DOTALL)
-_PAGES = [(REPOSITORY / "docs" / f"{name}.md").read_text("utf-8") for name in ("ci", "watch")]
+_BLOCKS = re.compile(
+    r"<!-- \.github/workflows/(\S+) -->\n```yaml\n(.*?)^```", re.M | re.DOTALL
+)
+_PAGES = [
+    (REPOSITORY / "docs" / f"{name}.md").read_text("utf-8") for name in ("ci", "watch")
+]
 
 CI_PAGE = _PAGES[0]
 WORKFLOWS = {found[1]: found[2] for page in _PAGES for found in _BLOCKS.finditer(page)}

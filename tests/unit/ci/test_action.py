@@ -31,7 +31,12 @@ HOSTILE = "$(touch ran)`touch ran`'\";touch ran;"
 
 def pack(target: str = "up.mod:f") -> str:
     """Source of a pack with one row, at line 3."""
-    texts = {"why": "'w'", "upstream": "'none: w'", "sunset": "'s'", "requires": "('up<9',)"}
+    texts = {
+        "why": "'w'",
+        "upstream": "'none: w'",
+        "sunset": "'s'",
+        "requires": "('up<9',)",
+    }
     change = f"Wrap({target!r}, by='around')"
     found = row("my-patch", "patch_mod", change, **texts)
     return f"from patchkit import Patch, Role, Wrap\nPATCHES = (\n    {found},\n)\n"
@@ -68,27 +73,37 @@ class Repository:
         inputs = {"pack": "", "version": __version__}
         inputs |= {name.replace("_", "-"): value for name, value in given.items()}
         inputs["working-directory"] = folder
-        outputs = {name: f"${{{{ steps.it.outputs.{name} }}}}" for name in ACTION["outputs"]}
+        outputs = {
+            name: f"${{{{ steps.it.outputs.{name} }}}}" for name in ACTION["outputs"]
+        }
         used = {"id": "it", "uses": "OWNER/patchkit@v1", "with": inputs}
         job = {"steps": [{"uses": "actions/checkout@v7"}, used], "outputs": outputs}
         actions = {
-            "actions/checkout": lambda workspace, *_: self._check_out(workspace / folder),
+            "actions/checkout": lambda workspace, *_: self._check_out(
+                workspace / folder
+            ),
             "actions/setup-python": self._set_up,
             "actions/upload-artifact": self._upload,
             "OWNER/patchkit": self.action,
         }
         environ = {**self.machine.environ, **self.environ}
-        return Runner({"jobs": {"a": job}}, self.home / "jobs", actions, environ).run("a")
+        return Runner({"jobs": {"a": job}}, self.home / "jobs", actions, environ).run(
+            "a"
+        )
 
     def _check_out(self, folder: Path) -> None:
         for name, text in self.files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
 
-    def _set_up(self, _: Path, environ: dict[str, str], given: Mapping[str, str]) -> None:
+    def _set_up(
+        self, _: Path, environ: dict[str, str], given: Mapping[str, str]
+    ) -> None:
         self.setups.append(given["python-version"])
 
-    def _upload(self, _: Path, environ: dict[str, str], given: Mapping[str, str]) -> None:
+    def _upload(
+        self, _: Path, environ: dict[str, str], given: Mapping[str, str]
+    ) -> None:
         self.uploads[given["name"]] = Path(given["path"]).read_text()
 
 
@@ -98,7 +113,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     home = tmp_path_factory.mktemp("machine")
     one = Machine.make(home)
     write_wheels(
-        home / "dist", {"1.0": {"mod": "def f(): 0\ndef h(): 0\n"}, "2.0": {"mod": "def g(): 0\n"}}
+        home / "dist",
+        {"1.0": {"mod": "def f(): 0\ndef h(): 0\n"}, "2.0": {"mod": "def g(): 0\n"}},
     )
     (home / "dist" / "down-1.0-py3-none-any.whl").write_text("no wheel")
     one.called("pip", "install", "--quiet", "vllm-patchkit", cwd=home)
@@ -120,7 +136,11 @@ def test_a_pack_that_holds(repository: Repository) -> None:
     assert done.summary.startswith("### patchkit check: ")
     assert list(repository.uploads) == ["patchkit-check"]
     assert "<html" in repository.uploads["patchkit-check"]
-    assert [done.outputs[name] for name in ("status", "errors", "warnings")] == ["0", "0", "0"]
+    assert [done.outputs[name] for name in ("status", "errors", "warnings")] == [
+        "0",
+        "0",
+        "0",
+    ]
     assert Path(done.outputs["markdown"]).read_text() == done.summary
     assert repository.setups == [ACTION["inputs"]["python"]["default"]]
 
@@ -156,7 +176,9 @@ def test_a_release_that_cannot_be_read(repository: Repository) -> None:
     """It is no answer, whatever else was found."""
     done = repository.run(releases="up<2\ndown", fail_on_findings=False)
     assert done.failed == "check", done.log
-    assert "::error title=patchkit::no answer: releases that cannot be read: 1" in done.log
+    assert (
+        "::error title=patchkit::no answer: releases that cannot be read: 1" in done.log
+    )
 
 
 def test_no_pack_is_named(repository: Repository) -> None:
@@ -166,7 +188,10 @@ def test_no_pack_is_named(repository: Repository) -> None:
     repository.files["tree/vllm/__init__.py"] = ""
     done = repository.run(path="tree", fail_on_findings=False)
     assert done.failed == "check", done.log
-    assert "::error title=patchkit::found no pack but patchkit's own, expected packs in" in done.log
+    assert (
+        "::error title=patchkit::found no pack but patchkit's own, expected packs in"
+        in done.log
+    )
     assert (done.summary, repository.uploads) == ("", {})
 
 
@@ -190,7 +215,9 @@ def test_a_requirements_file_beside_the_pack(repository: Repository) -> None:
 
 def test_packs_and_releases_that_are_named(repository: Repository) -> None:
     """Both inputs take several, over those of pyproject.toml, and blanks around them."""
-    repository.files["other/__init__.py"] = pack("up.mod:h").replace("my-patch", "other")
+    repository.files["other/__init__.py"] = pack("up.mod:h").replace(
+        "my-patch", "other"
+    )
     repository.files["other/patch_mod.py"] = repository.files["my_pack/patch_mod.py"]
     done = repository.run(patches="my_pack, other\n", releases="\n up==1.0 \n up<2\n")
     assert done.failed == "", done.log
@@ -219,7 +246,9 @@ def test_a_source_tree(repository: Repository) -> None:
         ({"fail_on_findings": "yes"}, "verdict"),
     ],
 )
-def test_inputs_are_never_run(repository: Repository, given: dict[str, str], failed: str) -> None:
+def test_inputs_are_never_run(
+    repository: Repository, given: dict[str, str], failed: str
+) -> None:
     """What an input holds is a value; one that is wrong fails the step that takes it."""
     done = repository.run(**given)
     assert done.failed == failed, done.log

@@ -17,7 +17,9 @@ PREPARATIONS = ("lab/environments.py", "-m compileall")
 def commands(words: str) -> list[str]:
     """List what a command line of make would run, without what only prepares."""
     # A make that runs the tests would have this one take its options, and tell of folders.
-    environ = {name: text for name, text in os.environ.items() if not name.startswith("MAKE")}
+    environ = {
+        name: text for name, text in os.environ.items() if not name.startswith("MAKE")
+    }
     done = subprocess.run(
         [*words.split(), "--dry-run"],
         cwd=REPOSITORY,
@@ -65,8 +67,13 @@ def test_targets_that_pages_name_exist() -> None:
     """`make NAME` of README, CONTRIBUTING, the docs and the workflows is a target."""
     makefile = (REPOSITORY / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^([a-z0-9-]+):", makefile, re.MULTILINE))
-    pages = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml")]
-    pages += [*(REPOSITORY / "docs").glob("*.md"), *(REPOSITORY / "tests" / "e2e").glob("*.py")]
+    pages = [
+        REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml")
+    ]
+    pages += [
+        *(REPOSITORY / "docs").glob("*.md"),
+        *(REPOSITORY / "tests" / "e2e").glob("*.py"),
+    ]
     for page in pages:
         text = page.read_text("utf-8")
         named = re.findall(r"(?:`|^\$ )make ([a-z0-9-]+)", text, re.MULTILINE)

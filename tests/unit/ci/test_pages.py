@@ -11,7 +11,16 @@ import pytest
 import yaml
 from support.packages import REPOSITORY
 
-from ci.pages import ACTION, ACTION_TEXT, CI_PAGE, OURS, WORKFLOWS, all_steps, scripts, workflow
+from ci.pages import (
+    ACTION,
+    ACTION_TEXT,
+    CI_PAGE,
+    OURS,
+    WORKFLOWS,
+    all_steps,
+    scripts,
+    workflow,
+)
 from patchkit import __version__
 from patchkit.analysis.check.findings import Report, State
 from patchkit.cli import main
@@ -21,7 +30,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMES = pytest.mark.parametrize("name", WORKFLOWS)
-HOOKS: list[dict[str, Any]] = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())
+HOOKS: list[dict[str, Any]] = yaml.safe_load(
+    (REPOSITORY / ".pre-commit-hooks.yaml").read_text()
+)
 
 
 def test_the_pages_have_the_workflows() -> None:
@@ -64,7 +75,9 @@ def test_every_option_exists(capsys: pytest.CaptureFixture[str]) -> None:
 def test_scripts_end_at_the_first_failure() -> None:
     """Those of workflows by the shell that is named, those of the action by their first line."""
     for name in WORKFLOWS:
-        steps = [step for job in workflow(name)["jobs"].values() for step in job["steps"]]
+        steps = [
+            step for job in workflow(name)["jobs"].values() for step in job["steps"]
+        ]
         if scripts(steps):
             assert workflow(name)["defaults"] == {"run": {"shell": "bash"}}
     for script in scripts(ACTION["runs"]["steps"]):
@@ -114,7 +127,11 @@ def test_the_pages_use_this_version() -> None:
 
 def test_the_page_names_every_hook() -> None:
     """Its pre-commit configuration is what this repository offers."""
-    assert re.findall(r"- id: (\S+)", CI_PAGE) == ["matrix", "patchkit-check", "patchkit-lock"]
+    assert re.findall(r"- id: (\S+)", CI_PAGE) == [
+        "matrix",
+        "patchkit-check",
+        "patchkit-lock",
+    ]
     assert [hook["id"] for hook in HOOKS] == ["patchkit-check", "patchkit-lock"]
 
 
@@ -122,7 +139,10 @@ def test_the_page_names_every_hook() -> None:
 def test_the_watch_closes_with_what_was_checked(tmp_path: Path) -> None:
     """A row that has gone out of range holds nowhere: the comment names it."""
     releases = ["vllm 0.33.0"]
-    grid = {"in": dict.fromkeys(releases, State.OK), "out": {releases[0]: State.OUT_OF_RANGE}}
+    grid = {
+        "in": dict.fromkeys(releases, State.OK),
+        "out": {releases[0]: State.OUT_OF_RANGE},
+    }
     (tmp_path / "found.md").write_text(as_markdown(Report(releases, [], grid)))
     gh = tmp_path / "gh"
     gh.write_text(
@@ -130,10 +150,15 @@ def test_the_watch_closes_with_what_was_checked(tmp_path: Path) -> None:
     )
     gh.chmod(0o755)
     (step,) = (one for one in all_steps() if "gh issue close" in one.get("run", ""))
-    environ = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "RUNNER_TEMP": str(tmp_path)}
+    environ = {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "RUNNER_TEMP": str(tmp_path),
+    }
     environ |= {"REF": "main", "VLLM_VERSION": "0.33.0", "LABEL": "l", "STATUS": "0"}
     environ |= {"FOUND": str(tmp_path / "found.md"), "UPSTREAM": "main"}
-    subprocess.run(["bash", "-euc", step["run"]], cwd=tmp_path, env=environ, check=True, timeout=60)
+    subprocess.run(
+        ["bash", "-euc", step["run"]], cwd=tmp_path, env=environ, check=True, timeout=60
+    )
     assert (tmp_path / "closed").read_text() == (
         "No errors or warnings in vLLM main, checked as if it were 0.33.0:"
         " 2 patches, 1 release, out of range of all: out"

@@ -27,7 +27,12 @@ UPSTREAM = {"1.0": {"mod": "def f(): 0\ndef g(): 0\n"}}
 
 def pack(target: str) -> str:
     """Source of a pack with one row."""
-    texts = {"why": "'w'", "upstream": "'none: w'", "sunset": "'s'", "requires": "('up<9',)"}
+    texts = {
+        "why": "'w'",
+        "upstream": "'none: w'",
+        "sunset": "'s'",
+        "requires": "('up<9',)",
+    }
     found = row("my-patch", "patch_mod", f"Wrap({target!r}, by='around')", **texts)
     return f"from patchkit import Patch, Role, Wrap\nPATCHES = ({found},)\n"
 
@@ -64,7 +69,9 @@ class Repository:
         who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
         done = self.run("git", *who, "commit", "--message", "a change")
         found = re.findall(r"^(.+?)\.{3,}(?:\(.*\))?(\w+)$", done.stdout, re.MULTILINE)
-        assert done.returncode == any(state == "Failed" for _, state in found), done.stdout
+        assert done.returncode == any(state == "Failed" for _, state in found), (
+            done.stdout
+        )
         return {**dict(found), "": done.stdout}
 
 
@@ -86,7 +93,9 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def repository(hooks: Path, tmp_path_factory: pytest.TempPathFactory) -> Repository:
     """A repository with the page's configuration, whose pack holds and is reviewed."""
     home = tmp_path_factory.mktemp("user")
-    (configured,) = re.findall(r"^```yaml\n(repos:\n.*?)^```", CI_PAGE, re.MULTILINE | re.DOTALL)
+    (configured,) = re.findall(
+        r"^```yaml\n(repos:\n.*?)^```", CI_PAGE, re.MULTILINE | re.DOTALL
+    )
     configured = configured.replace("https://github.com/OWNER/patchkit", str(hooks))
     write_wheels(home / "index", UPSTREAM)
     one = Repository(

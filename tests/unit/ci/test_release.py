@@ -22,16 +22,28 @@ pytestmark = pytest.mark.integration
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 # What needs neither vLLM nor the repository around it, and starts no process.
 TESTED = ("core", "test_registry.py", "test_settings.py", "test_errors.py")
-LEFT_OUT = (".git", ".envs", ".matrix", "dist", "__pycache__", ".*_cache", ".hypothesis")
+LEFT_OUT = (
+    ".git",
+    ".envs",
+    ".matrix",
+    "dist",
+    "__pycache__",
+    ".*_cache",
+    ".hypothesis",
+)
 NO_BYTECODE = shutil.ignore_patterns("__pycache__")  # others may write some meanwhile
 
 
 def built(folder: Path, umask: int) -> dict[str, str]:
     """Build both archives of a copy of the repository; hash them."""
     copy = folder / f"as-{umask:03o}"
-    shutil.copytree(REPOSITORY, copy, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True)
+    shutil.copytree(
+        REPOSITORY, copy, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True
+    )
     for place in (copy, *copy.rglob("*")):
-        os.utime(place, (umask, umask), follow_symlinks=False)  # another time for each file
+        os.utime(
+            place, (umask, umask), follow_symlinks=False
+        )  # another time for each file
     words = toolbox.uv("build", "--quiet", *toolbox.index_options(), str(copy))
     before = os.umask(umask)
     try:
@@ -61,7 +73,9 @@ def test_what_is_built_twice_is_the_same_to_the_byte(tmp_path: Path) -> None:
 def test_the_index_gets_the_text_of_readme_without_pictures(wheel: Path) -> None:
     """An index has none of the files that they are."""
     with zipfile.ZipFile(wheel) as archive:
-        (name,) = (one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
+        (name,) = (
+            one for one in archive.namelist() if one.endswith(".dist-info/METADATA")
+        )
         text = archive.read(name).decode()
     readme = (REPOSITORY / "README.md").read_text("utf-8")
     assert "![" in readme
@@ -70,14 +84,20 @@ def test_the_index_gets_the_text_of_readme_without_pictures(wheel: Path) -> None
 
 
 @pytest.mark.parametrize("version", PYTHONS)
-def test_the_wheel_works_on_each_python(version: str, wheel: Path, tmp_path: Path) -> None:
+def test_the_wheel_works_on_each_python(
+    version: str, wheel: Path, tmp_path: Path
+) -> None:
     """Installed with nothing around it, its commands run, and so do tests that are copied out."""
     python = tmp_path / "python" / "bin" / "python"
     index = toolbox.index_options()
-    request = environments.pyenv_python(version) or version  # uv fetches what is nowhere
+    request = (
+        environments.pyenv_python(version) or version
+    )  # uv fetches what is nowhere
     create = toolbox.uv("venv", "--quiet", "--python", request, str(python.parents[1]))
     subprocess.run(create, check=True, timeout=300)
-    bare = toolbox.uv("pip", "install", "--quiet", "--python", str(python), *index, str(wheel))
+    bare = toolbox.uv(
+        "pip", "install", "--quiet", "--python", str(python), *index, str(wheel)
+    )
     subprocess.run(bare, check=True, timeout=300)
     said = run(python.with_name("patchkit"), "list", "--all", cwd=tmp_path)
     assert "ray-worker-torch-npu" in said
@@ -98,7 +118,13 @@ def run(*words: str | Path, cwd: Path) -> str:
     """Run a command where no checkout is; it succeeds."""
     environ = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        words, cwd=cwd, env=environ, capture_output=True, text=True, timeout=300, check=False
+        words,
+        cwd=cwd,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -29,7 +29,9 @@ def written(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def answered(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> dict[str, Any]:
+def answered(
+    capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0
+) -> dict[str, Any]:
     """What `status --format json` says; checks the exit code on the way."""
     assert main(["status", "--format", "json", *argv]) == code
     out: dict[str, Any] = json.loads(capsys.readouterr().out)

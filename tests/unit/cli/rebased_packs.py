@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
     from support.packages import World
 
-__all__ = ["EDIT", "OLD", "PLAIN", "RELEASES", "TEXTS", "rebased", "rows", "shop", "world"]
+__all__ = [
+    "EDIT",
+    "OLD",
+    "PLAIN",
+    "RELEASES",
+    "TEXTS",
+    "rebased",
+    "rows",
+    "shop",
+    "world",
+]
 
 OLD = """\
 LIMIT = 3
@@ -51,7 +61,9 @@ NEW = (
     .replace("kept = list(one)", "kept = sorted(one)")
     .replace("def plain", "def helper(one):\n    return one + 2\n\n\ndef plain")
     .replace("def gone():\n    return 1", "from up.late import gone")
-    .replace("def other(one):\n    return one", "def other(one):\n    return [one, LIMIT]")
+    .replace(
+        "def other(one):\n    return one", "def other(one):\n    return [one, LIMIT]"
+    )
 )
 RELEASES = {
     "1.0": {"mod": OLD, "late": ""},

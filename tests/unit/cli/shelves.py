@@ -29,7 +29,9 @@ def shop(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     no_own_packs(monkeypatch)
     texts = {"why": "'w'", "upstream": "'u'", "sunset": "'s'"}
     wrap = "Wrap('up.mod:f', by='w')"
-    world.pack(row("p", "patch_a", wrap, requires="('up>=1,<4',)", **texts), patch_a=BODY)
+    world.pack(
+        row("p", "patch_a", wrap, requires="('up>=1,<4',)", **texts), patch_a=BODY
+    )
     world.pack(name="empty", patch_a="")
     (tmp_path / "empty" / "patch_a.py").unlink()
     write_wheels(tmp_path / "wheels", RELEASES)

@@ -37,7 +37,9 @@ def test_no_command_is_forgotten() -> None:
     """Each file of `cli/commands` holds one of COMMANDS, and the other way round."""
     folder = Path(str(patchkit.cli.__file__)).parent / "commands"
     names = [file.stem for file in folder.glob("[!_]*.py")]
-    modules = [importlib.import_module(f"patchkit.cli.commands.{name}") for name in names]
+    modules = [
+        importlib.import_module(f"patchkit.cli.commands.{name}") for name in names
+    ]
     commands = {
         module.command.name
         for module in modules
@@ -56,9 +58,13 @@ def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> 
     assert headings == sorted(headings)
 
 
-@pytest.mark.parametrize("words", [[], *([name, "--help"] for name in COMMANDS)], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [[], *([name, "--help"] for name in COMMANDS)], ids=" ".join
+)
 def test_the_help_fits_a_terminal_and_cuts_no_sentence(
-    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Of 80 columns; each command's first sentence is there to its end."""
     monkeypatch.setenv("COLUMNS", "80")
@@ -81,11 +87,20 @@ def test_version(word: str, capsys: pytest.CaptureFixture[str]) -> None:
         (["lst"], ["No such command 'lst'; did you mean list?", "'patchkit --help'"]),
         (["frobnicate"], ["No such command 'frobnicate'", "'patchkit --help'"]),
         (["list", "--nonsense"], ["--nonsense", "'patchkit list --help'"]),
-        (["list", "--role", "driver"], ["'driver'", "engine-core", "'patchkit list --help'"]),
+        (
+            ["list", "--role", "driver"],
+            ["'driver'", "engine-core", "'patchkit list --help'"],
+        ),
         (["list", "--format", "yaml"], ["'yaml'", "json"]),
-        (["list", "--vllm", "banana"], ["'banana'", "--vllm", "no version", "Set --vllm to the"]),
+        (
+            ["list", "--vllm", "banana"],
+            ["'banana'", "--vllm", "no version", "Set --vllm to the"],
+        ),
         (["list", "--vlm", "1"], ["No such option", "--vlm", "--vllm"]),
-        (["list", "--patches", "no_such_pack"], ["no_such_pack", "import", "expected a package"]),
+        (
+            ["list", "--patches", "no_such_pack"],
+            ["no_such_pack", "import", "expected a package"],
+        ),
         (["show"], ["NAME", "'patchkit show --help'"]),
         (["run"], ["COMMAND", "'patchkit run --help'"]),
     ],
@@ -102,9 +117,13 @@ def test_wrong_use_is_one_line_and_2(
     assert all(word in err for word in words), err
 
 
-@pytest.mark.parametrize("command", [["list"], ["show", "x"], ["doctor"], ["run", "--", "true"]])
+@pytest.mark.parametrize(
+    "command", [["list"], ["show", "x"], ["doctor"], ["run", "--", "true"]]
+)
 def test_a_wrong_variable_is_one_line_and_2(
-    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Every command that reads the settings refuses one that is none."""
     monkeypatch.setenv("PATCHKIT_ON_DRIFT", "explode")
@@ -147,7 +166,9 @@ def test_a_reader_that_leaves_early_sees_no_traceback(
     """`patchkit list | head -1` ends quietly, however much there was to say."""
     names = [f"'patch-number-{number}'" for number in range(300)]
     write_pack("long_pack", pack_source(*(row_source(name=name) for name in names)))
-    words = f"'{sys.executable}' -m patchkit list --all --format {form} --patches long_pack"
+    words = (
+        f"'{sys.executable}' -m patchkit list --all --format {form} --patches long_pack"
+    )
     child = shell(python, f"{words} | head -1")
     assert child.returncode == 0
     assert child.stderr == ""
@@ -161,20 +182,30 @@ def shell(python: Python, line: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("words", ["list", "list --format json", "--help", "explain PK101"])
+@pytest.mark.parametrize(
+    "words", ["list", "list --format json", "--help", "explain PK101"]
+)
 def test_a_full_disk_is_one_line_and_2(python: Python, words: str) -> None:
     """What was asked for was not said: neither an answer nor a traceback."""
-    child = shell(python, f"'{sys.executable}' -m patchkit {words} > /dev/full 2> err; cat err; ")
-    code = shell(python, f"'{sys.executable}' -m patchkit {words} > /dev/full 2> err").returncode
+    child = shell(
+        python, f"'{sys.executable}' -m patchkit {words} > /dev/full 2> err; cat err; "
+    )
+    code = shell(
+        python, f"'{sys.executable}' -m patchkit {words} > /dev/full 2> err"
+    ).returncode
     lines = child.stdout.splitlines()
-    assert lines[-1] == "patchkit: the output cannot be written: No space left on device"
+    assert (
+        lines[-1] == "patchkit: the output cannot be written: No space left on device"
+    )
     assert "Traceback" not in child.stdout
     assert code == 2
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize("redirection", [">&-", "2>&-", "2>/dev/full"])
-def test_streams_that_are_closed_or_full_are_no_fault(python: Python, redirection: str) -> None:
+def test_streams_that_are_closed_or_full_are_no_fault(
+    python: Python, redirection: str
+) -> None:
     """Who closes stdout wants no answer; who cannot hear talk gets the answer all the same."""
     child = shell(python, f"'{sys.executable}' -m patchkit list {redirection}")
     assert child.returncode == 0
@@ -198,7 +229,9 @@ def test_a_letter_that_the_terminal_lacks_is_escaped(
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("words", ["show my", "check my", "diff my", "lock my", "matrix my"])
+@pytest.mark.parametrize(
+    "words", ["show my", "check my", "diff my", "lock my", "matrix my"]
+)
 def test_the_shell_completes_patch_names(
     words: str, write_pack: Callable[..., Path], python: Python
 ) -> None:
@@ -211,7 +244,10 @@ def test_the_shell_completes_patch_names(
         "COMP_CWORD": "2",
     }
     code = "from patchkit.cli import main; main([])"
-    assert python("-c", code, PATCHKIT_PATCHES="my_pack", **asked).stdout == "plain,my-patch\n"
+    assert (
+        python("-c", code, PATCHKIT_PATCHES="my_pack", **asked).stdout
+        == "plain,my-patch\n"
+    )
     broken = python("-c", code, PATCHKIT_PATCHES="broken_pack", **asked)
     assert (broken.stdout.strip(), broken.stderr) == ("", "")
 
@@ -257,7 +293,9 @@ def test_a_command_imports_only_what_it_needs(
     write_pack("upstream", "", bodies=("module",))
     for name in ("vllm", "torch", "ray"):
         (tmp_path / f"{name}.py").touch()
-    child = python("-c", _IMPORTED, *argv, PATCHKIT_PATCHES="my_pack", VLLM_VERSION="0.12.0")
+    child = python(
+        "-c", _IMPORTED, *argv, PATCHKIT_PATCHES="my_pack", VLLM_VERSION="0.12.0"
+    )
     code, modules = json.loads(child.stderr.splitlines()[-1])
     assert code == 0, child.stderr
     assert not set(not_imported) & set(modules)

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.processes
 
 COUNT = 60
-HERE = {"VLLM_VERSION": "0.32.0", "PATCHKIT_ONLY": ",".join(f"p{n}" for n in range(COUNT))}
+HERE = {
+    "VLLM_VERSION": "0.32.0",
+    "PATCHKIT_ONLY": ",".join(f"p{n}" for n in range(COUNT)),
+}
 VALUES = """
 import sys
 import vllm.values
@@ -38,12 +41,18 @@ def bisect(python: Python, tmp_path: Path) -> Python:
     package = tmp_path / "vllm"
     package.mkdir()
     (package / "__init__.py").touch()
-    (package / "values.py").write_text("".join(f"p{number} = ''\n" for number in range(COUNT)))
+    (package / "values.py").write_text(
+        "".join(f"p{number} = ''\n" for number in range(COUNT))
+    )
 
-    def run(*words: str, code: str = "", command: tuple[str, ...] = (), **environ: str) -> Done:
+    def run(
+        *words: str, code: str = "", command: tuple[str, ...] = (), **environ: str
+    ) -> Done:
         command = command or (sys.executable, "-c", VALUES + code)
         flags = ("--patches", "sixty", *words)
-        return python("-m", "patchkit", "bisect", *flags, "--", *command, **{**HERE, **environ})
+        return python(
+            "-m", "patchkit", "bisect", *flags, "--", *command, **{**HERE, **environ}
+        )
 
     return run
 
@@ -120,11 +129,15 @@ def test_after_and_named_suspects(bisect: Python, tmp_path: Path) -> None:
     assert (said["culprits"], said["beside"]) == ([["p5"]], [["p2"]])
 
 
-def test_a_patch_that_needs_another_is_named_with_it(bisect: Python, tmp_path: Path) -> None:
+def test_a_patch_that_needs_another_is_named_with_it(
+    bisect: Python, tmp_path: Path
+) -> None:
     """Alone it cannot be applied: that run is skipped, whatever the command's exit code is."""
     write_pack(tmp_path, "7: {'body': 'patch_needing'}")
     needing = (
-        "import vllm.values\nif not vllm.values.p3: raise ImportError('p3')\nvalue = 'patched'\n"
+        "import vllm.values\n"
+        "if not vllm.values.p3: raise ImportError('p3')\n"
+        "value = 'patched'\n"
     )
     (tmp_path / "sixty" / "patch_needing.py").write_text(needing)
     words = [word for name in ("p3", "p5", "p7") for word in ("--patch", name)]
@@ -137,9 +150,15 @@ def test_a_patch_that_needs_another_is_named_with_it(bisect: Python, tmp_path: P
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("", "with all of the 60 suspected patches the command passes, expected that it fails"),
+        (
+            "",
+            "with all of the 60 suspected patches the command passes, expected that it fails",
+        ),
         ("sys.exit(125)", "the command cannot be judged, expected that it passes"),
-        ("sys.exit(125 * patched('p59'))", "the command cannot be judged, expected that it fails"),
+        (
+            "sys.exit(125 * patched('p59'))",
+            "the command cannot be judged, expected that it fails",
+        ),
         (
             "sys.exit(1)",
             "with none of the 60 suspected patches the command fails, expected that it",
@@ -148,7 +167,9 @@ def test_a_patch_that_needs_another_is_named_with_it(bisect: Python, tmp_path: P
         ("import os; os.kill(os.getpid(), 15)", "0 patches, exit -15 ends the search"),
     ],
 )
-def test_what_cannot_be_searched_is_one_line(bisect: Python, code: str, says: str) -> None:
+def test_what_cannot_be_searched_is_one_line(
+    bisect: Python, code: str, says: str
+) -> None:
     """It says which of none and all was not as it must be, or what ended the search."""
     assert says in error(bisect(code=code))
 
@@ -156,7 +177,9 @@ def test_what_cannot_be_searched_is_one_line(bisect: Python, code: str, says: st
 def test_wrong_use_is_one_line(bisect: Python) -> None:
     """A name that is none, a command that is none, no patches."""
     assert "--patch: found 'p60'" in error(bisect("--patch", "p60", code="0"))
-    assert "no-such-command: cannot be run" in error(bisect(command=("no-such-command",)))
+    assert "no-such-command: cannot be run" in error(
+        bisect(command=("no-such-command",))
+    )
     every = HERE["PATCHKIT_ONLY"]
     assert "no patch applies here" in error(bisect(code="0", PATCHKIT_DISABLE=every))
 
@@ -232,9 +255,13 @@ def test_only_the_same_search_is_resumed(bisect: Python, tmp_path: Path) -> None
     one = ("--patch", "p3")
     assert "state.json: [Errno 2]" in error(bisect("--resume", *one, code=code))
     told(bisect("--format", "json", *one, code=code))
-    assert "found no bisect of this command" in error(bisect("--resume", *one, code=other))
+    assert "found no bisect of this command" in error(
+        bisect("--resume", *one, code=other)
+    )
     assert "suspects: found others" in error(bisect("--resume", code=code))
-    assert "timeout: found others" in error(bisect("--resume", *one, "--timeout", "9", code=code))
+    assert "timeout: found others" in error(
+        bisect("--resume", *one, "--timeout", "9", code=code)
+    )
     (tmp_path / "sixty" / "patch_values.py").write_text("value = str('patched')\n")
     assert "patches: found others" in error(bisect("--resume", *one, code=code))
     (state,) = tmp_path.glob(".patchkit-bisect/*/state.json")
@@ -263,7 +290,17 @@ def test_an_interrupted_search_leaves_nothing_running(
 ) -> None:
     """Neither the command nor what it started in a session of its own; what is known stays."""
     os.mkfifo(tmp_path / "pids")
-    words = ["-m", "patchkit", "bisect", "--patches", "sixty", "--", sys.executable, "-c", STARTS]
+    words = [
+        "-m",
+        "patchkit",
+        "bisect",
+        "--patches",
+        "sixty",
+        "--",
+        sys.executable,
+        "-c",
+        STARTS,
+    ]
     path = os.pathsep.join([str(tmp_path), str(REPOSITORY)])
     search = subprocess.Popen(
         [sys.executable, *words],
@@ -272,7 +309,9 @@ def test_an_interrupted_search_leaves_nothing_running(
         stderr=subprocess.PIPE,
         text=True,
     )
-    pids = (tmp_path / "pids").read_text().split()  # waits until the command writes them
+    pids = (
+        (tmp_path / "pids").read_text().split()
+    )  # waits until the command writes them
     search.send_signal(number)
     _, err = search.communicate(timeout=60)
     assert (search.returncode, err.splitlines()[-1]) == (130, "patchkit: interrupted")

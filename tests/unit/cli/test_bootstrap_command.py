@@ -19,7 +19,9 @@ world = packages.world
 environment = venvs.environment
 
 
-def bootstrap(venv: Venv, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def bootstrap(
+    venv: Venv, *words: str, **environ: str
+) -> subprocess.CompletedProcess[str]:
     """Run `patchkit bootstrap` of an environment."""
     return venv.run("-m", "patchkit", "bootstrap", *words, **environ)
 
@@ -27,9 +29,15 @@ def bootstrap(venv: Venv, *words: str, **environ: str) -> subprocess.CompletedPr
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that the command, in this process, takes for this Python's site-packages."""
-    monkeypatch.setattr("patchkit.runtime.bootstrap.install.site_folder", lambda: tmp_path)
-    monkeypatch.setattr("patchkit.runtime.bootstrap.install.location_found_alone", lambda: "/found")
-    monkeypatch.setattr("patchkit.runtime.bootstrap.install.location_found_alone", lambda: "/found")
+    monkeypatch.setattr(
+        "patchkit.runtime.bootstrap.install.site_folder", lambda: tmp_path
+    )
+    monkeypatch.setattr(
+        "patchkit.runtime.bootstrap.install.location_found_alone", lambda: "/found"
+    )
+    monkeypatch.setattr(
+        "patchkit.runtime.bootstrap.install.location_found_alone", lambda: "/found"
+    )
     return tmp_path
 
 
@@ -73,7 +81,9 @@ def test_a_patchkit_on_pythonpath_is_looked_for_where_it_is(environment: Venv) -
     assert done.returncode == 0
     assert f"looks for it in {REPOSITORY}\n" in done.stderr
     assert environment.answer("-I", "-c", ARMED, PATCHKIT="1") == ["main"]
-    done = bootstrap(environment, "status", "--format", "json", PYTHONPATH=str(REPOSITORY))
+    done = bootstrap(
+        environment, "status", "--format", "json", PYTHONPATH=str(REPOSITORY)
+    )
     assert json.loads(done.stdout)["patchkit"] == str(REPOSITORY)
 
 
@@ -99,7 +109,9 @@ sys.exit(main(["bootstrap", "install"]))
 """
     done = environment.run("-c", code)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"patchkit: {environment.folder}: cannot be written (File too")
+    assert done.stderr.startswith(
+        f"patchkit: {environment.folder}: cannot be written (File too"
+    )
     assert done.stderr.count("\n") == 1
     assert environment.files() == before
 
@@ -142,7 +154,9 @@ def test_status_of_what_is_not_in_order_is_1(
     assert (code, data["state"]) == (1, "foreign")
     module.unlink()
     install(here, "/no/such/place")
-    monkeypatch.setattr("patchkit.runtime.bootstrap.install.location_found_alone", lambda: None)
+    monkeypatch.setattr(
+        "patchkit.runtime.bootstrap.install.location_found_alone", lambda: None
+    )
     code, data = status(capsys)
     assert (code, data["state"], data["patchkit"]) == (1, "installed", None)
 
@@ -174,7 +188,9 @@ def test_anothers_file_is_one_line_and_2(
     assert main(["bootstrap", word]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"patchkit: {here / 'patchkit-bootstrap.pth'}: not written by patchkit")
+    assert err.startswith(
+        f"patchkit: {here / 'patchkit-bootstrap.pth'}: not written by patchkit"
+    )
     assert err.count("\n") == 1
     assert [file.name for file in here.iterdir()] == ["patchkit-bootstrap.pth"]
 
@@ -190,7 +206,10 @@ def test_no_folder_for_it_is_one_line_and_2(
 
     monkeypatch.setattr("patchkit.runtime.bootstrap.install.site_folder", none)
     assert main(["bootstrap", word]) == 2
-    assert capsys.readouterr() == ("", "patchkit: /x: Python reads no .pth files there\n")
+    assert capsys.readouterr() == (
+        "",
+        "patchkit: /x: Python reads no .pth files there\n",
+    )
 
 
 def test_the_group_alone_shows_its_commands(capsys: pytest.CaptureFixture[str]) -> None:

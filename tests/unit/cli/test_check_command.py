@@ -29,7 +29,11 @@ def test_check_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["grid"] == {"p": {"up 1.0": "ok", "up 2.0": "ok", "up 3.0": "broken"}}
     (found,) = data["findings"]
     assert (found["code"], found["severity"], found["patch"]) == ("PK101", "error", "p")
-    assert (found["target"], found["release"], found["line"]) == ("up.mod:f", "up 3.0", 2)
+    assert (found["target"], found["release"], found["line"]) == (
+        "up.mod:f",
+        "up 3.0",
+        2,
+    )
     assert found["file"] == "pack/__init__.py"
     assert "moved to up.late:f" in found["message"]
     assert data["summary"] == {
@@ -82,17 +86,38 @@ def test_check_of_a_tree_and_of_a_wheel(
         (["check", "--path", "none"], "found no folder 'none', expected a source tree"),
         (["lock", "--path", "none"], "found no folder 'none', expected a source tree"),
         (["check", "--path", "wheels"], "found no up"),
-        (["check", "--releases", "1.0"], "expected a name as well, such as 'vllm==1.0'"),
-        (["check", "--patches", "./pack"], "found './pack', expected the dotted name of a package"),
-        (["check"], "found no release to look at, expected one of up: none is installed"),
-        (["lock"], "found no release to look at, expected one of up: none is installed"),
-        (["check", "--patches", "empty"], "expected one patch at least, found none in empty"),
-        (["lock", "--patches", "empty"], "expected one patch at least, found none in empty"),
+        (
+            ["check", "--releases", "1.0"],
+            "expected a name as well, such as 'vllm==1.0'",
+        ),
+        (
+            ["check", "--patches", "./pack"],
+            "found './pack', expected the dotted name of a package",
+        ),
+        (
+            ["check"],
+            "found no release to look at, expected one of up: none is installed",
+        ),
+        (
+            ["lock"],
+            "found no release to look at, expected one of up: none is installed",
+        ),
+        (
+            ["check", "--patches", "empty"],
+            "expected one patch at least, found none in empty",
+        ),
+        (
+            ["lock", "--patches", "empty"],
+            "expected one patch at least, found none in empty",
+        ),
         (["check", "--wheel", "none.whl"], "found no file 'none.whl'"),
         (["check", "--releases", "up>9"], "found no release that 'up>9' allows"),
         (["check", "--releases", "up>9"], "the newest of up is 3.0"),
         (["check", "--releases", "up>>9"], "expected a name with bounds"),
-        (["check", "--releases", "up", "--lock", "none.lock"], "found no file 'none.lock'"),
+        (
+            ["check", "--releases", "up", "--lock", "none.lock"],
+            "found no file 'none.lock'",
+        ),
         (["check", "--output", "x"], "expected --format json"),
         (["check", "q"], "no patch is named 'q'"),
         (["history", "up.mod:"], "expected a target"),
@@ -122,16 +147,24 @@ def test_a_fix_names_what_the_check_was_told(
         write_lock(tmp_path / "my locks.txt", Lock({"p": {}}))
         if code == "PK201":
             assert main(["lock", *packs_and_lock, "--releases", "up<2"]) == 0
-        assert main(["check", *packs_and_lock, "--releases", "up<3"]) == int(code == "PK201")
+        assert main(["check", *packs_and_lock, "--releases", "up<3"]) == int(
+            code == "PK201"
+        )
         told = capsys.readouterr().out
         assert code in told
-        commands = [line.strip() for line in told.splitlines() if line.startswith(" " * 11 + "pat")]
+        commands = [
+            line.strip()
+            for line in told.splitlines()
+            if line.startswith(" " * 11 + "pat")
+        ]
         do("\n  ".join(["", *commands]), count)
         capsys.readouterr()
         answer(capsys, "check", *packs_and_lock, "--releases", "up<3", code=0)
 
 
-def test_one_source_is_one_drift(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_source_is_one_drift(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Releases that share a source that nobody has reviewed are one finding, and one review."""
     write_wheels(tmp_path / "wheels", {f"1.{n}": {"mod": NEW} for n in range(1, 9)})
     assert main(["lock", "--releases", "up==1.0"]) == 0
@@ -166,7 +199,9 @@ def test_releases_of_something_else_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What no patch has to do with would else pass for checked."""
-    with zipfile.ZipFile(tmp_path / "wheels" / "down-1.0-py3-none-any.whl", "w") as wheel:
+    with zipfile.ZipFile(
+        tmp_path / "wheels" / "down-1.0-py3-none-any.whl", "w"
+    ) as wheel:
         wheel.writestr("down/__init__.py", "")
         wheel.writestr("down-1.0.dist-info/METADATA", "Name: down\n")
     assert main(["check", "--releases", "down"]) == 2
@@ -186,7 +221,10 @@ def test_releases_out_of_every_range_are_refused(
     world.pack(later, name="new", patch_a=BODY)
     words = ["check", "--patches", "new", "--releases", "up==1.0"]
     assert main([*words, "later"]) == 2
-    assert "found nothing to check: up 1.0 is out of the range of each" in capsys.readouterr().err
+    assert (
+        "found nothing to check: up 1.0 is out of the range of each"
+        in capsys.readouterr().err
+    )
     assert main([*words, "later", "--inverse"]) == 1
     capsys.readouterr()
     assert main([*words, "later", "p"]) == 0
@@ -213,7 +251,9 @@ def test_drift_in_a_tree_names_the_tree(
     assert answer(capsys, "check", "--path", "a tree", code=0)["findings"] == []
 
 
-def test_check_of_what_never_was(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_of_what_never_was(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A mistyped target of a row says what may have been meant; one that was there does not."""
     world.pack(row("p", "patch_a", "Wrap('up.late:ff', by='w')"), patch_a=BODY)
     data = answer(capsys, "check", "--releases", "up==3", code=1)
@@ -247,7 +287,9 @@ def test_a_project_of_pre_releases_says_how_one_is_asked_for(
     """Nightly builds are read where a bound names one; the error has such a bound, which works."""
     for file in (tmp_path / "wheels").iterdir():
         file.unlink()
-    write_wheels(tmp_path / "wheels", {"1.0.dev1": {"mod": OLD}, "1.0.dev2": {"mod": OLD}})
+    write_wheels(
+        tmp_path / "wheels", {"1.0.dev1": {"mod": OLD}, "1.0.dev2": {"mod": OLD}}
+    )
     assert main(["check", "--releases", "up"]) == 2
     assert "such as 'up>=1.0.dev2'" in capsys.readouterr().err
     assert main(["check", "--releases", "up>=1.0.dev2"]) == 0
@@ -265,5 +307,8 @@ def test_the_page_has_each_difference_once(
     assert page.count("<summary>") == 2
     assert "What upstream changed in up 2.0<" in page
     assert "What upstream changed in up 3.0 - 3.5<" in page
-    assert "patchkit check p --offline --releases &#x27;up&lt;4&#x27; --format html" in page
+    assert (
+        "patchkit check p --offline --releases &#x27;up&lt;4&#x27; --format html"
+        in page
+    )
     assert 'href="#PK101"' in page

@@ -33,7 +33,9 @@ def test_the_folder_of_sitecustomize_comes_first_and_once(
 
 def test_other_variables_stay_as_they_are() -> None:
     """Only patchkit's own variables are set, and those that would be empty are not."""
-    environ_of_child = child_environment({"HOME": "/home", "PATCHKIT_LOG": "info"}, (), "/journal")
+    environ_of_child = child_environment(
+        {"HOME": "/home", "PATCHKIT_LOG": "info"}, (), "/journal"
+    )
     assert environ_of_child == {
         "HOME": "/home",
         "PATCHKIT_LOG": "info",
@@ -51,4 +53,6 @@ def test_packs_are_named_once() -> None:
 
 def test_the_folder_holds_sitecustomize_alone() -> None:
     """The only module there is the one that Python imports at its start."""
-    assert [file.name for file in Path(SITECUSTOMIZE_FOLDER).glob("*.py")] == ["sitecustomize.py"]
+    assert [file.name for file in Path(SITECUSTOMIZE_FOLDER).glob("*.py")] == [
+        "sitecustomize.py"
+    ]

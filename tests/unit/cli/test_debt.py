@@ -25,7 +25,11 @@ DEBT = ("list", "--debt", "--patches", "pack", "--releases", "up")
 @pytest.fixture(autouse=True)
 def pack(shop: None, world: World) -> None:
     """A patch for one release of three, and one that no release needs."""
-    told = {"why": "'it adds | more'", "upstream": "'https://x.example/1'", "sunset": "'s'"}
+    told = {
+        "why": "'it adds | more'",
+        "upstream": "'https://x.example/1'",
+        "sunset": "'s'",
+    }
     world.pack(
         row("half", "patch_a", EDIT, requires="('up<2',)", **told),
         row("gone", "patch_a", EDIT, requires="('up<1',)"),
@@ -43,7 +47,11 @@ def test_each_form(capsys: pytest.CaptureFixture[str]) -> None:
     line = "| half | - | 1 | after up 1.0 | https://x.example/1 | it adds \\| more |"
     assert line in capsys.readouterr().out
     half, gone = answer(capsys, *DEBT, code=0)["patches"]
-    assert (half["releases"], half["until"], half["merged"]) == (["up 1.0"], "up 2.0", None)
+    assert (half["releases"], half["until"], half["merged"]) == (
+        ["up 1.0"],
+        "up 2.0",
+        None,
+    )
     assert (gone["releases"], gone["until"], gone["since"]) == ([], None, None)
     assert main([*DEBT, "--format", "badge"]) == 0
     badge = json.loads(capsys.readouterr().out)
@@ -55,7 +63,9 @@ def test_each_form(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("words", [["--releases", "up"], ["--format", "badge"]])
-def test_what_only_debt_has(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_only_debt_has(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     """Without it, that is wrong use."""
     assert main(["list", *words]) == 2
     assert "expected --debt with them" in capsys.readouterr().err

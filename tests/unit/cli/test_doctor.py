@@ -24,7 +24,9 @@ world = packages.world
 healthy = doctored.healthy
 
 
-def findings(capsys: pytest.CaptureFixture[str], *argv: str) -> list[tuple[str, str, str]]:
+def findings(
+    capsys: pytest.CaptureFixture[str], *argv: str
+) -> list[tuple[str, str, str]]:
     """The mark, subject and message of every finding; checks the exit code on the way."""
     code = main(["doctor", "--format", "json", *argv])
     data = json.loads(capsys.readouterr().out)
@@ -59,12 +61,17 @@ def test_every_check_has_the_four_keys(capsys: pytest.CaptureFixture[str]) -> No
     """Programs find topic, mark, subject and message in each line."""
     main(["doctor", "--format", "json"])
     checks = json.loads(capsys.readouterr().out)["checks"]
-    assert {"python", "versions", "patches", "ways in"} <= {check["topic"] for check in checks}
-    assert all(list(check) == ["topic", "mark", "subject", "message"] for check in checks)
+    assert {"python", "versions", "patches", "ways in"} <= {
+        check["topic"] for check in checks
+    }
+    assert all(
+        list(check) == ["topic", "mark", "subject", "message"] for check in checks
+    )
 
 
 @pytest.mark.parametrize(
-    ("version", "words"), [("banana", "is no version"), ("0.1.dev1+gabc", "does not say which")]
+    ("version", "words"),
+    [("banana", "is no version"), ("0.1.dev1+gabc", "does not say which")],
 )
 def test_a_version_that_says_nothing_is_bad(
     version: str,
@@ -84,7 +91,9 @@ def test_no_vllm_is_a_warning(
 ) -> None:
     """Without vLLM there is nothing to patch."""
     monkeypatch.delenv("VLLM_VERSION")
-    monkeypatch.setattr("patchkit.core.versions.installed.Versions.find", lambda self, name: None)
+    monkeypatch.setattr(
+        "patchkit.core.versions.installed.Versions.find", lambda self, name: None
+    )
     assert findings(capsys) == [("warn", "vllm", "not installed")]
 
 
@@ -119,7 +128,9 @@ def test_packs_that_do_not_go_together_are_bad(
     """Two packs with a patch of one name are each fine, and not together."""
     write_pack("one_pack", pack_source(row_source()))
     write_pack("two_pack", pack_source(row_source()))
-    ((mark, _, message),) = findings(capsys, "--patches", "one_pack", "--patches", "two_pack")
+    ((mark, _, message),) = findings(
+        capsys, "--patches", "one_pack", "--patches", "two_pack"
+    )
     assert mark == "bad"
     assert "pack one_pack as well" in message
 
@@ -134,7 +145,11 @@ def test_names_that_no_patch_has_are_a_warning(
     monkeypatch.setenv("PATCHKIT_DISABLE", "a-pach")
     monkeypatch.setenv("PATCHKIT_ONLY", "a-patch,zzz")
     assert findings(capsys, "--patches", "my_pack") == [
-        ("warn", "PATCHKIT_DISABLE", "no patch is named 'a-pach'; did you mean a-patch?"),
+        (
+            "warn",
+            "PATCHKIT_DISABLE",
+            "no patch is named 'a-pach'; did you mean a-patch?",
+        ),
         ("warn", "PATCHKIT_ONLY", "no patch is named 'zzz'"),
     ]
 
@@ -220,14 +235,19 @@ def test_the_plugin_counts_unless_it_is_left_out(
         Entry("patchkit", "patchkit.runtime.reach.vllm_plugin:general"),
         Entry("other", "other:plugin"),
     )
-    monkeypatch.setattr("patchkit.cli.commands.doctor.entry_points", lambda group: entries)
+    monkeypatch.setattr(
+        "patchkit.cli.commands.doctor.entry_points", lambda group: entries
+    )
     assert way(ways_in(environ), "vLLM plugin")["mark"] == mark
 
 
 def test_run_is_seen_from_inside() -> None:
     """A process that `patchkit run` has started says so."""
     assert (
-        way(ways_in({"PYTHONPATH": f"{SITECUSTOMIZE_FOLDER}:/x"}), "patchkit run")["mark"] == "ok"
+        way(ways_in({"PYTHONPATH": f"{SITECUSTOMIZE_FOLDER}:/x"}), "patchkit run")[
+            "mark"
+        ]
+        == "ok"
     )
     assert way(ways_in({"PYTHONPATH": "/x"}), "patchkit run")["mark"] == "note"
 

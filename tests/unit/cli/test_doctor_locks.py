@@ -28,7 +28,9 @@ def locks(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str, str]]:
     main(["doctor", "--format", "json", "--patches", "pack"])
     checks = json.loads(capsys.readouterr().out)["checks"]
     return [
-        (one["mark"], one["subject"], one["message"]) for one in checks if one["topic"] == "locks"
+        (one["mark"], one["subject"], one["message"])
+        for one in checks
+        if one["topic"] == "locks"
     ]
 
 
@@ -52,7 +54,9 @@ def drifted(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
     return lock
 
 
-def test_a_pack_without_a_lock_is_a_note(drifted: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pack_without_a_lock_is_a_note(
+    drifted: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Nobody has to have one."""
     drifted.unlink()
     ((mark, subject, message),) = locks(capsys)
@@ -65,7 +69,9 @@ def test_what_is_as_reviewed_is_counted(
 ) -> None:
     """One line for the pack, and no more."""
     world.module("up.mod", UPSTREAM)
-    assert locks(capsys) == [("ok", "pack", f"2 of 2 patches unchanged since review, {drifted}")]
+    assert locks(capsys) == [
+        ("ok", "pack", f"2 of 2 patches unchanged since review, {drifted}")
+    ]
 
 
 @pytest.mark.parametrize("policy", ["warn", "skip", "stop"])

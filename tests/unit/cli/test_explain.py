@@ -35,7 +35,9 @@ def test_without_a_code_all_are_listed(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["explain"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(CODES)
-    assert re.fullmatch(r"PK304 +note +no upper bound", lines[list(CODES).index("PK304")])
+    assert re.fullmatch(
+        r"PK304 +note +no upper bound", lines[list(CODES).index("PK304")]
+    )
 
 
 def test_explain_in_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,14 +45,18 @@ def test_explain_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "PK101", "--format", "json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["findings"]
     assert (found["code"], found["severity"]) == ("PK101", "error")
-    expected = "Severity: error.\n\n**What it checks.** The target is not in that release."
+    expected = (
+        "Severity: error.\n\n**What it checks.** The target is not in that release."
+    )
     assert found["text"].startswith(expected)
 
 
 def test_an_unknown_code_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     """It says which are like it."""
     assert main(["explain", "PK10l"]) == 2
-    assert "no finding has the code 'PK10l'; did you mean PK10" in capsys.readouterr().err
+    assert (
+        "no finding has the code 'PK10l'; did you mean PK10" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("color", ["", "1"])

@@ -14,8 +14,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = (
-    row_source(name="'for-here'", why="'what goes wrong'", upstream="'none: x'", sunset="'never'"),
-    row_source(name="'too-new'", requires="('vllm>=0.13', 'ray[default]')", roles="{Role.WORKER}"),
+    row_source(
+        name="'for-here'",
+        why="'what goes wrong'",
+        upstream="'none: x'",
+        sunset="'never'",
+    ),
+    row_source(
+        name="'too-new'",
+        requires="('vllm>=0.13', 'ray[default]')",
+        roles="{Role.WORKER}",
+    ),
     row_source(
         name="'moved'",
         changes="(Replace('old:f', by='f', requires=('vllm<0.12',)), AfterImport('n', call='f'))",
@@ -70,10 +79,14 @@ def test_json_keeps_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-def test_json_lists_all_patches_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_lists_all_patches_with_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """A program sees every row, in order, and why it is not for here."""
     patches = listed(capsys)["patches"]
-    assert [(patch["name"], patch["selected"], patch["reason"]) for patch in patches] == [
+    assert [
+        (patch["name"], patch["selected"], patch["reason"]) for patch in patches
+    ] == [
         ("for-here", True, None),
         ("too-new", False, "vllm 0.12.0 is outside >=0.13"),
         ("moved", True, None),
@@ -95,7 +108,9 @@ def test_patchkits_own_rows_are_selected_only_where_their_backend_is(
     assert shown.count("selected, unless is_installed() of its body refuses") == 3
 
 
-def test_json_covers_every_distribution_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_covers_every_distribution_that_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Versions say where they come from; what is not installed is null."""
     for argv in ((), ("--role", "worker")):
         assert listed(capsys, *argv)["versions"] == {
@@ -111,7 +126,9 @@ def test_role_filters(capsys: pytest.CaptureFixture[str]) -> None:
     assert [patch["name"] for patch in patches] == ["too-new"]
 
 
-def test_vllm_is_believed_before_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
+def test_vllm_is_believed_before_the_environment(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """`--vllm V` says what would be selected with that version."""
     data = listed(capsys, "--vllm", "0.13.0")
     assert data["versions"]["vllm"] == {"version": "0.13.0", "source": "--vllm"}
@@ -128,7 +145,9 @@ def test_an_override_that_is_no_version_is_2(
 ) -> None:
     """What a person has set wrongly is broken input."""
     monkeypatch.delenv("VLLM_VERSION")
-    monkeypatch.setenv(variable, "banana" if variable == "VLLM_VERSION" else "vllm=banana")
+    monkeypatch.setenv(
+        variable, "banana" if variable == "VLLM_VERSION" else "vllm=banana"
+    )
     assert main(["list"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -141,7 +160,9 @@ def test_an_installed_version_that_says_nothing_is_a_reason(
     """A development build does not stop the list; its rows say what to set."""
     monkeypatch.delenv("VLLM_VERSION")
     (tmp_path / "vllm").mkdir()
-    (tmp_path / "vllm" / "__init__.py").write_text("__version__ = '0.1.dev16577+gabc'\n")
+    (tmp_path / "vllm" / "__init__.py").write_text(
+        "__version__ = '0.1.dev16577+gabc'\n"
+    )
     data = listed(capsys)
     assert data["versions"]["vllm"]["version"] == "0.1.dev16577+gabc"
     assert [patch["selected"] for patch in data["patches"]] == [False] * 4

@@ -31,7 +31,9 @@ def test_lock_then_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert not (tmp_path / "patchkit.lock").exists()
     data = answer(capsys, *words, code=0)
     assert (data["changed"], data["written"]) == (True, True)
-    assert any(line.startswith("+") and line.endswith("up 1.0") for line in data["diff"])
+    assert any(
+        line.startswith("+") and line.endswith("up 1.0") for line in data["diff"]
+    )
     assert data["diff"][:2] == [f"--- a/{data['file']}", f"+++ b/{data['file']}"]
     (span,) = data["spans"]
     assert (span["patch"], span["target"], span["first"]) == ("p", "up.mod:f", "1.0")
@@ -44,13 +46,21 @@ def test_lock_then_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     capsys.readouterr()
     answer(capsys, "check", "--releases", "up<3", code=0)
     main(["lock", "--releases", "up<3"])
-    assert answer(cleared(capsys), "check", "--releases", "up<3", code=0)["findings"] == []
+    assert (
+        answer(cleared(capsys), "check", "--releases", "up<3", code=0)["findings"] == []
+    )
 
 
-def test_a_malformed_lock_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_malformed_lock_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It names file and line, for every command that reads it."""
     (tmp_path / "pack" / "patchkit.lock").write_text("format 2\nwhat is this\n")
-    for words in (["check", "--releases", "up"], ["lock", "--releases", "up"], ["diff", "p"]):
+    for words in (
+        ["check", "--releases", "up"],
+        ["lock", "--releases", "up"],
+        ["diff", "p"],
+    ):
         assert main(words) == 2
         assert "patchkit.lock:2: found 'what is this'" in capsys.readouterr().err
 
@@ -78,7 +88,9 @@ def test_packs_that_are_kept_elsewhere_are_their_authors(
     assert "of q" not in json.dumps(shown)
     assert main(["lock", "q", "--releases", "up<3"]) == 0
     assert f"PATCHKIT_LOCK={tmp_path / 'patchkit.lock'}" in capsys.readouterr().err
-    grid = answer(capsys, "check", "--releases", "up<3", code=1)["grid"]  # q has no `why`
+    grid = answer(capsys, "check", "--releases", "up<3", code=1)[
+        "grid"
+    ]  # q has no `why`
     assert set(grid["q"].values()) == set(grid["p"].values()) == {"ok"}
 
 
@@ -92,7 +104,10 @@ def theirs(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (folder / "patch_b.py").write_text(BODY)
     monkeypatch.syspath_prepend(folder.parent)
     monkeypatch.setenv("PATCHKIT_PATCHES", "their")
-    assert main(["lock", "--releases", "up==1.0", "--lock", str(folder / "patchkit.lock")]) == 0
+    assert (
+        main(["lock", "--releases", "up==1.0", "--lock", str(folder / "patchkit.lock")])
+        == 0
+    )
 
 
 @pytest.mark.usefixtures("theirs")
@@ -103,7 +118,9 @@ def test_reviews_here_take_nothing_from_an_installed_packs_own(
     assert main(["lock", "q", "--releases", "up==2.0"]) == 0
     capsys.readouterr()
     for words in ((), ("--lock", "patchkit.lock")):
-        data = answer(capsys, "check", "--releases", "up<3", *words, code=1)  # q has no `why`
+        data = answer(
+            capsys, "check", "--releases", "up<3", *words, code=1
+        )  # q has no `why`
         assert set(data["grid"]["q"].values()) == {"ok"}
 
 
@@ -124,7 +141,9 @@ def test_each_pack_has_its_own_lock(
 ) -> None:
     """What is reviewed of several packs goes where processes look for it: into their folders."""
     wrap = "Wrap('up.mod:f', by='w')"
-    world.pack(row("q", "patch_b", wrap, requires="('up>=1,<3',)"), name="other", patch_b=BODY)
+    world.pack(
+        row("q", "patch_b", wrap, requires="('up>=1,<3',)"), name="other", patch_b=BODY
+    )
     monkeypatch.setenv("PATCHKIT_PATCHES", "pack,other")
     assert main(["lock", "--releases", "up<3"]) == 0
     assert capsys.readouterr().err.count("written") == 2
@@ -151,7 +170,11 @@ def test_what_lock_writes_is_what_processes_read(layout: str, tmp_path: Path) ->
     (tmp_path / "lib" / "up" / "__init__.py").touch()
     (tmp_path / "lib" / "up" / "mod.py").write_text(OLD)
     env = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("PATCHKIT")},
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("PATCHKIT")
+        },
         "PYTHONPATH": os.pathsep.join(map(str, (folder, tmp_path / "lib", REPOSITORY))),
         "PATCHKIT_VERSIONS": "up=1.0",
         "PATCHKIT_PATCHES": "my_pack",
@@ -159,7 +182,9 @@ def test_what_lock_writes_is_what_processes_read(layout: str, tmp_path: Path) ->
 
     def python(*words: str, **more: str) -> int:
         command = [sys.executable, *words]
-        return subprocess.run(command, cwd=project, env={**env, **more}, check=False).returncode
+        return subprocess.run(
+            command, cwd=project, env={**env, **more}, check=False
+        ).returncode
 
     assert python("-m", "patchkit", "lock", "p") == 0
     assert (folder / "my_pack" / "patchkit.lock").is_file()

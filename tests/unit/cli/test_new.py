@@ -41,7 +41,9 @@ def new(*words: str, at: str = "up==1.2") -> int:
     return main(["new", *words, *given, "--pack", "my_pack", "--releases", at])
 
 
-def refusal(capsys: pytest.CaptureFixture[str], *words: str, at: str = "up==1.2") -> str:
+def refusal(
+    capsys: pytest.CaptureFixture[str], *words: str, at: str = "up==1.2"
+) -> str:
     assert new(*words, at=at) == 2
     return capsys.readouterr().err
 
@@ -55,8 +57,12 @@ def body(target: str, *words: str) -> str:
 
 def rows() -> dict[str, Any]:
     """What a Python of its own reads in the pack."""
-    code = "import my_pack; print({one.name: str(one.changes) for one in my_pack.PATCHES})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code = (
+        "import my_pack; print({one.name: str(one.changes) for one in my_pack.PATCHES})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     found: dict[str, Any] = eval(done.stdout)
     return found
 
@@ -65,10 +71,25 @@ def rows() -> dict[str, Any]:
 def test_a_pack_is_made_and_grows(capsys: pytest.CaptureFixture[str]) -> None:
     """The first patch makes the package; the second adds a row; both are listed and checked."""
     assert new("one", "--target", "up.mod:f") == 0
-    assert new("two", "--target", "up.mod:C", "--body", "patch_c", "--role", "worker") == 0
+    assert (
+        new("two", "--target", "up.mod:C", "--body", "patch_c", "--role", "worker") == 0
+    )
     assert list(rows()) == ["one", "two"]
     capsys.readouterr()
-    assert main(["check", "--patches", "my_pack", "--releases", "up==1.2", "--format", "json"]) == 1
+    assert (
+        main(
+            [
+                "check",
+                "--patches",
+                "my_pack",
+                "--releases",
+                "up==1.2",
+                "--format",
+                "json",
+            ]
+        )
+        == 1
+    )
     data = json.loads(capsys.readouterr().out)
     codes = {one["code"] for one in data["findings"]} - {"PK202"}
     assert codes == {"PK511", "PK512", "PK513"}
@@ -124,7 +145,10 @@ def test_kinds_that_need_no_body_get_none() -> None:
     assert not list(Path("my_pack").glob("patch_*"))
     found = rows()
     assert "old='total = alpha + beta', new='total = alpha + beta'" in found["e"]
-    assert "target='up.mod:C', name='fresh', type=<class 'bool'>, default=False" in found["a"]
+    assert (
+        "target='up.mod:C', name='fresh', type=<class 'bool'>, default=False"
+        in found["a"]
+    )
 
 
 @pytest.mark.processes
@@ -147,9 +171,15 @@ def test_what_upstream_lacks_can_be_started(target: str, kind: str) -> None:
     ("words", "said"),
     [
         (["--target", "up.mod:nope"], "up.mod:nope is not in up 1.2"),
-        (["--target", "up.mod:nope"], "'patchkit history up.mod:nope' looks in all releases"),
+        (
+            ["--target", "up.mod:nope"],
+            "'patchkit history up.mod:nope' looks in all releases",
+        ),
         (["--target", "up.mod:C", "--kind", "wrap"], "--kind replace takes it"),
-        (["--target", "up.mod:C", "--kind", "edit"], "a function with source of its own"),
+        (
+            ["--target", "up.mod:C", "--kind", "edit"],
+            "a function with source of its own",
+        ),
         (["--target", "up.mod", "--kind", "wrap"], "expected 'module:qualname'"),
         (["--target", "up.mod:f", "--kind", "after-import"], "expected 'module'"),
         (["--target", "up.mod:f", "--kind", "add"], "is in up 1.2 already"),
@@ -185,7 +215,8 @@ def test_a_target_that_went_long_before_is_followed(
 ) -> None:
     """From release to release, though it went before the newest, and was rewritten since."""
     later = (
-        "def gone(every, other, word):\n    return [word, other, every] * 2 if every else word\n"
+        "def gone(every, other, word):\n"
+        "    return [word, other, every] * 2 if every else word\n"
     )
     write_wheels(tmp_path / "wheels", {"1.3": {"mod": "", "late": later}})
     said = refusal(capsys, "p", "--target", "up.mod:gone", at="up>=1,<2")
@@ -216,13 +247,24 @@ def test_the_range_is_that_of_the_releases() -> None:
     Path("tree/up").mkdir(parents=True)
     Path("tree/up/__init__.py").touch()
     Path("tree/up/mod.py").write_text(OLD)
-    words = ["--path", "tree", "--pack", "my_pack", "--role", "main", "--body", "patch_two"]
+    words = [
+        "--path",
+        "tree",
+        "--pack",
+        "my_pack",
+        "--role",
+        "main",
+        "--body",
+        "patch_two",
+    ]
     Path("tree/up/_version.py").write_text("__version__ = '0.32.1'\n")
     assert main(["new", "two", "--target", "up.mod:f", *words]) == 0
     assert 'requires=("up>=0.32,<0.33",)' in Path("my_pack/__init__.py").read_text()
 
 
-def test_roles_come_from_the_folder_or_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
+def test_roles_come_from_the_folder_or_by_hand(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """A pack in `worker` needs none said; any other is an error that names the option."""
     target = ["--target", "up.mod:f", "--releases", "up==1.2"]
     assert main(["new", "p", *target, "--pack", "my_pack"]) == 2
@@ -232,7 +274,9 @@ def test_roles_come_from_the_folder_or_by_hand(capsys: pytest.CaptureFixture[str
     assert Path("my_pack/__init__.py").read_bytes() == b""
 
 
-def test_nothing_that_is_there_is_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_that_is_there_is_overwritten(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """A name, a body and a test that exist are errors; no file is touched."""
     assert new("p", "--target", "up.mod:f") == 0
     before = {file: file.read_bytes() for file in Path().rglob("*.py")}
@@ -276,9 +320,13 @@ def test_a_project_is_told_to_name_its_pack(capsys: pytest.CaptureFixture[str]) 
     assert list(rows()) == ["one", "two"]
 
 
-@pytest.mark.parametrize("pack", [(), ("--pack", "flat_pack"), ("--pack", "src/new_pack")])
+@pytest.mark.parametrize(
+    "pack", [(), ("--pack", "flat_pack"), ("--pack", "src/new_pack")]
+)
 @pytest.mark.parametrize("init", [None, "", "\n"])
-def test_a_pack_that_the_project_names_first_is_made(pack: tuple[str, ...], init: str) -> None:
+def test_a_pack_that_the_project_names_first_is_made(
+    pack: tuple[str, ...], init: str
+) -> None:
     """A fresh project names it before there is a folder, or beside an empty `__init__.py`."""
     Path("pyproject.toml").write_text('[tool.patchkit]\npacks = ["flat_pack"]\n')
     if init is not None:
@@ -302,7 +350,9 @@ def test_a_pack_by_its_name_goes_into_src_where_that_is_the_layout() -> None:
     assert not Path("my_pack").exists()
 
 
-def test_a_dry_run_shows_all_and_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_shows_all_and_writes_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """The page has the texts; so has JSON, with stable keys."""
     assert new("p", "--target", "up.mod:f", "--dry-run") == 0
     out = capsys.readouterr().out
@@ -319,7 +369,9 @@ def test_a_dry_run_shows_all_and_writes_nothing(capsys: pytest.CaptureFixture[st
     assert list(Path().iterdir()) == []
 
 
-def test_a_dry_run_shows_what_an_edit_changes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_shows_what_an_edit_changes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Of a file that is there, only the difference is shown."""
     assert new("p", "--target", "up.mod:f") == 0
     capsys.readouterr()
@@ -330,7 +382,9 @@ def test_a_dry_run_shows_what_an_edit_changes(capsys: pytest.CaptureFixture[str]
     assert '         name="p",' not in lines
 
 
-def test_rows_that_are_made_otherwise_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_that_are_made_otherwise_are_left_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """The row is printed to paste; the rest is written."""
     Path("my_pack").mkdir()
     text = "from patchkit import Patch\n\nPATCHES = tuple(Patch(**one) for one in ())\n"
@@ -347,17 +401,46 @@ def test_rows_that_are_made_otherwise_are_left_alone(capsys: pytest.CaptureFixtu
 def test_what_is_written_suits_linters(tmp_path: Path) -> None:
     """ruff, its formatter and mypy --strict have nothing to say, whatever the kind."""
     for at, words in enumerate(
-        (["f"], ["plain", "--kind", "replace"], ["C"], ["C.p"], ["LIMIT"], ["f", "--kind", "edit"])
+        (
+            ["f"],
+            ["plain", "--kind", "replace"],
+            ["C"],
+            ["C.p"],
+            ["LIMIT"],
+            ["f", "--kind", "edit"],
+        )
     ):
         target, *kind = words
-        assert new(f"p{at}", "--target", f"up.mod:{target}", *kind, "--body", f"patch_{at}") == 0
+        assert (
+            new(
+                f"p{at}", "--target", f"up.mod:{target}", *kind, "--body", f"patch_{at}"
+            )
+            == 0
+        )
     tools = Path(sys.executable).parent
     select = ["--isolated", "--select", "D1,E,F,I,UP,B,RUF", "--line-length", "100"]
     for command in (
         [tools / "ruff", "check", *select, "."],
         [tools / "ruff", "format", "--isolated", "--check", "."],
-        [tools / "ruff", "format", "--isolated", "--line-length", "100", "--check", "."],
-        [tools / "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", tmp_path, "."],
+        [
+            tools / "ruff",
+            "format",
+            "--isolated",
+            "--line-length",
+            "100",
+            "--check",
+            ".",
+        ],
+        [
+            tools / "mypy",
+            "--strict",
+            "--ignore-missing-imports",
+            "--cache-dir",
+            tmp_path,
+            ".",
+        ],
     ):
-        done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*map(str, command)], capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr

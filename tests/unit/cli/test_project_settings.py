@@ -29,11 +29,15 @@ TEXTS = {"why": "'w'", "upstream": "'u'", "sunset": "'s'"}
 
 
 @pytest.fixture
-def project(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def project(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., None]:
     """Two packs, two releases of `up` in a folder; it writes the section."""
     for name in ("one", "two"):
         wrap = "Wrap('up.mod:f', by='w')"
-        text = row(f"of-{name}", "patch_a", wrap, requires="('up>=1,<3',)", after="()", **TEXTS)
+        text = row(
+            f"of-{name}", "patch_a", wrap, requires="('up>=1,<3',)", after="()", **TEXTS
+        )
         world.pack(text, name=name, patch_a=BODY)
     write_wheels(tmp_path / "wheels", RELEASES)
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
@@ -43,7 +47,9 @@ def project(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
 
     def write(**fields: object) -> None:
         lines = [f"{name} = {json.dumps(value)}" for name, value in fields.items()]
-        (tmp_path / "pyproject.toml").write_text("\n".join(["[tool.patchkit]", *lines]) + "\n")
+        (tmp_path / "pyproject.toml").write_text(
+            "\n".join(["[tool.patchkit]", *lines]) + "\n"
+        )
 
     return write
 
@@ -101,7 +107,9 @@ def test_what_is_accepted_stays_visible_and_does_not_count(
     """Exit code and counts leave it out; JSON names it as accepted, the table counts it."""
     project(packs=["one"], releases=["up"], accept=["PK101 up.mod:f"])
     data = answer(capsys, "check")
-    assert [(one["code"], one["accepted"]) for one in data["findings"]] == [("PK101", True)]
+    assert [(one["code"], one["accepted"]) for one in data["findings"]] == [
+        ("PK101", True)
+    ]
     assert (data["summary"]["errors"], data["summary"]["accepted"]) == (0, 1)
     assert data["grid"]["of-one"]["up 2.0"] == "broken"
     assert main(["check"]) == 0
@@ -141,7 +149,9 @@ def test_its_lock_is_written_and_read(
     assert main(["check", "--lock", "none.lock"]) == 2
 
 
-@pytest.mark.parametrize("words", [["list"], ["check"], ["lock"], ["doctor"], ["run", "true"]])
+@pytest.mark.parametrize(
+    "words", [["list"], ["check"], ["lock"], ["doctor"], ["run", "true"]]
+)
 def test_a_mistake_in_it_is_one_line(
     words: list[str], project: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -178,7 +188,13 @@ def test_what_it_asks_for_in_vain_names_the_file_and_the_key(
 def patchkit(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder, with nothing of the test on the path."""
     return subprocess.run(
-        [sys.executable, "-P" if sys.version_info >= (3, 11) else "-s", "-m", "patchkit", *words],
+        [
+            sys.executable,
+            "-P" if sys.version_info >= (3, 11) else "-s",
+            "-m",
+            "patchkit",
+            *words,
+        ],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), "TMPDIR": str(folder)},
         cwd=folder,
         capture_output=True,
@@ -190,7 +206,9 @@ def patchkit(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.processes
 @pytest.mark.parametrize("place", [".", "src"])
-def test_run_and_commands_find_a_pack_that_is_not_installed(place: str, tmp_path: Path) -> None:
+def test_run_and_commands_find_a_pack_that_is_not_installed(
+    place: str, tmp_path: Path
+) -> None:
     """From a folder below too, and in every process that `run` starts; flat or under src."""
     pack = tmp_path / place / "mine"
     (pack / "deep").mkdir(parents=True)
@@ -213,13 +231,20 @@ def test_commands_read_the_pack_of_the_project_and_no_installed_copy(
     place: str, tmp_path: Path
 ) -> None:
     """What is checked is what its author edits, not what was installed of it some time ago."""
-    for folder, name in ((tmp_path / "site", "of-yore"), (tmp_path / "work" / place, "of-mine")):
+    for folder, name in (
+        (tmp_path / "site", "of-yore"),
+        (tmp_path / "work" / place, "of-mine"),
+    ):
         (folder / "mine").mkdir(parents=True)
         text = pack_source(row_source(name=f"'{name}'", body="'patch_thing'"))
         (folder / "mine" / "__init__.py").write_text(text)
         (folder / "mine" / "patch_thing.py").touch()
-    (tmp_path / "work" / "pyproject.toml").write_text("[tool.patchkit]\npacks = ['mine']\n")
-    script = "import sys; from patchkit.cli import main; sys.exit(main(['list', '--all']))"
+    (tmp_path / "work" / "pyproject.toml").write_text(
+        "[tool.patchkit]\npacks = ['mine']\n"
+    )
+    script = (
+        "import sys; from patchkit.cli import main; sys.exit(main(['list', '--all']))"
+    )
     path = os.pathsep.join([str(tmp_path / "site"), str(REPOSITORY)])
     told = subprocess.run(
         [sys.executable, "-P" if sys.version_info >= (3, 11) else "-B", "-c", script],

@@ -43,9 +43,14 @@ def test_an_anchor_that_upstream_rewrote_is_written_anew(
     assert "requires=('up>=2.0,<2.1',)" in rows(world)
 
 
-def test_a_copied_body_is_merged(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_copied_body_is_merged(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It has upstream's change and its own, and imports what upstream's change uses."""
-    world.pack(row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS), patch_a=PLAIN)
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
+        patch_a=PLAIN,
+    )
     assert rebased(capsys)["p"]["result"] == "merged"
     body = (world.folder / "pack" / "patch_a.py").read_text()
     assert "third + 100" in body
@@ -58,8 +63,13 @@ def test_both_are_kept_where_that_is_asked_for(
 ) -> None:
     """Each has its releases; the body has both functions."""
     shelf = world.folder / "wheels"
-    write_wheels(shelf, {"2.0": {"mod": OLD.replace("beta + 2", "beta + 2000"), "late": ""}})
-    world.pack(row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS), patch_a=PLAIN)
+    write_wheels(
+        shelf, {"2.0": {"mod": OLD.replace("beta + 2", "beta + 2000"), "late": ""}}
+    )
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
+        patch_a=PLAIN,
+    )
     assert rebased(capsys, "p", "--keep")["p"]["result"] == "merged"
     body = (world.folder / "pack" / "patch_a.py").read_text()
     assert PLAIN.strip() in body
@@ -70,12 +80,16 @@ def test_both_are_kept_where_that_is_asked_for(
     assert "requires=('up>=1,<2.1',)" in text
 
 
-def test_what_is_carried_already_stays(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_carried_already_stays(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The change for the older releases has ended, by its own range; another is in its place."""
     changes = "Replace('up.mod:plain', by='plain', requires=('up<2.0',)), "
     changes += "Replace('up.mod:plain', by='two', requires=('up>=2.0',))"
     texts = {**TEXTS, "requires": "('up>=1,<2.1',)"}
-    world.pack(row("p", "patch_a", changes, **texts), patch_a=PLAIN + "\n\ntwo = plain\n")
+    world.pack(
+        row("p", "patch_a", changes, **texts), patch_a=PLAIN + "\n\ntwo = plain\n"
+    )
     before = rows(world)
     done = rebased(capsys, "p", "--from", "1.1")["p"]
     assert (done["result"], done["files"]) == ("unchanged", [])
@@ -86,12 +100,20 @@ def test_what_the_new_one_needs_may_be_missing_before(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The merged function imports it as it runs, which is in its own releases only."""
-    world.pack(row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS), patch_a=PLAIN)
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
+        patch_a=PLAIN,
+    )
     assert rebased(capsys, "p", "--keep")["p"]["result"] == "merged"
-    assert "    from up.mod import helper\n" in (world.folder / "pack" / "patch_a.py").read_text()
+    assert (
+        "    from up.mod import helper\n"
+        in (world.folder / "pack" / "patch_a.py").read_text()
+    )
 
 
-def test_what_upstream_has_is_retired(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_upstream_has_is_retired(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The row ends before that release, and stays as it is."""
     edit = "Edit('up.mod:Box.take', old='list(one)', new='sorted(one)')"
     world.pack(row("p", None, edit, **{**TEXTS, "requires": "('up>=1',)"}))
@@ -107,16 +129,23 @@ def test_targets_and_imports_follow_what_moved(
     mod, late = OLD[:start] + OLD[end:], OLD[start:end]
     write_wheels(world.folder / "wheels", {"2.0": {"mod": mod, "late": late}})
     body = "from up.mod import LIMIT, plain\n\n\ndef w(wrapped, instance, args, kwargs): ...\n"
-    world.pack(row("p", "patch_a", "Wrap('up.mod:plain', by='w')", **TEXTS), patch_a=body)
+    world.pack(
+        row("p", "patch_a", "Wrap('up.mod:plain', by='w')", **TEXTS), patch_a=body
+    )
     assert rebased(capsys)["p"]["result"] == "merged"
     assert "Wrap('up.late:plain',by='w')" in rows(world)
     after = (world.folder / "pack" / "patch_a.py").read_text()
     assert after.startswith("from up.mod import LIMIT\nfrom up.late import plain\n")
 
 
-def test_a_dry_run_writes_nothing(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_writes_nothing(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It shows the same diffs."""
-    world.pack(row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS), patch_a=PLAIN)
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
+        patch_a=PLAIN,
+    )
     before = rows(world)
     assert main(["rebase", "p", "--to", "2.0", "--dry-run"]) == 0
     out = capsys.readouterr().out
@@ -142,6 +171,13 @@ def test_what_was_carried_may_be_carried_again(
     before, body = rows(world), (world.folder / "pack" / "patch_a.py").read_text()
     sys.modules.pop("pack")
     again = rebased(capsys)
-    assert {name: one["files"] for name, one in again.items()} == {"p": [], "q": [], "r": []}
+    assert {name: one["files"] for name, one in again.items()} == {
+        "p": [],
+        "q": [],
+        "r": [],
+    }
     assert again["p"]["result"] == "unchanged"
-    assert (rows(world), (world.folder / "pack" / "patch_a.py").read_text()) == (before, body)
+    assert (rows(world), (world.folder / "pack" / "patch_a.py").read_text()) == (
+        before,
+        body,
+    )

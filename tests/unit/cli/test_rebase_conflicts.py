@@ -43,7 +43,10 @@ def test_code_that_is_no_copy_is_a_persons(
 ) -> None:
     """No merge of what has nothing in common; what upstream changed is shown."""
     body = "def other(a):\n    print(a)\n    del a\n    return 3\n"
-    world.pack(row("p", "patch_a", "Replace('up.mod:other', by='other')", **TEXTS), patch_a=body)
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:other', by='other')", **TEXTS),
+        patch_a=body,
+    )
     (conflict,) = rebased(capsys, code=1)["p"]["conflicts"]
     assert "its code is its own" in conflict["reason"]
 
@@ -53,7 +56,10 @@ def test_a_row_that_would_not_hold_is_not_written(
 ) -> None:
     """`check` has the last word: here the body's helper is gone from upstream."""
     body = "from up.mod import nowhere\n\n\n" + PLAIN
-    world.pack(row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS), patch_a=body)
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
+        patch_a=body,
+    )
     (conflict, *_) = rebased(capsys, code=1)["p"]["conflicts"]
     assert "nowhere" in conflict["reason"]
     assert (world.folder / "pack" / "patch_a.py").read_text() == body
@@ -63,10 +69,14 @@ def test_a_row_written_otherwise_is_its_authors(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What was expected is told, and other rows are carried all the same."""
-    world.pack(row("p", None, EDIT, **TEXTS), row("q", None, EDIT.replace("30", "31"), **TEXTS))
+    world.pack(
+        row("p", None, EDIT, **TEXTS), row("q", None, EDIT.replace("30", "31"), **TEXTS)
+    )
     file = world.folder / "pack" / "__init__.py"
     text = file.read_text()
-    file.write_text(text.replace("changes=(", "changes=tuple([", 1).replace("),)", "),])", 1))
+    file.write_text(
+        text.replace("changes=(", "changes=tuple([", 1).replace("),)", "),])", 1)
+    )
     done = rebased(capsys, code=1)
     assert "expected a row written as Patch(" in done["p"]["conflicts"][0]["reason"]
     assert (done["p"]["result"], done["q"]["result"]) == ("conflict", "unchanged")
@@ -77,9 +87,13 @@ def test_a_row_that_check_refuses_is_no_unchanged_one(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its range has that release already, its body imports what is gone there."""
-    body = "from up.mod import nowhere\n\n\ndef w(wrapped, instance, args, kwargs): ...\n"
+    body = (
+        "from up.mod import nowhere\n\n\ndef w(wrapped, instance, args, kwargs): ...\n"
+    )
     texts = {**TEXTS, "requires": "('up>=1,<3',)"}
-    world.pack(row("p", "patch_a", "Wrap('up.mod:Box.take', by='w')", **texts), patch_a=body)
+    world.pack(
+        row("p", "patch_a", "Wrap('up.mod:Box.take', by='w')", **texts), patch_a=body
+    )
     (conflict,) = rebased(capsys, code=1)["p"]["conflicts"]
     assert conflict["reason"].startswith("PK601 up 2.0: ")
     assert (conflict["file"], conflict["lines"]) == ("pack/patch_a.py", [])
@@ -89,8 +103,12 @@ def test_what_a_person_has_accepted_is_no_conflict(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The settings of the project count."""
-    body = "from up.mod import nowhere\n\n\ndef w(wrapped, instance, args, kwargs): ...\n"
-    world.pack(row("p", "patch_a", "Wrap('up.mod:Box.take', by='w')", **TEXTS), patch_a=body)
+    body = (
+        "from up.mod import nowhere\n\n\ndef w(wrapped, instance, args, kwargs): ...\n"
+    )
+    world.pack(
+        row("p", "patch_a", "Wrap('up.mod:Box.take', by='w')", **TEXTS), patch_a=body
+    )
     for entry in ("accept = ['PK601 up.mod:nowhere']", "ignore = ['PK601']"):
         (world.folder / "pyproject.toml").write_text(f"[tool.patchkit]\n{entry}\n")
         assert rebased(capsys, "p", "--dry-run")["p"]["result"] == "unchanged"

@@ -17,9 +17,14 @@ __all__ = ["shop", "world"]
 pytestmark = pytest.mark.processes
 
 
-def test_a_pack_that_is_a_link(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pack_that_is_a_link(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """To a folder elsewhere, in which a link leads nowhere, and files may not be written."""
-    world.pack(row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS), patch_a=PLAIN)
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
+        patch_a=PLAIN,
+    )
     there = world.folder / "there"
     (world.folder / "pack").rename(there)
     (world.folder / "pack").symlink_to(there)
@@ -39,9 +44,14 @@ def test_a_pack_that_imports_what_lies_beside_it(
     assert rebased(capsys)["p"]["result"] == "unchanged"
 
 
-def test_a_pack_that_cannot_be_written(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pack_that_cannot_be_written(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Of its files none is changed, and the row is a conflict."""
-    world.pack(row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS), patch_a=PLAIN)
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
+        patch_a=PLAIN,
+    )
     (world.folder / "pack" / ".patch_a.py.patchkit").mkdir()
     before = rows(world)
     told = rebased(capsys, code=1)["p"]
@@ -51,9 +61,14 @@ def test_a_pack_that_cannot_be_written(world: World, capsys: pytest.CaptureFixtu
     assert (world.folder / "pack" / "patch_a.py").read_text() == PLAIN
 
 
-def test_a_body_in_another_encoding(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_body_in_another_encoding(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It is a person's; nothing of it is lost."""
-    world.pack(row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS), patch_a=PLAIN)
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
+        patch_a=PLAIN,
+    )
     content = f"# -*- coding: latin-1 -*-\n# ü\n{PLAIN}".encode("latin-1")
     (world.folder / "pack" / "patch_a.py").write_bytes(content)
     (conflict,) = rebased(capsys, code=1)["p"]["conflicts"]

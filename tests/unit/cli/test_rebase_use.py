@@ -53,7 +53,9 @@ def test_rows_of_other_packages_are_left_alone(
     assert "requires=('ray>=2.3',)" in rows(world)
 
 
-def test_a_release_that_cannot_be_read(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_release_that_cannot_be_read(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One line, exit code 2, and nothing is written."""
     (world.folder / "wheels" / "up-2.0-py3-none-any.whl").write_bytes(b"PK cut off")
     world.pack(row("p", None, EDIT, **TEXTS))

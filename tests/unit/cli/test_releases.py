@@ -36,7 +36,9 @@ def test_diff(capsys: pytest.CaptureFixture[str]) -> None:
     assert "+    return [alpha - one" in capsys.readouterr().out
 
 
-def test_diff_with_nothing_newer_says_just_that(capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff_with_nothing_newer_says_just_that(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """No page says that a release is the same as itself."""
     assert main(["diff", "p", "--from", "3.0"]) == 0
     told = capsys.readouterr()
@@ -115,8 +117,19 @@ def test_a_matrix_of_nothing_is_refused(
 ) -> None:
     """A job would find an empty matrix, and run nothing."""
     wrap = "Wrap('up.mod:f', by='w')"
-    world.pack(row("later", "patch_a", wrap, requires="('up>=3.5',)"), name="new", patch_a=BODY)
-    words = ["matrix", "--patches", "new", "--releases", "up", "later", "--format", form]
+    world.pack(
+        row("later", "patch_a", wrap, requires="('up>=3.5',)"), name="new", patch_a=BODY
+    )
+    words = [
+        "matrix",
+        "--patches",
+        "new",
+        "--releases",
+        "up",
+        "later",
+        "--format",
+        form,
+    ]
     assert main(words) == 2
     assert "none of the patches is for any release of 'up'" in capsys.readouterr().err
 
@@ -137,12 +150,19 @@ def test_matrix_of_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         ["p", "up>=1", "1.0", "a"],
         ["p", "up<4", "3.0", "nothing"],
     ]
-    assert f"found no lane for up<4 of p; expected one for each, or a reason in {file}" in told.err
+    assert (
+        f"found no lane for up<4 of p; expected one for each, or a reason in {file}"
+        in told.err
+    )
     file.write_text(file.read_text() + "[boundaries]\n'up<4' = 'no time'\n")
     assert main(["matrix", "--lanes", str(file), "--format", "github"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"include": [{"lane": "a", "up": "1.0"}]}
+    assert json.loads(capsys.readouterr().out) == {
+        "include": [{"lane": "a", "up": "1.0"}]
+    }
     other = tmp_path / "other.toml"
-    other.write_text("[lanes.b]\nreleases = { up-cpu = '1.0' }\n[lanes.unit]\nreleases = {}\n")
+    other.write_text(
+        "[lanes.b]\nreleases = { up-cpu = '1.0' }\n[lanes.unit]\nreleases = {}\n"
+    )
     assert main(["matrix", "--lanes", str(other)]) == 1  # it covers no end of `up`
     assert main(["matrix", "--lanes", "nowhere.toml"]) == 2
     assert "nowhere.toml: found no file of lanes" in capsys.readouterr().err
@@ -199,7 +219,8 @@ def test_history_of_a_patch(
     assert "- PK101 " in out
     assert main([*words[:2], "--releases", "up<3"]) == 0
     assert (
-        capsys.readouterr().out == "p-q\n  releases   holds on 2.0\n             breaks on none\n"
+        capsys.readouterr().out
+        == "p-q\n  releases   holds on 2.0\n             breaks on none\n"
     )
     assert main(["history", "up.mod:f", "--nightlies", "up-nightly"]) == 2
     assert "expected a patch for --nightlies" in capsys.readouterr().err
@@ -211,12 +232,20 @@ def test_history_of_a_patch_over_commits(
 ) -> None:
     """`--path` asks a git repository, and no index unless that is asked for, too."""
     world.pack(
-        row("p-q", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=1',)"), patch_a=BODY
+        row("p-q", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=1',)"),
+        patch_a=BODY,
     )
     place = tmp_path / "clone"
     (place / "up").mkdir(parents=True)
     (place / "up" / "__init__.py").touch()
-    who = ("-c", "user.name=A", "-c", "user.email=a@x.example", "-c", "commit.gpgsign=false")
+    who = (
+        "-c",
+        "user.name=A",
+        "-c",
+        "user.email=a@x.example",
+        "-c",
+        "commit.gpgsign=false",
+    )
     subprocess.run(["git", "init", "-q", str(place)], check=True)
     for text, title in ((OLD, "There"), (NEW, "Still there"), ("", "Gone | now")):
         (place / "up" / "mod.py").write_text(text)
@@ -224,14 +253,19 @@ def test_history_of_a_patch_over_commits(
             subprocess.run(["git", *who, *words], cwd=place, check=True)
     command = ("history", "p-q", "--path", str(place))
     data = answer(capsys, *command, code=1)
-    assert [data["commits"][end].split(maxsplit=2)[2] for end in ("holds", "breaks")] == [
+    assert [
+        data["commits"][end].split(maxsplit=2)[2] for end in ("holds", "breaks")
+    ] == [
         "Still there",
         "Gone | now",
     ]
     assert "releases" not in data
     assert main([*command, "--format", "markdown"]) == 1
     assert r"Gone \| now |" in capsys.readouterr().out
-    assert answer(capsys, *command, "--releases", "up", code=1)["releases"]["breaks"] == "3.0"
+    assert (
+        answer(capsys, *command, "--releases", "up", code=1)["releases"]["breaks"]
+        == "3.0"
+    )
     assert main(["history", "up.mod:f", "--path", str(place)]) == 2
     assert "expected a patch for --nightlies, --path" in capsys.readouterr().err
     assert main([*command[:3], str(tmp_path)]) == 2

@@ -41,7 +41,9 @@ def patchkit_run(python: Python, tmp_path: Path) -> Python:
     (tmp_path / "say.py").write_text(SAY)
 
     def run(*words: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        return python("-m", "patchkit", "run", *words, **{"TMPDIR": str(tmp_path), **environ})
+        return python(
+            "-m", "patchkit", "run", *words, **{"TMPDIR": str(tmp_path), **environ}
+        )
 
     return run
 
@@ -54,7 +56,9 @@ def said(child: subprocess.CompletedProcess[str]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("words", [["say.py"], ["-m", "say"], ["-c", SAY]])
-def test_python_is_armed_however_it_is_called(patchkit_run: Python, words: list[str]) -> None:
+def test_python_is_armed_however_it_is_called(
+    patchkit_run: Python, words: list[str]
+) -> None:
     """A script, a module and a string are all armed."""
     assert said(patchkit_run("--", sys.executable, *words))["armed"] is True
 
@@ -78,7 +82,9 @@ def test_a_spawned_child_is_armed(patchkit_run: Python, tmp_path: Path) -> None:
     assert said(patchkit_run("--", sys.executable, "spawn.py"))["armed"] is True
 
 
-def test_the_users_own_sitecustomize_still_runs(patchkit_run: Python, tmp_path: Path) -> None:
+def test_the_users_own_sitecustomize_still_runs(
+    patchkit_run: Python, tmp_path: Path
+) -> None:
     """Ours steps aside: the next one on the path is the process's sitecustomize."""
     (tmp_path / "sitecustomize.py").write_text("MINE = 'the user\\'s own'\n")
     data = said(patchkit_run("--", sys.executable, "say.py"))
@@ -103,7 +109,10 @@ def test_the_path_is_as_it_was(patchkit_run: Python, tmp_path: Path) -> None:
     assert SITECUSTOMIZE_FOLDER not in path
     environ = data["environ"]
     assert isinstance(environ, dict)
-    assert environ["PYTHONPATH"].split(os.pathsep)[:2] == [SITECUSTOMIZE_FOLDER, str(tmp_path)]
+    assert environ["PYTHONPATH"].split(os.pathsep)[:2] == [
+        SITECUSTOMIZE_FOLDER,
+        str(tmp_path),
+    ]
 
 
 def test_patchkit_beside_the_command_comes_last_on_the_path(python: Python) -> None:
@@ -114,21 +123,36 @@ def test_patchkit_beside_the_command_comes_last_on_the_path(python: Python) -> N
     assert isinstance(run["path"], list)
     assert run["armed"] is True
     assert run["path"][: len(plain)] == plain
-    assert run["path"][len(plain) :] in ([], [str(Path(SITECUSTOMIZE_FOLDER).parents[1])])
+    assert run["path"][len(plain) :] in (
+        [],
+        [str(Path(SITECUSTOMIZE_FOLDER).parents[1])],
+    )
 
 
-def test_packs_named_by_hand_travel(patchkit_run: Python, write_pack: Callable[..., Path]) -> None:
+def test_packs_named_by_hand_travel(
+    patchkit_run: Python, write_pack: Callable[..., Path]
+) -> None:
     """`--patches` and PATCHKIT_PATCHES arrive as one list, and PATCHKIT is on."""
     write_pack("one_pack", pack_source(row_source()))
     write_pack("two_pack", pack_source(row_source(name="'b-patch'")))
-    words = ("--patches", "two_pack", "--patches", "one_pack", "--", sys.executable, "say.py")
+    words = (
+        "--patches",
+        "two_pack",
+        "--patches",
+        "one_pack",
+        "--",
+        sys.executable,
+        "say.py",
+    )
     environ = said(patchkit_run(*words, PATCHKIT_PATCHES="one_pack"))["environ"]
     assert isinstance(environ, dict)
     assert environ["PATCHKIT_PATCHES"] == "one_pack,two_pack"
     assert environ["PATCHKIT"] == "1"
 
 
-def test_a_fresh_journal_is_the_owners_only_and_named(patchkit_run: Python, tmp_path: Path) -> None:
+def test_a_fresh_journal_is_the_owners_only_and_named(
+    patchkit_run: Python, tmp_path: Path
+) -> None:
     """The directory is on stderr, closed to others, the user's, and holds the process's journal."""
     child = patchkit_run("--", sys.executable, "say.py")
     environ = said(child)["environ"]
@@ -136,13 +160,19 @@ def test_a_fresh_journal_is_the_owners_only_and_named(patchkit_run: Python, tmp_
     journal = Path(environ["PATCHKIT_JOURNAL"])
     assert child.stderr.startswith(f"patchkit: journal in {journal}\n")
     assert journal.parent == tmp_path / f"patchkit-{os.getuid()}"
-    assert [stat.S_IMODE(one.stat().st_mode) for one in (journal, journal.parent)] == [0o700] * 2
+    assert [stat.S_IMODE(one.stat().st_mode) for one in (journal, journal.parent)] == [
+        0o700
+    ] * 2
     assert list(journal.iterdir())
 
 
-def test_a_journal_that_is_set_is_kept_and_absolute(patchkit_run: Python, tmp_path: Path) -> None:
+def test_a_journal_that_is_set_is_kept_and_absolute(
+    patchkit_run: Python, tmp_path: Path
+) -> None:
     """A relative directory means the same to a process that has moved elsewhere."""
-    environ = said(patchkit_run("--", sys.executable, "say.py", PATCHKIT_JOURNAL="mine"))["environ"]
+    environ = said(
+        patchkit_run("--", sys.executable, "say.py", PATCHKIT_JOURNAL="mine")
+    )["environ"]
     assert isinstance(environ, dict)
     assert environ["PATCHKIT_JOURNAL"] == str(tmp_path / "mine")
 
@@ -160,7 +190,9 @@ def test_exit_code_and_signals_are_the_commands_own(patchkit_run: Python) -> Non
     assert patchkit_run("--", "sh", "-c", "kill -TERM $$").returncode == -15
 
 
-def test_the_end_says_what_became_of_the_patches(patchkit_run: Python, write_pack: Pack) -> None:
+def test_the_end_says_what_became_of_the_patches(
+    patchkit_run: Python, write_pack: Pack
+) -> None:
     """Two lines: how many patches were applied, failed, …; what there is to look at, and how."""
     for name in ("main", "nothing"):
         text = row_source(
@@ -173,7 +205,9 @@ def test_the_end_says_what_became_of_the_patches(patchkit_run: Python, write_pac
         (folder / "patch_a.py").write_text("def main(): ...\n")
     packs = ("--patches", "pack_main", "--patches", "pack_nothing")
     versions = {"PATCHKIT_VERSIONS": "patchkit=1"}
-    child = patchkit_run(*packs, "--", sys.executable, "-c", "import json.tool", **versions)
+    child = patchkit_run(
+        *packs, "--", sys.executable, "-c", "import json.tool", **versions
+    )
     lines = child.stderr.splitlines()[-2:]
     assert lines[0].startswith("patchkit: patches: 1 failed, 1 applied")
     assert lines[0].endswith("in 1 process")
@@ -191,7 +225,9 @@ def test_a_rust_frontend_leaves_patches_without_a_process(
     words = ("--patches", "pack_chat", "--", sys.executable, "-c", "pass")
     said = "a-patch has no process with VLLM_USE_RUST_FRONTEND set"
     assert said in patchkit_run(*words, VLLM_USE_RUST_FRONTEND="1", **versions).stderr
-    assert said not in patchkit_run(*words, VLLM_USE_RUST_FRONTEND="0", **versions).stderr
+    assert (
+        said not in patchkit_run(*words, VLLM_USE_RUST_FRONTEND="0", **versions).stderr
+    )
 
 
 def test_the_end_counts_as_status_does(
@@ -205,7 +241,9 @@ def test_the_end_counts_as_status_does(
         folder = write_pack(f"pack_{role.lower()}", pack_source(text))
         (folder / "patch_a.py").touch()
     packs = ("--patches", "pack_main", "--patches", "pack_worker")
-    child = patchkit_run(*packs, "--", sys.executable, "say.py", PATCHKIT_VERSIONS="patchkit=1")
+    child = patchkit_run(
+        *packs, "--", sys.executable, "say.py", PATCHKIT_VERSIONS="patchkit=1"
+    )
     tally, last = child.stderr.splitlines()[-2:]
     assert last == "patchkit: no findings; 'patchkit status' has the details"
     shown = python("-m", "patchkit", "status", TMPDIR=str(tmp_path)).stdout
@@ -244,7 +282,9 @@ def test_children_are_told_as_their_parent(
     assert told[0]["of-nobody"] == ("skipped", "vllm is not installed", {})
 
 
-def test_status_finds_the_newest_run(patchkit_run: Python, python: Python, tmp_path: Path) -> None:
+def test_status_finds_the_newest_run(
+    patchkit_run: Python, python: Python, tmp_path: Path
+) -> None:
     """Without DIR and PATCHKIT_JOURNAL it is that of the run that began last."""
     patchkit_run("--", sys.executable, "-c", "pass")
     patchkit_run("--", sys.executable, "say.py")
@@ -287,11 +327,15 @@ time.sleep(60)
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 9), (signal.SIGKILL, -9)])
-def test_what_ends_the_run_ends_the_command(tmp_path: Path, sent: int, code: int) -> None:
+def test_what_ends_the_run_ends_the_command(
+    tmp_path: Path, sent: int, code: int
+) -> None:
     """A signal is passed on, and the command's answer is the run's; a kill leaves no orphan."""
     words = [sys.executable, "-m", "patchkit", "run", "--", sys.executable, "-c", WAIT]
     environ = {**os.environ, "PYTHONPATH": str(REPOSITORY), "TMPDIR": str(tmp_path)}
-    with subprocess.Popen(words, cwd=tmp_path, env=environ, stdout=subprocess.PIPE) as run:
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=environ, stdout=subprocess.PIPE
+    ) as run:
         assert run.stdout is not None
         assert run.stdout.readline() == b"ready\n"
         run.send_signal(sent)
@@ -299,7 +343,9 @@ def test_what_ends_the_run_ends_the_command(tmp_path: Path, sent: int, code: int
         assert run.wait(30) == code
 
 
-def test_broken_pipes_end_the_command_as_they_would_without(patchkit_run: Python) -> None:
+def test_broken_pipes_end_the_command_as_they_would_without(
+    patchkit_run: Python,
+) -> None:
     """Python ignores SIGPIPE; a command that inherited that would write for ever."""
     child = patchkit_run("--", "sh", "-c", "kill -PIPE $$; echo survived")
     assert (child.returncode, child.stdout) == (-13, "")
@@ -307,7 +353,10 @@ def test_broken_pipes_end_the_command_as_they_would_without(patchkit_run: Python
 
 @pytest.mark.parametrize(
     ("word", "code", "text"),
-    [("no-such-command", 127, "found no such command"), ("./say.py", 126, "cannot be run")],
+    [
+        ("no-such-command", 127, "found no such command"),
+        ("./say.py", 126, "cannot be run"),
+    ],
 )
 def test_what_cannot_be_run_is_one_line(
     patchkit_run: Python, tmp_path: Path, word: str, code: int, text: str
@@ -323,12 +372,36 @@ def test_what_cannot_be_run_is_one_line(
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("VLLM_VERSION", "banana", "vllm: found 'banana' in VLLM_VERSION, which is no version"),
-        ("PATCHKIT_VERSIONS", "up=x", "up: found 'x' in PATCHKIT_VERSIONS, which is no version"),
-        ("PATCHKIT_VERSIONS", "vllm=1,vllm=2", "PATCHKIT_VERSIONS: found vllm=1 and vllm=2"),
-        ("PATCHKIT_ONLY", "mine-b", "PATCHKIT_ONLY: found 'mine-b', expected a patch's name"),
-        ("PATCHKIT_DISABLE", "mine-a,x", "PATCHKIT_DISABLE: found 'x', expected a patch's name"),
-        ("PATCHKIT_VERIFY", "often", "PATCHKIT_VERIFY: found 'often', expected seconds"),
+        (
+            "VLLM_VERSION",
+            "banana",
+            "vllm: found 'banana' in VLLM_VERSION, which is no version",
+        ),
+        (
+            "PATCHKIT_VERSIONS",
+            "up=x",
+            "up: found 'x' in PATCHKIT_VERSIONS, which is no version",
+        ),
+        (
+            "PATCHKIT_VERSIONS",
+            "vllm=1,vllm=2",
+            "PATCHKIT_VERSIONS: found vllm=1 and vllm=2",
+        ),
+        (
+            "PATCHKIT_ONLY",
+            "mine-b",
+            "PATCHKIT_ONLY: found 'mine-b', expected a patch's name",
+        ),
+        (
+            "PATCHKIT_DISABLE",
+            "mine-a,x",
+            "PATCHKIT_DISABLE: found 'x', expected a patch's name",
+        ),
+        (
+            "PATCHKIT_VERIFY",
+            "often",
+            "PATCHKIT_VERIFY: found 'often', expected seconds",
+        ),
     ],
 )
 def test_settings_that_stop_every_process_are_one_line(

@@ -52,7 +52,11 @@ def test_json_has_the_whole_row_and_how_it_stands(
     """Beside the keys of `list` there is every other field, and what is found here."""
     assert main(["show", "ray-worker", "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert (data["name"], data["pack"], data["selected"]) == ("ray-worker", "my_pack", False)
+    assert (data["name"], data["pack"], data["selected"]) == (
+        "ray-worker",
+        "my_pack",
+        False,
+    )
     assert data["reason"] == "FLAG is not set"
     assert data["requirements"] == [
         {
@@ -74,7 +78,11 @@ def test_json_has_the_whole_row_and_how_it_stands(
     assert (function["fields"], gone["fields"]) == ({"unrelated": False}, {})
     assert (edit["fields"]["new"], edit["fields"]["count"], edit["by"]) == ("", 2, "")
     assert field["fields"] == {"name": "extra", "type": "int", "default": "[1]"}
-    assert (function["by"], function["rebind"], function["selected"]) == ("other", False, True)
+    assert (function["by"], function["rebind"], function["selected"]) == (
+        "other",
+        False,
+        True,
+    )
     assert function["here"] == {
         "state": "present",
         "file": str(tmp_path / "upstream" / "module.py"),
@@ -87,7 +95,13 @@ def test_json_has_the_whole_row_and_how_it_stands(
     assert data["lock"] is None
     assert [one["review"]["state"] for one in data["changes"]] == ["no-lock"] * 4
     rest = ("required", "after", "conflicts", "env", "when")
-    assert [data[key] for key in rest] == [False, ["first"], ["rival"], "FLAG=1", "is_needed"]
+    assert [data[key] for key in rest] == [
+        False,
+        ["first"],
+        ["rival"],
+        "FLAG=1",
+        "is_needed",
+    ]
 
 
 def test_the_page_holds_it_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,7 +177,9 @@ def test_no_lock_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert "   reviewed  " not in out
 
 
-@pytest.mark.parametrize(("text", "words"), [(None, "found no file"), ("<<<<", "other.lock:1")])
+@pytest.mark.parametrize(
+    ("text", "words"), [(None, "found no file"), ("<<<<", "other.lock:1")]
+)
 def test_a_lock_that_cannot_be_read_is_2(
     text: str | None, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,7 +196,10 @@ def test_a_lock_that_cannot_be_read_is_2(
     [
         ("ray-workr", "did you mean ray-worker?"),
         ("zzz", "'patchkit list --all' names the 2"),
-        ("ray-data-llm", "it is in patchkit.data_llm, which --patches patchkit.data_llm adds"),
+        (
+            "ray-data-llm",
+            "it is in patchkit.data_llm, which --patches patchkit.data_llm adds",
+        ),
     ],
 )
 def test_an_unknown_name_is_2_with_the_nearest(

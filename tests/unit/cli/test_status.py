@@ -50,7 +50,9 @@ if __name__ == "__main__":
 
 @pytest.mark.processes
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_real_processes(world: World, capsys: pytest.CaptureFixture[str], method: str) -> None:
+def test_real_processes(
+    world: World, capsys: pytest.CaptureFixture[str], method: str
+) -> None:
     """The same tree, patches and digests, however the processes were started."""
     world.module("up.mod", "def function(): return 'old'\n")
     roles = "{Role.ENGINE_CORE, Role.WORKER}"
@@ -69,9 +71,13 @@ def test_real_processes(world: World, capsys: pytest.CaptureFixture[str], method
         ["worker"],
     ]
     assert [one["rank"] for one in data["processes"]] == [None, None, 0, 1]
-    assert [one["parent"]["pid"] for one in (core, *workers)] == [top["pid"], *[core["pid"]] * 2]
+    assert [one["parent"]["pid"] for one in (core, *workers)] == [
+        top["pid"],
+        *[core["pid"]] * 2,
+    ]
     own = [
-        [patch for patch in one["patches"] if patch["name"] == "one"] for one in (core, *workers)
+        [patch for patch in one["patches"] if patch["name"] == "one"]
+        for one in (core, *workers)
     ]
     assert [patch["status"] for (patch,) in own] == ["applied"] * 3
     assert workers[0]["digest"] == workers[1]["digest"]
@@ -118,7 +124,9 @@ def test_edits_are_layers(world: World, capsys: pytest.CaptureFixture[str]) -> N
         row("two", "patch_one", "Edit('up.mod:function', old='b = 2', new='b = 20')"),
         patch_one="",
     )
-    code = "import patchkit.auto\nfrom up.mod import function\nassert function() == 30\n"
+    code = (
+        "import patchkit.auto\nfrom up.mod import function\nassert function() == 30\n"
+    )
     (world.folder / "script.py").write_text(code)
     done = world.run("script.py")
     assert done.returncode == 0, done.stderr

@@ -43,7 +43,9 @@ def test_the_tree_is_drawn(
     monkeypatch.setenv("COLUMNS", "80")
     out = page(capsys, written(*engine()))
     lines = [text.rstrip() for text in out.splitlines()]
-    begin = next(number for number, text in enumerate(lines) if text.startswith("process"))
+    begin = next(
+        number for number, text in enumerate(lines) if text.startswith("process")
+    )
     assert [text[:16].rstrip() for text in lines[begin + 1 : begin + 5]] == [
         "main  script.py",
         "└─ engine-core",
@@ -86,12 +88,16 @@ def test_what_became_of_the_patches_is_told_at_80_columns(
         for rank in range(2)
     ]
     lines = page(capsys, written(*workers)).splitlines()
-    assert [line.endswith("1 applied, 1") for line in lines if "gpu-node" in line][:2] == [True] * 2
+    assert [line.endswith("1 applied, 1") for line in lines if "gpu-node" in line][
+        :2
+    ] == [True] * 2
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_a_long_chain_of_parents(written: Callable[..., Path], world: World, form: str) -> None:
+def test_a_long_chain_of_parents(
+    written: Callable[..., Path], world: World, form: str
+) -> None:
     """Two thousand journals that each name another as the parent are only a deep tree."""
     chain = [journal(10 + n, role("main"), at=n, ppid=9 + n) for n in range(2000)]
     place = written(*chain)
@@ -150,7 +156,9 @@ def test_watch_ends_when_the_user_says_so(
     """Waits for the first journal, goes on while the process runs, and an interrupt is no error."""
     place = written()
     steps = iter([lambda: written(*mine()), lambda: None, interrupt])
-    monkeypatch.setattr("patchkit.cli.commands.status.time.sleep", lambda _: next(steps)())
+    monkeypatch.setattr(
+        "patchkit.cli.commands.status.time.sleep", lambda _: next(steps)()
+    )
     assert main(["status", "--watch", str(place)]) == 0
     assert "main" in capsys.readouterr().out
 
@@ -184,7 +192,9 @@ def test_copies_are_counted_and_one_patch_is_told_in_full(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The page says how many; `--patch` says which, and JSON has everything."""
-    place = str(written(journal(7, role("main"), *COPIES), journal(8, role("worker"), *COPIES)))
+    place = str(
+        written(journal(7, role("main"), *COPIES), journal(8, role("worker"), *COPIES))
+    )
     main(["status", place])
     assert "2 repointed, 1 out of reach" in capsys.readouterr().out
     assert main(["status", place, "--patch", "one"]) == 0
@@ -213,7 +223,9 @@ def test_the_last_look_of_a_process(
     looked = line("verified", time=now - 40)
     running = journal(pid, role("main"), looked, host=host, began=None)
     place = str(written(running, journal(8, role("main"))))
-    looks = {one["pid"]: one["verified"] for one in answered(capsys, place)["processes"]}
+    looks = {
+        one["pid"]: one["verified"] for one in answered(capsys, place)["processes"]
+    }
     assert looks[8] is None
     assert 40 <= looks[pid] < 100
     main(["status", place])
@@ -235,7 +247,9 @@ def test_a_patch_that_failed_or_was_skipped(
 ) -> None:
     """`--patch` names the processes with the cause of each."""
     failed = journal(7, role("main"), patch("one", "failed", "ValueError: no"))
-    skipped = journal(8, role("worker"), patch("one", "skipped", "ray is not installed"))
+    skipped = journal(
+        8, role("worker"), patch("one", "skipped", "ray is not installed")
+    )
     assert main(["status", str(written(failed, skipped)), "--patch", "one"]) == 1
     out = capsys.readouterr().out
     assert re.search(r"main +7 +failed +ValueError: no", out)
@@ -257,12 +271,21 @@ def test_what_was_not_reviewed_is_a_remark_and_no_finding(
     """The page says that there is something, `--patch` what and where, JSON all of it."""
     told = line("unreviewed", name="one", reason="f has another source")
     applied = patch("one", "applied")
-    place = str(written(journal(7, role("main"), told, applied), journal(8, role("main"), applied)))
+    place = str(
+        written(
+            journal(7, role("main"), told, applied), journal(8, role("main"), applied)
+        )
+    )
     assert main(["status", place]) == 0
-    (row,) = [text for text in capsys.readouterr().out.splitlines() if text.startswith("one ")]
+    (row,) = [
+        text for text in capsys.readouterr().out.splitlines() if text.startswith("one ")
+    ]
     assert row.endswith("differs from the review, see --patch")
     assert main(["status", place, "--patch", "one"]) == 0
     out = capsys.readouterr().out
     assert "not reviewed  f has another source  in 7" in out
     processes = answered(capsys, place)["processes"]
-    assert [one["patches"][0]["unreviewed"] for one in processes] == ["f has another source", ""]
+    assert [one["patches"][0]["unreviewed"] for one in processes] == [
+        "f has another source",
+        "",
+    ]

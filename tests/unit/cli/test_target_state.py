@@ -59,19 +59,25 @@ def state(text: str) -> str:
         ("plain", "module"),
     ],
 )
-def test_says_what_it_is_and_where_it_is_defined(upstream: Path, name: str, detail: str) -> None:
+def test_says_what_it_is_and_where_it_is_defined(
+    upstream: Path, name: str, detail: str
+) -> None:
     """Through re-exports and inheritance."""
     found = answer(name)
     assert (found.state, found.detail) == ("present", detail)
 
 
-@pytest.mark.parametrize("name", ["nothing", "nested", "Plain.nothing", "nothing.f", "gone"])
+@pytest.mark.parametrize(
+    "name", ["nothing", "nested", "Plain.nothing", "nothing.f", "gone"]
+)
 def test_what_no_statement_can_bring_is_absent(upstream: Path, name: str) -> None:
     """A name that the source cannot make is not there."""
     assert state(f"plain:{name}") == "absent"
 
 
-@pytest.mark.parametrize("name", ["plain:fast.f", "star:anything", "maker:a", "broken:f"])
+@pytest.mark.parametrize(
+    "name", ["plain:fast.f", "star:anything", "maker:a", "broken:f"]
+)
 def test_what_the_source_does_not_tell_is_undecided(upstream: Path, name: str) -> None:
     """Rather no answer than a guess, and the reason."""
     found = answer(name)
@@ -84,7 +90,10 @@ def test_what_the_source_does_not_tell_is_undecided(upstream: Path, name: str) -
 def test_a_module_that_is_not_there(upstream: Path, name: str) -> None:
     """A missing module, a missing parent, and a parent that is no package."""
     assert state(f"{name}:f") == state(name) == "no-module"
-    assert state_of(Target("no_such_top_level.module", "f"), InstalledSource()).state == "no-module"
+    assert (
+        state_of(Target("no_such_top_level.module", "f"), InstalledSource()).state
+        == "no-module"
+    )
 
 
 def test_the_place_is_that_of_the_definition(upstream: Path) -> None:

@@ -50,9 +50,13 @@ DEFAULTS = st.one_of(
     VALUES.map(lambda one: Default("value", one)),
     st.just(Default("made")),
 )
-LEVELS = st.builds(Level, st.dictionaries(st.sampled_from(NAMES), DEFAULTS), st.booleans())
+LEVELS = st.builds(
+    Level, st.dictionaries(st.sampled_from(NAMES), DEFAULTS), st.booleans()
+)
 CALLS = st.builds(
-    Call, st.lists(MANY, max_size=4), st.dictionaries(st.sampled_from(NAMES + "e"), MANY)
+    Call,
+    st.lists(MANY, max_size=4),
+    st.dictionaries(st.sampled_from(NAMES + "e"), MANY),
 )
 
 
@@ -65,7 +69,12 @@ def members(level: Level, make: Callable[..., object]) -> dict[str, object]:
     }
     kinds: dict[str, str] = dict.fromkeys(level.fields, "Any")
     annotations = {**kinds, "shared": "ClassVar[int]"}
-    return {**found, "shared": 1, "__annotations__": annotations, "__module__": __name__}
+    return {
+        **found,
+        "shared": 1,
+        "__annotations__": annotations,
+        "__module__": __name__,
+    }
 
 
 def as_record(levels: list[Level], options: Mapping[str, bool]) -> type:
@@ -73,7 +82,9 @@ def as_record(levels: list[Level], options: Mapping[str, bool]) -> type:
     for level in levels:
         more = {**options, "kw_only": level.kw_only}
         body = members(level, field)
-        cls = types.new_class("One", (cls,), more, lambda names, body=body: names.update(body))
+        cls = types.new_class(
+            "One", (cls,), more, lambda names, body=body: names.update(body)
+        )
     return cls
 
 
@@ -107,19 +118,31 @@ def parameters(cls: type) -> list[inspect.Parameter]:
 
 
 def declared(cls: Any) -> list[object]:
-    return [(one.name, one.type, one.default, one.kw_only) for one in dataclasses.fields(cls)]
+    return [
+        (one.name, one.type, one.default, one.kw_only)
+        for one in dataclasses.fields(cls)
+    ]
 
 
 def behaviour(cls: type, objects: list[Any]) -> list[object]:
     frozen = {outcome(lambda one=one: setattr(one, "a", 2)) for one in objects}
     hashes = [
-        outcome(lambda one=one: hash(one) if cls.__eq__ is not object.__eq__ else "its own")
+        outcome(
+            lambda one=one: hash(one) if cls.__eq__ is not object.__eq__ else "its own"
+        )
         for one in objects
     ]
     equal = [one == other for one in objects for other in objects]
     parts = [{name: vars(one)[name] for name in sorted(vars(one))} for one in objects]
     copies = [repr(dataclasses.replace(one)) for one in objects]
-    return [frozen, hashes, equal, parts, copies, list(map(dataclasses.asdict, objects))]
+    return [
+        frozen,
+        hashes,
+        equal,
+        parts,
+        copies,
+        list(map(dataclasses.asdict, objects)),
+    ]
 
 
 @settings(deadline=None, max_examples=30)
@@ -157,7 +180,9 @@ class Drawer(Record, frozen=False):
 
 ROW = Row(
     "pack",
-    Patch(name="p", requires=("vllm",), changes=(Wrap("m:f", by="g", requires=("ray",)),)),
+    Patch(
+        name="p", requires=("vllm",), changes=(Wrap("m:f", by="g", requires=("ray",)),)
+    ),
     frozenset({Role.MAIN}),
 )
 
@@ -194,7 +219,12 @@ def test_each_object_has_what_is_made_anew() -> None:
     """Two objects share no list, and the class has none."""
     one, other = Point(1), Point(1)
     one.parts.append(2)
-    assert (other.parts, hasattr(Point, "parts"), Point.shared, Point.y) == ([], False, 3, 0)
+    assert (other.parts, hasattr(Point, "parts"), Point.shared, Point.y) == (
+        [],
+        False,
+        3,
+        0,
+    )
 
 
 def test_what_follows_sees_all_values() -> None:
@@ -238,19 +268,27 @@ def test_one_that_holds_itself_can_be_shown() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: Wrap("m:f"), "Wrap.__init__() missing 1 required positional argument: 'by'"),
+        (
+            lambda: Wrap("m:f"),
+            "Wrap.__init__() missing 1 required positional argument: 'by'",
+        ),
         (
             lambda: Wrap("m:f", by="g", body="h"),
             "Wrap.__init__() got an unexpected keyword argument 'body'",
         ),
-        (lambda: Wrap("m:f", "g", by="g"), "Wrap.__init__() got multiple values for argument 'by'"),
+        (
+            lambda: Wrap("m:f", "g", by="g"),
+            "Wrap.__init__() got multiple values for argument 'by'",
+        ),
         (
             lambda: Wrap("a", "b", "c"),
             "Wrap.__init__() takes 3 positional arguments but 4 were given",
         ),
     ],
 )
-def test_a_wrong_call_is_said_as_python_says_it(call: Callable[[], object], words: str) -> None:
+def test_a_wrong_call_is_said_as_python_says_it(
+    call: Callable[[], object], words: str
+) -> None:
     """The class, and the argument that is too much or that is not there."""
     with pytest.raises(TypeError) as caught:
         call()
@@ -307,7 +345,9 @@ def test_threads_that_ask_first_agree() -> None:
 
     found: list[object] = []
     threads = [
-        threading.Thread(target=lambda: found.append([f.name for f in dataclasses.fields(Fresh)]))
+        threading.Thread(
+            target=lambda: found.append([f.name for f in dataclasses.fields(Fresh)])
+        )
         for _ in range(8)
     ]
     for thread in threads:

@@ -30,7 +30,9 @@ print(json.dumps(seen))
         "import beartype.claw, patchkit.auto\n" + HOOK,
     ],
 )
-def test_all_of_patchkit_runs_under_a_hook_for_everything(world: World, begin: str) -> None:
+def test_all_of_patchkit_runs_under_a_hook_for_everything(
+    world: World, begin: str
+) -> None:
     """Whichever comes first: rows, packs and bodies are read, patches applied and taken back."""
     world.module("up.mod", "def function() -> str: return 'old'\n")
     by = "def by(wrapped, instance, args, kwargs): return f'by {wrapped(*args, **kwargs)}'\n"

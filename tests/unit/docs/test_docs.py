@@ -20,7 +20,11 @@ __all__ = ["world"]
 
 README = (REPOSITORY / "README.md").read_text("utf-8")
 PAGES = [REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
-LINKED = [*PAGES, REPOSITORY / "lab" / "README.md", REPOSITORY / "studies" / "README.md"]
+LINKED = [
+    *PAGES,
+    REPOSITORY / "lab" / "README.md",
+    REPOSITORY / "studies" / "README.md",
+]
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s…]+)(?:#[^)]*)?\)")
 SCHEDULER = "class Scheduler:\n    def schedule(self):\n        return 'scheduled'\n"
 CALL = """
@@ -68,10 +72,16 @@ def test_readme_links_nowhere_that_an_index_lacks() -> None:
     assert LINK.findall(re.sub(r"(?m)^\[?!\[.*\n", "", README)) == []
 
 
-@pytest.mark.parametrize("page", LINKED, ids=[str(page.relative_to(REPOSITORY)) for page in LINKED])
+@pytest.mark.parametrize(
+    "page", LINKED, ids=[str(page.relative_to(REPOSITORY)) for page in LINKED]
+)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     """Each names a file that is there."""
-    lost = [to for to in LINK.findall(page.read_text("utf-8")) if not (page.parent / to).exists()]
+    lost = [
+        to
+        for to in LINK.findall(page.read_text("utf-8"))
+        if not (page.parent / to).exists()
+    ]
     assert not lost
 
 
@@ -79,14 +89,20 @@ def test_every_page_is_in_the_table_of_contents() -> None:
     """docs/README.md names them all."""
     named = LINK.findall((REPOSITORY / "docs" / "README.md").read_text("utf-8"))
     docs = REPOSITORY / "docs"
-    assert {str(page.relative_to(docs)) for page in PAGES[1:]} - {"README.md"} <= set(named)
+    assert {str(page.relative_to(docs)) for page in PAGES[1:]} - {"README.md"} <= set(
+        named
+    )
 
 
 def test_every_page_is_in_the_navigation_of_the_site() -> None:
     """And nothing is that is not there."""
-    settings = yaml.load((REPOSITORY / "mkdocs.yml").read_text("utf-8"), yaml.BaseLoader)
+    settings = yaml.load(
+        (REPOSITORY / "mkdocs.yml").read_text("utf-8"), yaml.BaseLoader
+    )
     docs = REPOSITORY / "docs"
-    named = [page for page in leaves(settings["nav"]) if not page.startswith("repository/")]
+    named = [
+        page for page in leaves(settings["nav"]) if not page.startswith("repository/")
+    ]
     pages = {str(page.relative_to(docs)) for page in docs.rglob("*.md")} - {"README.md"}
     assert sorted(named) == sorted(pages)
 
@@ -102,7 +118,9 @@ def leaves(tree: Any) -> list[str]:
 @pytest.mark.processes
 def test_the_resolver_is_used_as_the_page_shows(tmp_path: Path) -> None:
     """docs/resolution.md's lines run, beside a checkout of vLLM."""
-    (code,) = blocks((REPOSITORY / "docs" / "resolution.md").read_text("utf-8"), "python")
+    (code,) = blocks(
+        (REPOSITORY / "docs" / "resolution.md").read_text("utf-8"), "python"
+    )
     (tmp_path / "here").mkdir()
     package = tmp_path / "vllm" / "vllm"
     package.mkdir(parents=True)
@@ -110,7 +128,12 @@ def test_the_resolver_is_used_as_the_page_shows(tmp_path: Path) -> None:
     words = [sys.executable, "-c", f"{code}print(found.state)"]
     environ = {"PYTHONPATH": str(REPOSITORY)}
     done = subprocess.run(
-        words, cwd=tmp_path / "here", env=environ, capture_output=True, text=True, check=False
+        words,
+        cwd=tmp_path / "here",
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stdout == "present\n", done.stderr
 

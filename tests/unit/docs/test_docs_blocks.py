@@ -36,7 +36,9 @@ def named(page: Path) -> str:
 
 def parsed(page: Path, *languages: str) -> list[page_session.Block]:
     return [
-        one for one in page_session.blocks(page.read_text("utf-8")) if one.language in languages
+        one
+        for one in page_session.blocks(page.read_text("utf-8"))
+        if one.language in languages
     ]
 
 

@@ -27,7 +27,9 @@ ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py")) + sor
 )
 IN_ROOMS = [
     (room, name)
-    for room, text in re.findall(r"^\| `([a-z/]+)` \| (.*) \|$", ARCHITECTURE, re.MULTILINE)
+    for room, text in re.findall(
+        r"^\| `([a-z/]+)` \| (.*) \|$", ARCHITECTURE, re.MULTILINE
+    )
     for name in re.findall(r"`([a-z_]+)`", text)
     if name not in {"packaging", "multiprocessing"}
 ]
@@ -44,13 +46,17 @@ def modules() -> dict[str, str]:
 @functools.cache
 def classes() -> list[str]:
     bodies = [ast.parse(text).body for text in modules().values()]
-    return [node.name for body in bodies for node in body if isinstance(node, ast.ClassDef)]
+    return [
+        node.name for body in bodies for node in body if isinstance(node, ast.ClassDef)
+    ]
 
 
 def test_every_kind_role_and_status_is_in_the_glossary() -> None:
     """With the words that users type and read."""
     assert KINDS <= WORDS
-    assert all(f"`{word}`" in GLOSSARY for word in (ARMED, APPLIED, SKIPPED, FAILED, *Role))
+    assert all(
+        f"`{word}`" in GLOSSARY for word in (ARMED, APPLIED, SKIPPED, FAILED, *Role)
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,7 +75,10 @@ def test_every_room_is_in_the_architecture(room: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", sorted(set(re.findall(r"`((?:patchkit|tests|tools|lab|studies)/[^`]*)`", CONTRIBUTING)))
+    "path",
+    sorted(
+        set(re.findall(r"`((?:patchkit|tests|tools|lab|studies)/[^`]*)`", CONTRIBUTING))
+    ),
 )
 def test_paths_of_the_walks_are_there(path: str) -> None:
     """A walk that leads nowhere is worse than none."""
@@ -77,7 +86,9 @@ def test_paths_of_the_walks_are_there(path: str) -> None:
 
 
 @pytest.mark.parametrize(("room", "name"), IN_ROOMS)
-def test_modules_that_the_architecture_names_are_in_their_rooms(room: str, name: str) -> None:
+def test_modules_that_the_architecture_names_are_in_their_rooms(
+    room: str, name: str
+) -> None:
     """A module that was merged into another is not looked for."""
     assert (PACKAGE / room / f"{name}.py").exists() or (PACKAGE / room / name).is_dir()
 
@@ -87,6 +98,7 @@ def test_names_of_the_walks_are_there(name: str) -> None:
     """Each is a module, or what a module defines."""
     defines = re.compile(rf"^ *(?:def|class) {name}\b|^{name}\b.* = ", re.MULTILINE)
     homes = (
-        path.endswith(f"/{name}.py") or defines.search(text) for path, text in modules().items()
+        path.endswith(f"/{name}.py") or defines.search(text)
+        for path, text in modules().items()
     )
     assert any(homes)

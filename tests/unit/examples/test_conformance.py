@@ -43,7 +43,9 @@ KNOWN = {"vllm": "0.32.0", "torch_npu": None}
 class Told(engines.Engines):
     """Engines that are not run: what they would generate is told."""
 
-    def __init__(self, directory: Path, here: machine.Machine = HERE, **told: list[int]) -> None:
+    def __init__(
+        self, directory: Path, here: machine.Machine = HERE, **told: list[int]
+    ) -> None:
         super().__init__(Path(sys.executable), here, directory)
         self._told = told
 
@@ -60,7 +62,9 @@ def report(*found: results.Result, simulated: bool = False) -> results.Report:
     return results.Report(KNOWN, HERE.facts, simulated, found, rows)
 
 
-def result(check: str, word: str, detail: str = "because", log: str = "") -> results.Result:
+def result(
+    check: str, word: str, detail: str = "because", log: str = ""
+) -> results.Result:
     return results.Result(check, word, 1.2, detail, log)
 
 
@@ -104,7 +108,9 @@ def test_a_run_writes_both_reports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Markdown on standard output, JSON in the file; exit code 1 where a check failed."""
-    monkeypatch.setattr(tool, "run", lambda options, directory: report(result("check", "failed")))
+    monkeypatch.setattr(
+        tool, "run", lambda options, directory: report(result("check", "failed"))
+    )
     file = tmp_path / "report.json"
     assert tool.main(["--json", str(file)]) == 1
     assert capsys.readouterr().out.startswith("## patchkit conformance: 1 failed\n")
@@ -130,9 +136,19 @@ def test_tokens_decide() -> None:
 @pytest.mark.parametrize(
     ("kind", "devices", "check", "reason"),
     [
-        ("cuda", 2, "flagship", "the failure is that of NPUs; vLLM's platform here is cuda"),
+        (
+            "cuda",
+            2,
+            "flagship",
+            "the failure is that of NPUs; vLLM's platform here is cuda",
+        ),
         ("cuda", 1, "ray-v2", "needs two devices, found 1"),
-        ("cpu", 1, "outsider", "vLLM's platform here is cpu, which has no devices for Ray"),
+        (
+            "cpu",
+            1,
+            "outsider",
+            "vLLM's platform here is cpu, which has no devices for Ray",
+        ),
     ],
 )
 def test_what_a_machine_cannot_show_is_not_run(
@@ -144,12 +160,17 @@ def test_what_a_machine_cannot_show_is_not_run(
     assert (found.result, found.detail) == ("not run", reason)
 
 
-def test_an_executor_that_the_release_lacks_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_executor_that_the_release_lacks_is_not_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Files of vLLM tell."""
     monkeypatch.setattr(checks, "_has_ray", lambda: True)
     monkeypatch.setattr(release, "package", lambda: Path("/nowhere"))
     found = tool.outcome("ray-v2", checks.ray_v2, Told(Path("/nowhere")))
-    assert (found.result, found.detail) == ("not run", "this vLLM has no executor V2 for Ray")
+    assert (found.result, found.detail) == (
+        "not run",
+        "this vLLM has no executor V2 for Ray",
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,7 +192,9 @@ def test_executors_are_read_from_files(
     assert release.default() == executor
 
 
-@pytest.mark.parametrize(("file", "bound"), [("executor", {BIND: "all|all"}), ("v1/executor", {})])
+@pytest.mark.parametrize(
+    ("file", "bound"), [("executor", {BIND: "all|all"}), ("v1/executor", {})]
+)
 def test_no_release_binds_processes_to_cores(
     file: str, bound: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,7 +272,10 @@ def test_no_row_for_here_is_a_failure(answers: dict[str, Any]) -> None:
     """A run of nothing shows nothing."""
     answers["list"]["patches"][0]["selected"] = False
     found = tool.outcome("check", checks.check, Told(Path("/nowhere")))
-    assert (found.result, found.detail) == ("failed", "patchkit selects none of its 1 rows here")
+    assert (found.result, found.detail) == (
+        "failed",
+        "patchkit selects none of its 1 rows here",
+    )
 
 
 def test_an_answer_about_other_releases_is_a_failure(answers: dict[str, Any]) -> None:
@@ -260,12 +286,19 @@ def test_an_answer_about_other_releases_is_a_failure(answers: dict[str, Any]) ->
     assert (found.result, found.detail) == ("failed", expected)
 
 
-SAID: dict[str, Any] = {"applied": ["p", "q"], "targets": 3, "not_shown": [], "wrong": []}
+SAID: dict[str, Any] = {
+    "applied": ["p", "q"],
+    "targets": 3,
+    "not_shown": [],
+    "wrong": [],
+}
 
 
 def test_what_was_applied_is_named() -> None:
     """The rows go into the report; what cannot be seen is not counted, and is said."""
-    found = tool.outcome("apply", lambda _: checks.applied(SAID), Told(Path("/nowhere")))
+    found = tool.outcome(
+        "apply", lambda _: checks.applied(SAID), Told(Path("/nowhere"))
+    )
     assert (found.detail, found.rows) == (
         "2 rows, 3 targets: applied, undone, as before",
         ("p", "q"),
@@ -283,7 +316,9 @@ def test_what_was_applied_is_named() -> None:
 )
 def test_what_was_not_applied_is_a_failure(more: dict[str, Any], reason: str) -> None:
     """Nothing at all is as bad as something wrong."""
-    found = tool.outcome("apply", lambda _: checks.applied({**SAID, **more}), Told(Path("/no")))
+    found = tool.outcome(
+        "apply", lambda _: checks.applied({**SAID, **more}), Told(Path("/no"))
+    )
     assert (found.result, found.detail) == ("failed", reason)
 
 
@@ -299,7 +334,12 @@ def test_applying_tells_what_shows(world: World) -> None:
     done = world.run(str(applying.__file__), "pack", PATCHKIT_PATCHES="pack")
     assert done.stdout, done.stderr
     said = json.loads(done.stdout.splitlines()[-1])
-    assert said == {"applied": ["p", "q"], "targets": 1, "not_shown": ["up.mod of q"], "wrong": []}
+    assert said == {
+        "applied": ["p", "q"],
+        "targets": 1,
+        "not_shown": ["up.mod of q"],
+        "wrong": [],
+    }
 
 
 # -- whose answers they are ------------------------------------------------------------------------
@@ -312,7 +352,9 @@ def test_the_callers_folder_decides_nothing(
     """Neither its settings nor a folder called patchkit."""
     (tmp_path / "patchkit").mkdir()
     (tmp_path / "patchkit" / "__main__.py").write_text("print('{}')")
-    (tmp_path / "pyproject.toml").write_text("[tool.patchkit]\npacks = ['no_such_pack']\n")
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.patchkit]\npacks = ['no_such_pack']\n"
+    )
     monkeypatch.chdir(tmp_path)
     code, said = command.answer({}, "list")
     assert (code, "patches" in said) == (0, True)
@@ -337,18 +379,27 @@ def test_another_patchkit_than_the_installed_one_is_refused(
 
 def test_the_report_can_be_pasted() -> None:
     """Versions, machine, a table of checks, and the log of what failed."""
-    found = report(result("check", "passed", "a | b"), result("ray-v1", "failed", log="boom\nbang"))
+    found = report(
+        result("check", "passed", "a | b"), result("ray-v1", "failed", log="boom\nbang")
+    )
     page = markdown.page(found)
     assert page.startswith("## patchkit conformance: 1 passed, 1 failed\n")
-    assert "| vllm | 0.32.0 |\n| torch_npu | not installed |\n| platform | npu |\n" in page
-    assert "| `check` | passed | 1 | a \\| b |\n| `ray-v1` | **failed** | 1 | because |\n" in page
+    assert (
+        "| vllm | 0.32.0 |\n| torch_npu | not installed |\n| platform | npu |\n" in page
+    )
+    assert (
+        "| `check` | passed | 1 | a \\| b |\n| `ray-v1` | **failed** | 1 | because |\n"
+        in page
+    )
     assert page.endswith("### `ray-v1` failed\n\n```text\nboom\nbang\n```\n")
     assert "simulated" not in page
 
 
 def test_a_log_is_shown_once() -> None:
     """What fails several checks is one section that names them all."""
-    page = markdown.page(report(*(result(name, "failed", log="boom") for name in ("a", "b"))))
+    page = markdown.page(
+        report(*(result(name, "failed", log="boom") for name in ("a", "b")))
+    )
     assert page.endswith("### `a`, `b` failed\n\n```text\nboom\n```\n")
     assert page.count("boom") == 1
 
@@ -357,7 +408,9 @@ def test_a_simulated_run_says_so() -> None:
     """In the title, at the end, and with each row that only the simulation needs."""
     page = markdown.page(report(result("check", "passed"), simulated=True))
     assert page.startswith("## patchkit conformance on simulated NPUs: 1 passed\n")
-    assert page.endswith("Only the simulation needs these rows:\n\n- `simnpu-x`: It has no y.\n")
+    assert page.endswith(
+        "Only the simulation needs these rows:\n\n- `simnpu-x`: It has no y.\n"
+    )
     assert "These are simulated NPUs" in page
 
 

@@ -40,7 +40,9 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Row, ...]]:
 def test_the_page_shows_their_changes(rows: dict[str, tuple[Row, ...]]) -> None:
     """Each change that the page shows is one of a row, and each row has one that is shown."""
     page = REPOSITORY / "docs" / "patch-guide.md"
-    names = {name: getattr(patchkit, name) for name in ("Add", "Edit", "Replace", "Wrap")}
+    names = {
+        name: getattr(patchkit, name) for name in ("Add", "Edit", "Replace", "Wrap")
+    }
     shown: list[Any] = []
     for block in blocks(page.read_text("utf-8"), "python"):
         exec(block, names)
@@ -50,9 +52,14 @@ def test_the_page_shows_their_changes(rows: dict[str, tuple[Row, ...]]) -> None:
     assert all(any(change in shown for change in changes) for changes in made)
 
 
-def test_each_is_for_the_roles_that_the_page_says(rows: dict[str, tuple[Row, ...]]) -> None:
+def test_each_is_for_the_roles_that_the_page_says(
+    rows: dict[str, tuple[Row, ...]],
+) -> None:
     """By the name of the pack's folder, or by its rows."""
-    found = {name: {str(role) for row in pack for role in row.roles} for name, pack in rows.items()}
+    found = {
+        name: {str(role) for row in pack for role in row.roles}
+        for name, pack in rows.items()
+    }
     assert found == ROLES
 
 

@@ -44,7 +44,9 @@ def place(tmp_path: Path) -> Path:
 
 def library(folder: Path, versions: str) -> Path:
     """A library with two functions, of which it shows those that have a version."""
-    (folder / "base.c").write_text("int base(void) { return 1; } int added(void) { return 2; }")
+    (folder / "base.c").write_text(
+        "int base(void) { return 1; } int added(void) { return 2; }"
+    )
     (folder / "versions").write_text(versions + " LAST { local: *; };")
     script = f"-Wl,--version-script={folder / 'versions'}"
     return linked(folder / "libbase.so", folder / "base.c", script)
@@ -58,7 +60,9 @@ def user(folder: Path, version: str = "NEW_2") -> Path:
         "int answer(void) { return 41 + base(); } int never(void) { return added(); }"
     )
     base = library(folder, NEWER.format(version=version))
-    made = linked(folder / "user.so", source, str(base), f"-Wl,-rpath,{folder}", "-Wl,-z,now")
+    made = linked(
+        folder / "user.so", source, str(base), f"-Wl,-rpath,{folder}", "-Wl,-z,now"
+    )
     library(folder, OLDER)
     return made
 
@@ -86,7 +90,9 @@ def test_a_library_loads_without_the_version_that_was_weakened(tmp_path: Path) -
 
 
 @pytest.mark.processes
-def test_weakening_changes_a_flag_and_a_binding_and_nothing_else(tmp_path: Path) -> None:
+def test_weakening_changes_a_flag_and_a_binding_and_nothing_else(
+    tmp_path: Path,
+) -> None:
     """Twice is as good as once."""
     file = user(tmp_path)
     before = file.read_bytes()
@@ -113,7 +119,9 @@ def test_weakening_leaves_a_file_that_shares_the_content(tmp_path: Path) -> None
 def test_weakening_what_is_not_needed_is_an_error(tmp_path: Path) -> None:
     """It says which file, and which version was expected."""
     file = user(tmp_path)
-    with pytest.raises(BuildError, match=r"user\.so: found no need of NEW_3, expected one"):
+    with pytest.raises(
+        BuildError, match=r"user\.so: found no need of NEW_3, expected one"
+    ):
         elf.weaken(file, "NEW_3")
 
 
@@ -121,7 +129,9 @@ def test_weakening_needs_an_elf_file(tmp_path: Path) -> None:
     """Another file is refused before anything is read of it."""
     file = tmp_path / "a.so"
     file.write_text("no library")
-    with pytest.raises(BuildError, match=r"a\.so: found no 64-bit little-endian ELF file"):
+    with pytest.raises(
+        BuildError, match=r"a\.so: found no 64-bit little-endian ELF file"
+    ):
         elf.weaken(file, "NEW_2")
 
 
@@ -164,7 +174,12 @@ def test_the_hybrid_keeps_shared_objects_and_no_python(tmp_path: Path) -> None:
     """Everything else is the other release's but its bytecode, also after a second time."""
     source, package = tmp_path / "source", tmp_path / "vllm"
     (source / "__pycache__").mkdir(parents=True)
-    for file in (source / "core.py", package / "core.py", package / "gone.py", package / "_C.so"):
+    for file in (
+        source / "core.py",
+        package / "core.py",
+        package / "gone.py",
+        package / "_C.so",
+    ):
         file.parent.mkdir(exist_ok=True)
         file.write_text(file.parent.name)
     (package / "core.py").rename(tmp_path / "cached.py")
@@ -177,10 +192,16 @@ def test_the_hybrid_keeps_shared_objects_and_no_python(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", ["before the exchange", "in it", "after it"])
-def test_an_interrupted_exchange_loses_no_operators(moment: str, tmp_path: Path) -> None:
+def test_an_interrupted_exchange_loses_no_operators(
+    moment: str, tmp_path: Path
+) -> None:
     """The next one finds them wherever the last one was stopped."""
     source, package = tmp_path / "source", tmp_path / "vllm"
-    for file in (source / "core.py", package / "_C.so", tmp_path / "vllm.new" / "half.py"):
+    for file in (
+        source / "core.py",
+        package / "_C.so",
+        tmp_path / "vllm.new" / "half.py",
+    ):
         file.parent.mkdir(exist_ok=True)
         file.write_text("")
     if moment == "in it":
@@ -198,7 +219,9 @@ def test_a_hybrid_without_operators_is_an_error(tmp_path: Path) -> None:
     for file in (source / "core.py", package / "old.py", package / "spinloop.so"):
         file.parent.mkdir(exist_ok=True)
         file.write_text("")
-    with pytest.raises(BuildError, match=r"vllm: found no _C\*\.so, expected native operators"):
+    with pytest.raises(
+        BuildError, match=r"vllm: found no _C\*\.so, expected native operators"
+    ):
         vllm_0_33_0.replace_python(package, source)
     assert (package / "old.py").exists()
 
@@ -266,7 +289,9 @@ def test_an_environment_of_an_engine_holds_patchkit_and_the_machine(name: str) -
     """Torch is held to one release, and what is under test comes after it."""
     layers = RECIPES[name].layers
     assert layers[0].torch
-    assert {"patchkit", "the simulated NPU machine"} <= {layer.title for layer in layers[1:]}
+    assert {"patchkit", "the simulated NPU machine"} <= {
+        layer.title for layer in layers[1:]
+    }
 
 
 @pytest.mark.parametrize("name", RECIPES)

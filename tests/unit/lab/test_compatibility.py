@@ -24,11 +24,23 @@ PROJECT = REPOSITORY / "pyproject.toml"
 PENDING: set[str] = set()
 """Lanes that are not green yet: `make matrix` gives them a result, and then they go from here."""
 UNSEALED = PENDING | {
-    *("0.7.3", "0.9.2", "0.11.2", "0.13.0", "0.18.1", "0.23.0", "0.30.0", "0.31.0", "0.32.0"),
+    *(
+        "0.7.3",
+        "0.9.2",
+        "0.11.2",
+        "0.13.0",
+        "0.18.1",
+        "0.23.0",
+        "0.30.0",
+        "0.31.0",
+        "0.32.0",
+    ),
     *("ray-2.35.0", "ray-2.44.1", "ray-2.48.0", "ray-2.55.1", "nightly"),
 }
 """Lanes that may be kept without a seal, as they ran before there was one."""
-PLAN = lanes.Plan("1", {"vllm": "1.2.0", "ray": "2.1"}, "3.11", "unit", "engine", notes="a note")
+PLAN = lanes.Plan(
+    "1", {"vllm": "1.2.0", "ray": "2.1"}, "3.11", "unit", "engine", notes="a note"
+)
 OTHER = lanes.Plan("2", {"vllm": "1.10.0", "ray": "2.1"}, "3.11", "unit", "engine")
 UNIT = lanes.Plan("python-3.11", {}, "3.11", "unit", "unit")
 NEVER = lanes.Plan("3", {"vllm": "1.3.0"}, reason="no <build>", proof="the | index")
@@ -38,8 +50,12 @@ def result(**outcomes: str) -> dict[str, Any]:
     """What a lane said: all passed but some, of which the result is given, a colon, and why."""
     results = []
     for check in lanes.CHECKS["engine"]:
-        outcome, _, detail = outcomes.get(check.replace("-", "_"), "passed").partition(": ")
-        results.append({"check": check, "result": outcome, "seconds": 1, "detail": detail})
+        outcome, _, detail = outcomes.get(check.replace("-", "_"), "passed").partition(
+            ": "
+        )
+        results.append(
+            {"check": check, "result": outcome, "seconds": 1, "detail": detail}
+        )
     return {
         "date": "2026-11-23",
         "seconds": 61.4,
@@ -81,10 +97,17 @@ def test_no_result_is_edited() -> None:
 def test_only_pythons_that_were_run_are_claimed() -> None:
     """The classifiers name those whose unit tests have passed in a lane."""
     project = parse_toml(PROJECT, PROJECT.read_bytes())["project"]
-    claimed = re.findall(r"Python :: (3\.\d+)$", "\n".join(project["classifiers"]), re.MULTILINE)
+    claimed = re.findall(
+        r"Python :: (3\.\d+)$", "\n".join(project["classifiers"]), re.MULTILINE
+    )
     green = verdicts.green(PLANS, RESULTS) | PENDING
-    assert set(claimed) <= {one.python for one in PLANS if one.runs == "unit" and one.name in green}
-    assert project["requires-python"] == f">={min(claimed, key=lambda text: int(text[2:]))}"
+    assert set(claimed) <= {
+        one.python for one in PLANS if one.runs == "unit" and one.name in green
+    }
+    assert (
+        project["requires-python"]
+        == f">={min(claimed, key=lambda text: int(text[2:]))}"
+    )
 
 
 def test_a_page_has_all_that_a_lane_said() -> None:
@@ -147,7 +170,9 @@ def test_the_badge_names_releases_whose_lanes_are_green(
 def test_a_hybrid_is_no_release() -> None:
     """The badge does not name what nobody can install."""
     hybrid = dataclasses.replace(OTHER, name="1.10.0-hybrid")
-    page = compatibility.pages([PLAN, hybrid], {"1": result(), hybrid.name: result()})["svg"]
+    page = compatibility.pages([PLAN, hybrid], {"1": result(), hybrid.name: result()})[
+        "svg"
+    ]
     assert ET.fromstring(page).get("aria-label") == "vLLM 1.2.0"
 
 
@@ -163,8 +188,12 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
 
 def test_what_is_kept_is_in_the_order_of_the_lanes(tmp_path: Path) -> None:
     """A lane that is gone from the file is gone from the results."""
-    compatibility.write([OTHER, PLAN], {"1": result(), "2": result(), "0": result()}, tmp_path)
+    compatibility.write(
+        [OTHER, PLAN], {"1": result(), "2": result(), "0": result()}, tmp_path
+    )
     kept = compatibility.read(tmp_path)
     assert [*kept] == ["2", "1"]
     pages = compatibility.pages([OTHER, PLAN], kept)
-    assert all((tmp_path / f"compatibility.{one}").read_text() == pages[one] for one in pages)
+    assert all(
+        (tmp_path / f"compatibility.{one}").read_text() == pages[one] for one in pages
+    )

@@ -68,7 +68,9 @@ def test_only_torch_that_has_a_build_for_cpus_shares_the_cache() -> None:
     """Builds for CUDA fill several GB each; their cache goes with the install."""
     shared = {(recipes.TORCH, "3.11")}
     for name, recipe in recipes.RECIPES.items():
-        torches = {(layer.torch, recipe.python) for layer in recipe.layers if layer.torch}
+        torches = {
+            (layer.torch, recipe.python) for layer in recipe.layers if layer.torch
+        }
         assert recipe.own_cache == bool(torches - shared), name
 
 
@@ -87,7 +89,9 @@ def pinned(recipe: Recipe, project: str) -> str:
     """The version of a distribution that a recipe asks for."""
     words = [word for layer in recipe.layers for word in layer.arguments]
     pins = [word.partition("==") for word in words]
-    (found,) = [version for name, _, version in pins if name.partition("[")[0] == project]
+    (found,) = [
+        version for name, _, version in pins if name.partition("[")[0] == project
+    ]
     return found
 
 

@@ -41,7 +41,9 @@ def driving(shop: World, story: str, line: str) -> Iterator[subprocess.Popen[str
     """A driver that has said a line."""
     (shop.folder / "story.json").write_text(story)
     command, environ = command_of(shop), environ_of(shop)
-    with subprocess.Popen(command, env=environ, stderr=subprocess.PIPE, text=True) as driver:
+    with subprocess.Popen(
+        command, env=environ, stderr=subprocess.PIPE, text=True
+    ) as driver:
         assert driver.stderr
         assert any(line in said for said in driver.stderr)
         yield driver
@@ -52,7 +54,9 @@ def environments(shop: World) -> list[str]:
 
 
 @pytest.mark.parametrize("number", CTRL_C_AND_HANG_UP)
-def test_an_interruption_leaves_nothing_running(shop: World, number: signal.Signals) -> None:
+def test_an_interruption_leaves_nothing_running(
+    shop: World, number: signal.Signals
+) -> None:
     """Not even a daemon in a session of its own; the environment goes too."""
     with driving(shop, '{"hang": ["a"]}', "checking a") as driver:
         pid = daemon_of(shop)
@@ -73,7 +77,9 @@ def test_a_driver_that_is_killed_takes_the_checks_along(shop: World) -> None:
         while Path(f"/proc/{pid}").exists():
             pass  # until pytest's own time is over
     with contextlib.suppress(ProcessLookupError):  # it may have ended with its leader
-        os.killpg(pid, signal.SIGKILL)  # what the stand-in, unlike the real checks, leaves
+        os.killpg(
+            pid, signal.SIGKILL
+        )  # what the stand-in, unlike the real checks, leaves
     os.kill(left, signal.SIGKILL)
     assert environments(shop) == ["a"]
     assert matrix(shop, "--lanes", "0.32.0").returncode == 0
@@ -119,10 +125,15 @@ def test_each_lane_is_kept_as_it_ends(shop: World) -> None:
 def test_an_environment_for_which_there_is_no_room_fails_its_lane(shop: World) -> None:
     """The others are run."""
     file = shop.folder / "lanes.toml"
-    file.write_text(LANE.format(release="0.30.0", environment="full") + file.read_text())
+    file.write_text(
+        LANE.format(release="0.30.0", environment="full") + file.read_text()
+    )
     done = matrix(shop)
     assert (done.returncode, ran(shop)) == (1, ["a", "b", "c"])
-    assert "0.30.0: environment: failed with vllm 0.30.0, ray 2.60.0: no space left" in done.stdout
+    assert (
+        "0.30.0: environment: failed with vllm 0.30.0, ray 2.60.0: no space left"
+        in done.stdout
+    )
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"lanes": 1}'])

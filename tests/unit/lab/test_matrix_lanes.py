@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 import lanes
 import matrix as driver
 import pytest
-from support.lane_shop import LANE, RELEASES, daemon_of, kept, matrix, ran, requires, shop, world
+from support.lane_shop import (
+    LANE,
+    RELEASES,
+    daemon_of,
+    kept,
+    matrix,
+    ran,
+    requires,
+    shop,
+    world,
+)
 from support.packages import REPOSITORY, row
 
 from patchkit.errors import SettingsError
@@ -46,11 +56,17 @@ def test_lanes_are_run_kept_and_not_run_again(shop: World) -> None:
     assert [*kept(shop)] == [*RELEASES.values()]
     assert kept(shop)["0.32.0"]["environment"]["vllm"] == "0.32.0+cpu"
     assert (shop.folder / "preload").read_text() == "/c/lib.so"
-    assert "| 0.32.0 | 0.32.0 | 2.60.0 | ✓ |" in (shop.folder / "compatibility.md").read_text()
+    assert (
+        "| 0.32.0 | 0.32.0 | 2.60.0 | ✓ |"
+        in (shop.folder / "compatibility.md").read_text()
+    )
     again = matrix(shop)
     assert (again.returncode, ran(shop)) == (0, [])
     assert "0.32.0: nothing has changed since it passed" in again.stderr
-    assert (matrix(shop, "--fresh", "--keep").returncode, ran(shop)) == (0, ["a", "b", "c"])
+    assert (matrix(shop, "--fresh", "--keep").returncode, ran(shop)) == (
+        0,
+        ["a", "b", "c"],
+    )
     assert (shop.folder / "environments" / "a").exists()
 
 
@@ -64,7 +80,10 @@ def test_some_lanes_leave_the_others_as_they_were(shop: World) -> None:
     assert matrix(shop, "--fresh", "--lanes", "0.33.0").returncode == 0
     assert ran(shop) == ["c"]
     dates = {name: result["date"][:6] for name, result in kept(shop).items()}
-    assert [name for name, date in dates.items() if date == "of old"] == ["0.31.0", "0.32.0"]
+    assert [name for name, date in dates.items() if date == "of old"] == [
+        "0.31.0",
+        "0.32.0",
+    ]
 
 
 @pytest.mark.processes
@@ -76,7 +95,9 @@ def test_some_checks_leave_no_result(shop: World) -> None:
     assert matrix(shop, "--lanes", "0.31.0").returncode == 0
     assert ran(shop) == ["a"]
     story = {"failed": {"a": {"engine": "other tokens"}}}
-    done = matrix(shop, "--lanes", "0.31.0", "--checks", "engine", "--fresh", story=story)
+    done = matrix(
+        shop, "--lanes", "0.31.0", "--checks", "engine", "--fresh", story=story
+    )
     assert (done.returncode, "failed" in str(kept(shop))) == (1, False)
     part = ("--lanes", "0.31.0", "--checks", "engine")
     ran(shop)
@@ -101,19 +122,29 @@ def test_a_range_that_is_one_release_short_turns_that_lane_red(shop: World) -> N
         "vllm>=0.20,<0.33; if that is meant, take it from `selected` in docs/compatibility.json"
     )
     assert matrix(shop).returncode == 1, "also where every check passes, and again"
-    assert [name for name, one in kept(shop).items() if "failed" in str(one)] == ["0.33.0"]
+    assert [name for name, one in kept(shop).items() if "failed" in str(one)] == [
+        "0.33.0"
+    ]
 
 
 @pytest.mark.processes
 def test_lanes_after_a_failing_one_are_run(shop: World) -> None:
     """Whether its environment, its checks, or the process that makes them fails."""
     file = shop.folder / "lanes.toml"
-    file.write_text(LANE.format(release="0.30.0", environment="unmade") + file.read_text())
+    file.write_text(
+        LANE.format(release="0.30.0", environment="unmade") + file.read_text()
+    )
     done = matrix(shop, story={"crash": ["a"], "failed": {"b": {"apply": "PK101 p"}}})
     assert (done.returncode, ran(shop)) == (1, ["a", "b", "c"])
-    first, second, third = [line for line in done.stdout.splitlines() if ": failed with" in line]
-    assert first.startswith("0.30.0: environment: failed with vllm 0.30.0, ray 2.60.0: no such")
-    assert second.startswith("0.31.0: conformance: failed with vllm 0.31.0, ray 2.60.0: no report")
+    first, second, third = [
+        line for line in done.stdout.splitlines() if ": failed with" in line
+    ]
+    assert first.startswith(
+        "0.30.0: environment: failed with vllm 0.30.0, ray 2.60.0: no such"
+    )
+    assert second.startswith(
+        "0.31.0: conformance: failed with vllm 0.31.0, ray 2.60.0: no report"
+    )
     assert third == "0.32.0: apply: failed with vllm 0.32.0, ray 2.60.0: PK101 p"
     assert matrix(shop).returncode == 1
     assert ran(shop) == ["a", "b"], "what was red is run again"
@@ -130,12 +161,17 @@ def test_a_check_that_was_not_run_makes_a_lane_red(shop: World) -> None:
     story = {"not run": {"a": absent, "b": {"engine": "no model"}}}
     done = matrix(shop, "--fresh", story=story)
     assert done.returncode == 1
-    assert "0.32.0: engine: not run with vllm 0.32.0, ray 2.60.0: no model" in done.stdout
+    assert (
+        "0.32.0: engine: not run with vllm 0.32.0, ray 2.60.0: no model" in done.stdout
+    )
     assert "0.31.0: ray-v1: not run" in done.stdout
     file = shop.folder / "lanes.toml"
     file.write_text(file.read_text() + "without = { engine = 'elsewhere' }\n")
     assert matrix(shop, "--lanes", "0.33.0").returncode == 0
-    assert "- 0.33.0, `engine`: elsewhere" in (shop.folder / "compatibility.md").read_text()
+    assert (
+        "- 0.33.0, `engine`: elsewhere"
+        in (shop.folder / "compatibility.md").read_text()
+    )
 
 
 @pytest.mark.processes
@@ -153,7 +189,11 @@ def test_rows_that_are_applied_are_those_of_the_range(shop: World) -> None:
 @pytest.mark.processes
 def test_code_that_lanes_run_makes_them_run_again(shop: World) -> None:
     """Patchkit's own and the examples', but no comment, and nothing that only people call."""
-    files = ("patchkit/runtime/process/a.py", "patchkit/cli/a.py", "examples/simnpu/a.py")
+    files = (
+        "patchkit/runtime/process/a.py",
+        "patchkit/cli/a.py",
+        "examples/simnpu/a.py",
+    )
     for name in files:
         (shop.folder / name).parent.mkdir(parents=True)
         (shop.folder / name).write_text("ONE = 1\n")
@@ -174,7 +214,9 @@ def test_what_only_people_call_makes_no_lane_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folders that are left out are there; what lies in others counts."""
-    assert all((REPOSITORY / "patchkit" / folder).is_dir() for folder in lanes.FOLDERS_BESIDE)
+    assert all(
+        (REPOSITORY / "patchkit" / folder).is_dir() for folder in lanes.FOLDERS_BESIDE
+    )
     monkeypatch.setattr(lanes, "REPOSITORY", tmp_path)
     plan = lanes.Plan("1", {}, "3.11", "unit", "engine")
     before = lanes.code_digest(plan)
@@ -206,7 +248,9 @@ def test_builds_of_an_environment_count(monkeypatch: pytest.MonkeyPatch) -> None
     for text in (b"1", b"2"):
         monkeypatch.setattr(lanes, "_recipe_files", lambda _: [Path("a.txt")])
         monkeypatch.setattr(lanes, "_meaning", lambda file, text=text: f"{file}{text}")
-        digests.add(lanes.code_digest(lanes.Plan("1", {}, "3.11", "vllm-0.9.2", "engine")))
+        digests.add(
+            lanes.code_digest(lanes.Plan("1", {}, "3.11", "vllm-0.9.2", "engine"))
+        )
     assert len(digests) == 2
     monkeypatch.undo()
     names = {file.name for file in lanes._recipe_files(lanes.RECIPES["vllm-0.9.2"])}
@@ -216,9 +260,13 @@ def test_builds_of_an_environment_count(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.processes
 def test_an_environment_with_another_release_is_refused(shop: World) -> None:
     """A lane says what ran, not what was asked for."""
-    (shop.folder / "lanes.toml").write_text(LANE.format(release="0.30.0", environment="a"))
+    (shop.folder / "lanes.toml").write_text(
+        LANE.format(release="0.30.0", environment="a")
+    )
     done = matrix(shop)
-    assert done.stdout.splitlines()[-1].endswith("a: found vllm 0.31.0+cpu, expected 0.30.0")
+    assert done.stdout.splitlines()[-1].endswith(
+        "a: found vllm 0.31.0+cpu, expected 0.30.0"
+    )
     assert (done.returncode, ran(shop)) == (1, [])
 
 
@@ -240,9 +288,16 @@ def test_an_orphan_that_has_ended_is_gone(shop: World) -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), MALFORMED.items())
-def test_a_malformed_lane_is_one_error(text: str, expected: str, tmp_path: Path) -> None:
+def test_a_malformed_lane_is_one_error(
+    text: str, expected: str, tmp_path: Path
+) -> None:
     """It names file and field, what was found and what was expected."""
-    fields = {"releases": "{}", "python": "'3.11'", "environment": "'unit'", "runs": "'unit'"}
+    fields = {
+        "releases": "{}",
+        "python": "'3.11'",
+        "environment": "'unit'",
+        "runs": "'unit'",
+    }
     key, _, value = text.partition(" = ")
     lines = [f"{name} = {one}" for name, one in {**fields, key: value}.items()]
     file = tmp_path / "lanes.toml"
@@ -267,7 +322,10 @@ def test_lanes_that_there_are_none_of_are_refused(shop: World) -> None:
 
 BODY = '"""Why."""\ndef w(wrapped, instance, args, kwargs):\n    return 1\n'
 SAME = {
-    "a comment in the body": ("patch_a.py", BODY.replace("return 1", "return 1  # one")),
+    "a comment in the body": (
+        "patch_a.py",
+        BODY.replace("return 1", "return 1  # one"),
+    ),
     "a docstring of the body": ("patch_a.py", BODY.replace("Why", "Because")),
     "prose of the row": ("__init__.py", "why='other'"),
     "a range that the lane is still in": ("__init__.py", "vllm>=0.20"),
@@ -307,9 +365,15 @@ def test_prose_makes_no_lane_stale(name: str, text: str, world: World) -> None:
 
 
 @pytest.mark.parametrize(("name", "text"), OTHER.values(), ids=OTHER)
-def test_what_a_row_does_makes_its_lanes_stale(name: str, text: str, world: World) -> None:
+def test_what_a_row_does_makes_its_lanes_stale(
+    name: str, text: str, world: World
+) -> None:
     """So does what its body imports from the pack."""
-    before = digest_with(world, "help.py", "ONE = 1\n") if name == "help.py" else digest_with(world)
+    before = (
+        digest_with(world, "help.py", "ONE = 1\n")
+        if name == "help.py"
+        else digest_with(world)
+    )
     assert before != digest_with(world, name, text)
 
 
@@ -322,7 +386,9 @@ def test_a_row_for_other_releases_makes_no_lane_stale(shop: World) -> None:
     )
 
 
-def test_the_size_of_an_environment_is_that_of_what_was_installed(tmp_path: Path) -> None:
+def test_the_size_of_an_environment_is_that_of_what_was_installed(
+    tmp_path: Path,
+) -> None:
     """The first imports write bytecode into it, which is left out."""
     cache = tmp_path / "lib" / "__pycache__"
     cache.mkdir(parents=True)

@@ -22,7 +22,9 @@ def found(folder: Path, script: str, plan: lanes.Plan = UNIT) -> dict[str, Any]:
     python.write_text(f"#!/bin/sh\n{script}\n")
     python.chmod(0o755)
     told, log = folder / "told.json", folder / "log"
-    asked = outcomes.Asked(python, {"PYTHON_OF_LANE": "1"}, told, log, 30, lambda _: None)
+    asked = outcomes.Asked(
+        python, {"PYTHON_OF_LANE": "1"}, told, log, 30, lambda _: None
+    )
     return outcomes.results(plan, asked)
 
 
@@ -30,9 +32,18 @@ def found(folder: Path, script: str, plan: lanes.Plan = UNIT) -> dict[str, Any]:
     ("script", "expected"),
     [
         ("echo 9 passed, 1 skipped in 0.1s", ("passed", "9 passed, 1 skipped")),
-        ("echo 9 tests collected in 0.1s", ("failed", "exit 0, 9 tests collected: expected")),
-        ("echo 9 skipped in 0.1s", ("failed", "exit 0, 9 skipped: expected tests that passed")),
-        ("echo 0 passed in 0.1s", ("failed", "exit 0, 0 passed: expected tests that passed")),
+        (
+            "echo 9 tests collected in 0.1s",
+            ("failed", "exit 0, 9 tests collected: expected"),
+        ),
+        (
+            "echo 9 skipped in 0.1s",
+            ("failed", "exit 0, 9 skipped: expected tests that passed"),
+        ),
+        (
+            "echo 0 passed in 0.1s",
+            ("failed", "exit 0, 0 passed: expected tests that passed"),
+        ),
         ("true", ("failed", "exit 0, no summary: expected tests that passed")),
         (
             "echo FAILED a; echo 1 failed, 9 passed in 0.1s; exit 1",
@@ -40,7 +51,9 @@ def found(folder: Path, script: str, plan: lanes.Plan = UNIT) -> dict[str, Any]:
         ),
     ],
 )
-def test_unit_tests_have_to_pass(script: str, expected: tuple[str, str], tmp_path: Path) -> None:
+def test_unit_tests_have_to_pass(
+    script: str, expected: tuple[str, str], tmp_path: Path
+) -> None:
     """An exit code alone says nothing: pytest may have collected only."""
     (one,) = found(tmp_path, script)["results"]
     assert one["result"] == expected[0]
@@ -52,7 +65,10 @@ def test_the_tests_that_a_lane_leaves_out_are_there(tmp_path: Path) -> None:
     found(tmp_path, f'echo "$@" > {tmp_path}/words')
     *_, option, left_out = (tmp_path / "words").read_text().split()
     assert option == "--ignore"
-    assert (left_out.endswith("test_compatibility.py"), Path(left_out).is_file()) == (True, True)
+    assert (left_out.endswith("test_compatibility.py"), Path(left_out).is_file()) == (
+        True,
+        True,
+    )
 
 
 def test_the_callers_variables_decide_nothing(
@@ -62,16 +78,26 @@ def test_the_callers_variables_decide_nothing(
     for name in ("PYTEST_ADDOPTS", "PYTHONPATH", "PYTHONHOME"):
         monkeypatch.setenv(name, "x")
     found(tmp_path, f"env > {tmp_path}/env")
-    names = [line.partition("=")[0] for line in (tmp_path / "env").read_text().splitlines()]
-    assert [name for name in names if name.startswith(("PYTEST", "PYTHON"))] == ["PYTHON_OF_LANE"]
+    names = [
+        line.partition("=")[0] for line in (tmp_path / "env").read_text().splitlines()
+    ]
+    assert [name for name in names if name.startswith(("PYTEST", "PYTHON"))] == [
+        "PYTHON_OF_LANE"
+    ]
 
 
 def test_rows_that_were_applied_are_kept(tmp_path: Path) -> None:
     """With the check that says so; an older report names none."""
     one = {"check": "apply", "result": "passed", "seconds": 1, "detail": "", "log": "x"}
-    report = {"simulated": True, "simulation": [], "results": [{**one, "rows": ["p"]}, one]}
+    report = {
+        "simulated": True,
+        "simulation": [],
+        "results": [{**one, "rows": ["p"]}, one],
+    }
     text = json.dumps(report)
-    results = found(tmp_path, f"echo '{text}' > {tmp_path}/told.json", ENGINE)["results"]
+    results = found(tmp_path, f"echo '{text}' > {tmp_path}/told.json", ENGINE)[
+        "results"
+    ]
     assert [kept.get("rows") for kept in results] == [["p"], None]
     assert outcomes.other_rows({"results": results, "selected": ["p"]}) == ""
     assert outcomes.other_rows({"results": results, "selected": []}) == (

@@ -20,14 +20,20 @@ ABSENT = "this vLLM has no executor {} for Ray"
 
 
 def plan(release: str) -> lanes.Plan:
-    return lanes.Plan(release, {"vllm": release, "ray": "2.60.0"}, "3.11", "unit", "engine")
+    return lanes.Plan(
+        release, {"vllm": release, "ray": "2.60.0"}, "3.11", "unit", "engine"
+    )
 
 
 def result(**not_run: str) -> dict[str, Any]:
     """All passed, but what is named with the reason why it was not run."""
     told = {name.replace("_", "-"): reason for name, reason in not_run.items()}
     rows = [
-        {"check": one, "result": "not run" if one in told else "passed", "detail": told.get(one)}
+        {
+            "check": one,
+            "result": "not run" if one in told else "passed",
+            "detail": told.get(one),
+        }
         for one in lanes.CHECKS["engine"]
     ]
     return {"results": rows}

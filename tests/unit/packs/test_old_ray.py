@@ -8,7 +8,11 @@ import pytest
 
 from patchkit.cli import main
 
-CHECK, TRANSPORT, COMMUNICATOR = "version-check", "tensor-transport", "pipeline-communicator"
+CHECK, TRANSPORT, COMMUNICATOR = (
+    "version-check",
+    "tensor-transport",
+    "pipeline-communicator",
+)
 OVERLAP, REFERENCES, TIMES = "overlap-keyword", "list-of-references", "time-outs"
 SELECTED = [
     ("0.32.0", "2.35.0", {CHECK, TRANSPORT, COMMUNICATOR, OVERLAP, REFERENCES, TIMES}),

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 _OURS = "[patchkit.patches]\n{} = {}\n"
 
 
-def install(folder: Path, name: str, entry_points: str, suffix: str = "dist-info") -> None:
+def install(
+    folder: Path, name: str, entry_points: str, suffix: str = "dist-info"
+) -> None:
     """Write what an installer leaves behind of a distribution."""
     info = folder / f"{name}-1.0.{suffix}"
     info.mkdir(parents=True)
@@ -75,7 +77,9 @@ def test_a_pack_installed_in_a_zip_is_found(tmp_path: Path) -> None:
     archive = tmp_path / "all.zip"
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("mine-1.0.dist-info/METADATA", "Name: mine\nVersion: 1.0\n")
-        file.writestr("mine-1.0.dist-info/entry_points.txt", _OURS.format("a", "mine.patches"))
+        file.writestr(
+            "mine-1.0.dist-info/entry_points.txt", _OURS.format("a", "mine.patches")
+        )
     assert installed_packs([str(archive)]) == ("mine.patches",)
 
 
@@ -83,7 +87,12 @@ def test_packs_are_named_once_and_in_order(monkeypatch: pytest.MonkeyPatch) -> N
     """Own packs come first, then installed ones, PATCHKIT_PATCHES, and those given."""
     monkeypatch.setattr("patchkit.registry.installed_packs", lambda: ("installed",))
     settings = Settings(packs=("set", "installed"))
-    assert packs_for(settings, ("given", "set")) == (*OWN_PACKS, "installed", "set", "given")
+    assert packs_for(settings, ("given", "set")) == (
+        *OWN_PACKS,
+        "installed",
+        "set",
+        "given",
+    )
 
 
 def test_an_installed_packs_rows_are_collected(
@@ -118,7 +127,9 @@ _PROCESSES = "[patchkit.processes]\n{} = {}\n"
 def tell(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
     """Install a distribution that tells of its processes."""
     install(folder, "stages", _PROCESSES.format("mine", "stages_of_mine"))
-    (folder / "stages_of_mine.py").write_text(f"from patchkit import ProcessRow, Role\n{source}")
+    (folder / "stages_of_mine.py").write_text(
+        f"from patchkit import ProcessRow, Role\n{source}"
+    )
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, "stages_of_mine", raising=False)
 
@@ -127,7 +138,11 @@ def test_an_installed_package_tells_of_its_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its rows come after patchkit's own, in every process."""
-    tell(tmp_path, monkeypatch, "PROCESSES = (ProcessRow('name', 'Stage-', Role.WORKER),)")
+    tell(
+        tmp_path,
+        monkeypatch,
+        "PROCESSES = (ProcessRow('name', 'Stage-', Role.WORKER),)",
+    )
     *own, mine = installed_processes()
     assert tuple(own) == OWN
     assert Registry.collect(Settings()).processes.beginning("name", "Stage-3") is mine
@@ -136,9 +151,15 @@ def test_an_installed_package_tells_of_its_processes(
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("PROCESSES = (ProcessRow('name', '', Role.WORKER),)", r"PROCESSES\[0\]\.what: found ''"),
+        (
+            "PROCESSES = (ProcessRow('name', '', Role.WORKER),)",
+            r"PROCESSES\[0\]\.what: found ''",
+        ),
         ("ROWS = ()", r"found 'stages_of_mine' \(AttributeError: .*PROCESSES"),
-        ("raise SystemExit(3)", r"found 'stages_of_mine' \(SystemExit: 3\), expected a module"),
+        (
+            "raise SystemExit(3)",
+            r"found 'stages_of_mine' \(SystemExit: 3\), expected a module",
+        ),
     ],
 )
 def test_a_bad_entry_is_one_clear_error(

@@ -35,7 +35,10 @@ EDGES = {
     "ray-actors-carry-patchkit": {"vllm": (EVER, NEWEST), "ray": ("2.9.0", "2.60.0")},
     "ray-v1-version-check": {"vllm": ("0.8.0", V1_ENDS), "ray": (DAG, "2.42.1")},
     "ray-v1-version-check-adag": {"vllm": ("0.7.0", "0.7.3"), "ray": (DAG, "2.39.0")},
-    "ray-v1-pipeline-communicator": {"vllm": ("0.10.1", V1_ENDS), "ray": (DAG, "2.47.1")},
+    "ray-v1-pipeline-communicator": {
+        "vllm": ("0.10.1", V1_ENDS),
+        "ray": (DAG, "2.47.1"),
+    },
     "ray-v1-overlap-keyword": {"vllm": ("0.7.0", V1_ENDS), "ray": (DAG, "2.38.0")},
     "ray-v1-list-of-references": {"vllm": ("0.7.0", V1_ENDS), "ray": (DAG, "2.36.1")},
     "ray-v1-time-outs": {"vllm": ("0.8.2", V1_ENDS), "ray": (DAG, "2.40.0")},

@@ -67,7 +67,11 @@ def test_a_wheel_and_a_directory_tell_the_same(tmp_path: Path) -> None:
             file = tmp_path / "tree" / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-    assert tool.dotted_targets(wheel) == tool.dotted_targets(tmp_path / "tree") == ["vllm.a.f"]
+    assert (
+        tool.dotted_targets(wheel)
+        == tool.dotted_targets(tmp_path / "tree")
+        == ["vllm.a.f"]
+    )
     (tmp_path / "empty").mkdir()
     with pytest.raises(SystemExit, match="found no Python below"):
         tool.dotted_targets(tmp_path / "empty")
@@ -89,8 +93,14 @@ def test_the_story_of_a_target() -> None:
     releases.append(release("3.0", {}))
     kept, added = tool.stories(["vllm.a.C.f", "vllm.a.C.new"], releases)
     assert str(kept.target) == "vllm.a:C.f"
-    assert [one[:2] for one in kept.spans()] == [("1.0 - 1.1", "present"), ("2.0 - 3.0", "absent")]
-    assert [one[:2] for one in added.spans()] == [("1.0 - 2.0", "added"), ("3.0", "absent")]
+    assert [one[:2] for one in kept.spans()] == [
+        ("1.0 - 1.1", "present"),
+        ("2.0 - 3.0", "absent"),
+    ]
+    assert [one[:2] for one in added.spans()] == [
+        ("1.0 - 2.0", "added"),
+        ("3.0", "absent"),
+    ]
     assert next(tool.lines(added)) == "vllm.a:C.new"
     spans = tool.as_data(added)["spans"]
     assert spans == [

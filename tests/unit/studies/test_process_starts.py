@@ -47,7 +47,11 @@ def starts(source: str) -> list[tuple[str, str, str]]:
 def tree(folder: Path, **files: str) -> Path:
     """A small package named vllm."""
     for name, text in {"__init__": "", **files}.items():
-        path = folder / "vllm" / f"{name.replace('__', '/') if name != '__init__' else name}.py"
+        path = (
+            folder
+            / "vllm"
+            / f"{name.replace('__', '/') if name != '__init__' else name}.py"
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     for parent in {path.parent for path in folder.rglob("*.py")}:
@@ -59,7 +63,9 @@ def tree(folder: Path, **files: str) -> Path:
 def seeded(tmp_path: Path) -> Path:
     """A package that starts processes in many ways, all of which have a role or a reason."""
     reexport = "from vllm.v1.engine.core import EngineCoreProc\n"
-    return tree(tmp_path, v1__engine__core=CORE + ACTORS, engine=reexport, starts=STARTS)
+    return tree(
+        tmp_path, v1__engine__core=CORE + ACTORS, engine=reexport, starts=STARTS
+    )
 
 
 def test_every_start_has_a_role_or_a_reason(
@@ -67,7 +73,9 @@ def test_every_start_has_a_role_or_a_reason(
 ) -> None:
     """Targets are followed to where they are defined, actors to their bases."""
     assert tool.main(["--path", str(seeded)]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    lines = [
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("|")
+    ]
     none = "none: it runs functions for its parent, and no engine"
     assert lines[2:] == [
         "| `vllm.starts:engine` | `EngineCoreProc.run_engine_core` | engine-core |",
@@ -95,7 +103,9 @@ def test_a_start_that_nobody_knows_is_named(
     """The exit code tells, and the table says where."""
     tree(seeded, more=f"def run(): ...\n{start}")
     assert tool.main(["--path", str(seeded)]) == 1
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if "**unknown**" in line]
+    (line,) = [
+        line for line in capsys.readouterr().out.splitlines() if "**unknown**" in line
+    ]
     assert line.startswith("| `vllm.more:")
 
 
@@ -125,7 +135,10 @@ def test_ways_to_start_a_process(source: str, expected: tuple[str, str, str]) ->
 
 def test_what_only_looks_like_a_start() -> None:
     """Somebody else's `Process`, `run` and `spawn` start nothing."""
-    assert starts("import psutil\npsutil.Process(1)\nself.spawn(f)\nrun('x')\nx.run('y')") == []
+    assert (
+        starts("import psutil\npsutil.Process(1)\nself.spawn(f)\nrun('x')\nx.run('y')")
+        == []
+    )
 
 
 def test_the_table_is_written_into_a_page(seeded: Path, tmp_path: Path) -> None:

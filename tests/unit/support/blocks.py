@@ -20,14 +20,28 @@ def two(wrapped, instance, args, kwargs): return ('two', wrapped(*args, **kwargs
 def fill(module): module.filled = True
 def ask(): return 'not today'
 """
-UPSTREAM = "def function(): return 'old'\nclass Thing:\n    def method(self): return 'old'\n"
+UPSTREAM = (
+    "def function(): return 'old'\nclass Thing:\n    def method(self): return 'old'\n"
+)
 ROWS = (
     row("p", "patch_a", "Wrap('up.mod:function', by='by')", roles="{Role.WORKER}"),
-    row("q", "patch_a", "Wrap('up.mod:Thing.method', by='two')", roles="{Role.ENGINE_CORE}"),
+    row(
+        "q",
+        "patch_a",
+        "Wrap('up.mod:Thing.method', by='two')",
+        roles="{Role.ENGINE_CORE}",
+    ),
     row("broken", "patch_a", "Replace('up.mod:gone', by='function')"),
-    row("optional", "patch_a", "Replace('up.mod:gone', by='function')", required="False"),
+    row(
+        "optional", "patch_a", "Replace('up.mod:gone', by='function')", required="False"
+    ),
     row("old", "patch_a", "Wrap('up.mod:function', by='two')", requires="('up<1',)"),
-    row("absent", "patch_a", "Wrap('up.mod:function', by='two')", requires="('no-such-dist',)"),
+    row(
+        "absent",
+        "patch_a",
+        "Wrap('up.mod:function', by='two')",
+        requires="('no-such-dist',)",
+    ),
     row("asks", "patch_a", "Wrap('up.mod:function', by='two')", when="'ask'"),
     row("env", "patch_a", "Wrap('up.mod:function', by='two')", env="'ACME_FLAG'"),
     row("llm", "patch_a", "Provide('up.llm', by='fill')"),
@@ -44,7 +58,9 @@ def upstream(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     world.pack(*ROWS, patch_a=BODY)
     monkeypatch.setenv("PATCHKIT_PATCHES", "pack")
     monkeypatch.setenv("PATCHKIT_VERSIONS", "up=1.0")
-    monkeypatch.setattr(arming, "_state", arming._ProcessState())  # another test may have armed it
+    monkeypatch.setattr(
+        arming, "_state", arming._ProcessState()
+    )  # another test may have armed it
     return world
 
 

@@ -50,11 +50,16 @@ def shop(world: World) -> World:
 
 
 def matrix(
-    shop: World, *arguments: str, story: Mapping[str, Any] | None = None, limit: int = 60
+    shop: World,
+    *arguments: str,
+    story: Mapping[str, Any] | None = None,
+    limit: int = 60,
 ) -> subprocess.CompletedProcess[str]:
     (shop.folder / "story.json").write_text(json.dumps(story or {}))
     command, environ = command_of(shop, *arguments), environ_of(shop, limit)
-    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, env=environ, capture_output=True, text=True, check=False
+    )
 
 
 def command_of(shop: World, *arguments: str) -> list[str]:

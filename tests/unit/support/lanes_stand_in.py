@@ -51,7 +51,9 @@ def drive(folder: Path, *arguments: str) -> int:
         marks=folder / "results" / "made",
         docs=folder,
         ensure=ensure,
-        remove=lambda name: shutil.rmtree(folder / "environments" / name, ignore_errors=True),
+        remove=lambda name: shutil.rmtree(
+            folder / "environments" / name, ignore_errors=True
+        ),
         place=(folder / "environments").joinpath,
         variables=lambda name: {"PRELOAD": f"/{name}/lib.so"},
         limit=float(os.environ["LIMIT"]),
@@ -92,10 +94,18 @@ def answer(folder: Path, name: str, *arguments: str) -> int:
     results = []
     (folder / "preload").write_text(os.environ["PRELOAD"])
     for check in checks:
-        outcome = "failed" if check in failed else "not run" if check in not_run else "passed"
+        outcome = (
+            "failed" if check in failed else "not run" if check in not_run else "passed"
+        )
         detail = {**failed, **not_run}.get(check, "")
         rows = story.get("rows", {}).get(name, []) if check == "apply" else []
-        one = {"check": check, "result": outcome, "seconds": 1, "detail": detail, "rows": rows}
+        one = {
+            "check": check,
+            "result": outcome,
+            "seconds": 1,
+            "detail": detail,
+            "rows": rows,
+        }
         results.append(one)
     simulation = [{"row": "sim-ray", "why": "no NPU"}]
     report = {"simulated": True, "simulation": simulation, "results": results}
@@ -105,9 +115,13 @@ def answer(folder: Path, name: str, *arguments: str) -> int:
 
 def _begin_orphan() -> int:
     """Return the pid of a process that ends soon, and whose parent is gone."""
-    child = "subprocess.Popen([sys.executable, '-c', 'pass'], stdout=subprocess.DEVNULL)"
+    child = (
+        "subprocess.Popen([sys.executable, '-c', 'pass'], stdout=subprocess.DEVNULL)"
+    )
     command = [sys.executable, "-c", f"import subprocess, sys; print({child}.pid)"]
-    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return int(
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
 
 
 def _begin_daemon(folder: Path) -> None:

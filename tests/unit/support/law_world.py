@@ -49,7 +49,9 @@ def base_source(shape: Shape) -> str:
 
 
 def _function(number: int) -> str:
-    return f"def f{number}(*_, one='one', two='two'): return ['f{number}', one, 'x', 'y']"
+    return (
+        f"def f{number}(*_, one='one', two='two'): return ['f{number}', one, 'x', 'y']"
+    )
 
 
 def _class(level: int) -> str:
@@ -144,7 +146,10 @@ _OTHERS = {
     "number": ["Replace('up.base:NUMBER', by='NUMBER')"],
     "item": ["Wrap(\"up.base:TABLE['k']\", by='w_item')"],
     "class": ["Replace('up.base:Thing', by='NewThing')"],
-    "added": ["Add('up.base:added', by='added')", "Add(\"up.base:TABLE['new']\", by='added')"],
+    "added": [
+        "Add('up.base:added', by='added')",
+        "Add(\"up.base:TABLE['new']\", by='added')",
+    ],
     "mark": ["AfterImport('up.base', call='mark')"],
     "extra": ["Provide('up.extra', by='Extra')"],
     "field-b": ["AddField('up.base:Data', 'b', 'int', 2)"],
@@ -154,7 +159,9 @@ _OTHERS = {
 
 def rows(shape: Shape) -> Iterator[str]:
     """The pool as sources of rows."""
-    return (row(name, "patch_base", *changes) for name, changes in patches(shape).items())
+    return (
+        row(name, "patch_base", *changes) for name, changes in patches(shape).items()
+    )
 
 
 def body_source(shape: Shape) -> str:
@@ -162,7 +169,10 @@ def body_source(shape: Shape) -> str:
     lines = [BODY, "w_item = wrap('item')"]
     for number in range(shape.functions):
         lines += [f"w{one}_f{number} = wrap('w{one}-f{number}')" for one in (1, 2)]
-        lines += [f"def r{one}_f{number}(*_, **__): return ['r{one}-f{number}']" for one in (1, 2)]
+        lines += [
+            f"def r{one}_f{number}(*_, **__): return ['r{one}-f{number}']"
+            for one in (1, 2)
+        ]
     for level in range(shape.depth):
         lines += [f"w_{kind}{level} = wrap('w-l{level}')" for kind in "mcsp"]
     return "\n".join(lines) + "\n"
@@ -259,9 +269,16 @@ def _inside(where: str, value: Any) -> dict[str, int]:
         return {f"{where}[{key!r}]": id(one) for key, one in value.items()}
     if isinstance(value, type):
         inner = {f"{where}.{name}": one for name, one in vars(value).items()}
-        ids = {name: id(one) for name, one in inner.items() if not name.endswith("__weakref__")}
+        ids = {
+            name: id(one)
+            for name, one in inner.items()
+            if not name.endswith("__weakref__")
+        }
         codes = {f"{name} code": _code(one) for name, one in inner.items()}
-        return {**ids, **{name: id(code) for name, code in codes.items() if code is not None}}
+        return {
+            **ids,
+            **{name: id(code) for name, code in codes.items() if code is not None},
+        }
     code = _code(value)
     return {f"{where} code": id(code)} if code is not None else {}
 

@@ -36,8 +36,12 @@ def package(root: Path, name: str = "vllm", version: str | None = None) -> list[
 def record(root: Path, files: list[str]) -> str:
     lines = []
     for name in files:
-        digest = base64.urlsafe_b64encode(hashlib.sha256((root / name).read_bytes()).digest())
-        lines.append(f"{name},sha256={digest.decode().rstrip('=')},{(root / name).stat().st_size}")
+        digest = base64.urlsafe_b64encode(
+            hashlib.sha256((root / name).read_bytes()).digest()
+        )
+        lines.append(
+            f"{name},sha256={digest.decode().rstrip('=')},{(root / name).stat().st_size}"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -50,7 +54,10 @@ def dist_info(
 ) -> Path:
     """A dist-info folder; `files` None leaves it without RECORD."""
     folder = root / f"{name.replace('-', '_')}-{version}.dist-info"
-    write(folder / "METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\nText\n")
+    write(
+        folder / "METADATA",
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\nText\n",
+    )
     if files is not None:
         write(folder / "RECORD", record(root, files) + f"{folder.name}/METADATA,,\n")
     for file, text in others.items():

@@ -42,7 +42,9 @@ def row(name: str, body: str | None, *changes: str, **fields: str) -> str:
     """Source of a row; the fields are source too, by default for main and for every version."""
     texts = {"requires": "('up>=1',)", "roles": "{Role.MAIN}", **fields}
     rest = ", ".join(f"{key}={text}" for key, text in texts.items())
-    return f"Patch(name={name!r}, body={body!r}, changes=({', '.join(changes)},), {rest})"
+    return (
+        f"Patch(name={name!r}, body={body!r}, changes=({', '.join(changes)},), {rest})"
+    )
 
 
 class World:
@@ -89,7 +91,9 @@ class World:
 
     def environ(self, **more: str) -> dict[str, str]:
         """What a child's environment holds, with a pack named 'pack' where there is one."""
-        kept = {name: text for name, text in os.environ.items() if name not in VARIABLES}
+        kept = {
+            name: text for name, text in os.environ.items() if name not in VARIABLES
+        }
         own = {
             "PYTHONPATH": os.pathsep.join([str(self.folder), str(REPOSITORY)]),
             "PATCHKIT_JOURNAL": str(self.journal),
@@ -128,9 +132,13 @@ class World:
     def entries(self) -> list[dict[str, Any]]:
         """Everything that the children wrote to their journals, one process after another."""
         files = sorted(self.journal.glob("*.jsonl"))
-        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+        return [
+            json.loads(line) for file in files for line in file.read_text().splitlines()
+        ]
 
-    def session(self, *packs: str, versions: str | None = "1.0", **settings: Any) -> Session:
+    def session(
+        self, *packs: str, versions: str | None = "1.0", **settings: Any
+    ) -> Session:
         """Make a session over packs of this world, not armed yet."""
         rows = (found for name in packs or ("pack",) for found in read_pack(name))
         chosen = Settings(versions=(("up", versions),) if versions else (), **settings)

@@ -38,9 +38,19 @@ class Runs:
             # By its entry point as ever; the plugins of others only cost time.
             words = ("-p", "patchkit", *words)
             environ.setdefault("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        own = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-W", "error", "-rA")
+        own = (
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:hypothesispytest",
+            "-W",
+            "error",
+            "-rA",
+        )
         words = (*own, "--strict-markers", *words)
-        if (self.world.folder / "sitecustomize.py").exists():  # which a start of Python reads
+        if (
+            self.world.folder / "sitecustomize.py"
+        ).exists():  # which a start of Python reads
             done = self.world.run("-m", "pytest", *words, **environ)
             self.status = done.returncode
             return done.stdout + done.stderr
@@ -55,13 +65,20 @@ def run(world: World, pytests: Pytests) -> Runs:
     """One pack with two patches; patchkit as if installed, and no vLLM."""
     info = world.folder / "patchkit_here-1.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: patchkit-here\nVersion: 1\n")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: patchkit-here\nVersion: 1\n"
+    )
     (info / "entry_points.txt").write_text(ENTRY)
     world.module("up.mod", UPSTREAM)
     world.pack(
         row("p", "patch_a", "Wrap('up.mod:function', by='by')", roles="{Role.WORKER}"),
         row("q", "patch_a", "Wrap('up.mod:other', by='two')"),
-        row("absent", "patch_a", "Wrap('up.mod:other', by='two')", requires="('nowhere',)"),
+        row(
+            "absent",
+            "patch_a",
+            "Wrap('up.mod:other', by='two')",
+            requires="('nowhere',)",
+        ),
         patch_a=BODY,
     )
     return Runs(world, pytests)
@@ -72,7 +89,9 @@ def vllm(world: World, version: str) -> None:
     world.module("vllm.__init__", "raise AssertionError('vLLM was imported')\n")
     info = world.folder / f"vllm-{version}.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n"
+    )
     (info / "RECORD").write_text("vllm/__init__.py,,\n")
 
 

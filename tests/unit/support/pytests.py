@@ -52,11 +52,15 @@ class Pytests:
         self.server = server
         self.said = said
 
-    def run(self, words: tuple[str, ...], folder: Path, environ: dict[str, str]) -> tuple[int, str]:
+    def run(
+        self, words: tuple[str, ...], folder: Path, environ: dict[str, str]
+    ) -> tuple[int, str]:
         """Return the exit code, and what stands on stdout and stderr."""
         assert self.server.stdin is not None
         assert self.server.stdout is not None
-        self.server.stdin.write(json.dumps([words, str(folder), environ, str(self.said)]) + "\n")
+        self.server.stdin.write(
+            json.dumps([words, str(folder), environ, str(self.said)]) + "\n"
+        )
         self.server.stdin.flush()
         return int(self.server.stdout.readline()), self.said.read_text()
 

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def review(
-    world: World, *targets: str, patch: str = "p", wordings: bool = True, last: str = "1.0"
+    world: World,
+    *targets: str,
+    patch: str = "p",
+    wordings: bool = True,
+    last: str = "1.0",
 ) -> Path:
     """Record targets of `up` as reviewed from 1.0 on, in the pack's own lock."""
     resolver = Resolver(open_installed("up", [str(world.folder)]))

@@ -8,7 +8,8 @@ from patchkit import Patch, Replace, Role
 from patchkit.core.rows.declaration import Row
 
 VOCABULARY = (
-    "from patchkit import AddField, AfterImport, BeforeImport, Edit, Patch, Replace, Role, Wrap\n"
+    "from patchkit import "
+    "AddField, AfterImport, BeforeImport, Edit, Patch, Replace, Role, Wrap\n"
 )
 """What a generated pack starts with."""
 

@@ -17,7 +17,9 @@ from support.packages import REPOSITORY, TIMEOUT, World
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-DEPENDENCIES = tuple({str(Path(str(module.__file__)).parents[1]) for module in (click, packaging)})
+DEPENDENCIES = tuple(
+    {str(Path(str(module.__file__)).parents[1]) for module in (click, packaging)}
+)
 
 ARMED = """
 import json, sys
@@ -45,12 +47,16 @@ class Venv:
 
     def finds(self, *folders: str) -> None:
         """Name the folders on its path; in a file that comes after the bootstrap's."""
-        (self.folder / "zz.pth").write_text("".join(f"{folder}\n" for folder in folders))
+        (self.folder / "zz.pth").write_text(
+            "".join(f"{folder}\n" for folder in folders)
+        )
 
     def environ(self, **more: str) -> dict[str, str]:
         """The world's, without what would help Python to find anything."""
         environ = self.world.environ()
-        kept = {key: text for key, text in environ.items() if not key.startswith("PYTHON")}
+        kept = {
+            key: text for key, text in environ.items() if not key.startswith("PYTHON")
+        }
         return {**kept, **more}
 
     def run(self, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -75,7 +81,9 @@ class Venv:
         """Everything in site-packages, folders included, with what it holds."""
         found: Iterable[Path] = self.folder.rglob("*")
         return {
-            str(path.relative_to(self.folder)): b"" if path.is_dir() else path.read_bytes()
+            str(path.relative_to(self.folder)): b""
+            if path.is_dir()
+            else path.read_bytes()
             for path in found
         }
 

@@ -46,7 +46,10 @@ def test_a_time_is_no_more_exact_than_the_next_run(seconds: float, text: str) ->
 def test_a_docstring_says_it_once(source: str) -> None:
     """In the last paragraph, in place of what a former run has said."""
     expected = '"""A.\n\nB.\n\nTakes about 40 s.\n"""\n\nimport a\n'
-    assert e2e_times.with_sentence(f"{source}\nimport a\n", "Takes about 40 s.") == expected
+    assert (
+        e2e_times.with_sentence(f"{source}\nimport a\n", "Takes about 40 s.")
+        == expected
+    )
 
 
 def test_a_docstring_of_one_line_gets_a_paragraph() -> None:
@@ -90,7 +93,9 @@ def test_a_log_without_durations_is_an_error(
     assert "found no durations" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("file", sorted(TESTS.glob("test_*.py")), ids=lambda file: file.name)
+@pytest.mark.parametrize(
+    "file", sorted(TESTS.glob("test_*.py")), ids=lambda file: file.name
+)
 def test_each_file_says_how_long_it_takes(file: Path) -> None:
     """Or which command runs it, where `make test-all` leaves it out."""
     docstring = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""

@@ -39,7 +39,9 @@ def mutant(file: str = "patchkit/core/numbers.py", line: int = 1) -> Mutant:
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package of one module, with two tests, of which one sees what the module does."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # this package has no plugin
+    monkeypatch.setenv(
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1"
+    )  # this package has no plugin
     project = tmp_path / "project"
     module = project / "patchkit" / "core" / "numbers.py"
     module.parent.mkdir(parents=True)
@@ -72,7 +74,10 @@ def test_each_mutant_is_one_change_of_one_statement(tmp_path: Path) -> None:
         (6, "number"),
     ]
     before = ast.dump(ast.parse(SOURCE))
-    assert all(ast.dump(ast.parse(candidate.applied_to(SOURCE))) != before for candidate in made)
+    assert all(
+        ast.dump(ast.parse(candidate.applied_to(SOURCE))) != before
+        for candidate in made
+    )
 
 
 def test_a_statement_that_shares_its_line_is_left_alone(tmp_path: Path) -> None:
@@ -80,14 +85,18 @@ def test_a_statement_that_shares_its_line_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "numbers.py"
     file.write_text("def f():\n    if g(): return 1\n    h(); i()\n")
     assert [
-        candidate.first for candidate in mutants_of(file, tmp_path) if candidate.first > 2
+        candidate.first
+        for candidate in mutants_of(file, tmp_path)
+        if candidate.first > 2
     ] == []
 
 
 def test_the_sample_has_as_many_of_each_wing() -> None:
     """In turn, so that it is even wherever it is cut off; a small wing gives all that it has."""
     by_wing = {
-        wing: [mutant(f"patchkit/{wing}/module.py", line) for line in range(1, count + 1)]
+        wing: [
+            mutant(f"patchkit/{wing}/module.py", line) for line in range(1, count + 1)
+        ]
         for wing, count in {"core": 50, "cli": 2, "runtime": 50}.items()
     }
     sample = stratified_sample(by_wing, 12, seed=3)
@@ -105,7 +114,10 @@ def test_mutants_are_sorted_by_wing(repository: Path) -> None:
         "cli": False,
     }
     assert room_of(mutant("patchkit/cli/commands/run.py")) == "cli/commands"
-    assert room_of(mutant("patchkit/analysis/upstream/moves/tree.py")) == "analysis/upstream"
+    assert (
+        room_of(mutant("patchkit/analysis/upstream/moves/tree.py"))
+        == "analysis/upstream"
+    )
     assert room_of(mutant("patchkit/analysis/bisection.py")) == "analysis"
 
 
@@ -151,12 +163,17 @@ def test_durations_are_those_of_set_up_and_call() -> None:
         "0.00s teardown tests/unit/test_b.py::test_b\n"
         "2 passed in 3.10s\n"
     )
-    expected = {"tests/unit/test_a.py::test_a[x y]": 1.75, "tests/unit/test_b.py::test_b": 0.0}
+    expected = {
+        "tests/unit/test_a.py::test_a[x y]": 1.75,
+        "tests/unit/test_b.py::test_b": 0.0,
+    }
     assert durations(table) == expected
 
 
 @pytest.mark.processes
-def test_a_mutant_is_killed_by_a_test_that_fails_of_it(repository: Path, tmp_path: Path) -> None:
+def test_a_mutant_is_killed_by_a_test_that_fails_of_it(
+    repository: Path, tmp_path: Path
+) -> None:
     """Not by one that never sees it, nor by one that fails anyhow; the copy is whole afterwards."""
     trees = judging.Trees(repository, tmp_path / "trees", 1)
     made = next(
@@ -166,7 +183,9 @@ def test_a_mutant_is_killed_by_a_test_that_fails_of_it(repository: Path, tmp_pat
     )
     broken = "tests/unit/core/test_broken.py::test_broken"
     tree = trees.take()
-    (tree / broken.partition("::")[0]).write_text("def test_broken():\n    assert False\n")
+    (tree / broken.partition("::")[0]).write_text(
+        "def test_broken():\n    assert False\n"
+    )
     trees.give_back(tree)
     for tests, killed in (([SEEN], True), ([UNSEEN], False), ([broken, UNSEEN], False)):
         coverage = Coverage(tests, {(made.file, made.first): tests}, {})
@@ -176,10 +195,14 @@ def test_a_mutant_is_killed_by_a_test_that_fails_of_it(repository: Path, tmp_pat
 
 
 @pytest.mark.processes
-def test_a_mutant_that_makes_its_tests_hang_is_killed(repository: Path, tmp_path: Path) -> None:
+def test_a_mutant_that_makes_its_tests_hang_is_killed(
+    repository: Path, tmp_path: Path
+) -> None:
     """They are ended at the limit, with what they have started."""
     trees = judging.Trees(repository, tmp_path / "trees", 1)
-    hanging = Mutant("patchkit/core/numbers.py", 3, 3, "    while True: pass\n", "hangs")
+    hanging = Mutant(
+        "patchkit/core/numbers.py", 3, 3, "    while True: pass\n", "hangs"
+    )
     coverage = Coverage([SEEN], {(hanging.file, 3): [SEEN]}, {})
     assert judging.is_killed(hanging, coverage, trees, limit=10)
 
@@ -187,7 +210,9 @@ def test_a_mutant_that_makes_its_tests_hang_is_killed(repository: Path, tmp_path
 def verdicts(killed: int, survived: int, wing: str) -> Sequence[Verdict]:
     """Some verdicts on mutants of one wing."""
     outcomes = [True] * killed + [False] * survived
-    return [Verdict(mutant(f"patchkit/{wing}/module.py"), outcome) for outcome in outcomes]
+    return [
+        Verdict(mutant(f"patchkit/{wing}/module.py"), outcome) for outcome in outcomes
+    ]
 
 
 def test_the_whole_weighs_each_wing_by_its_mutants() -> None:

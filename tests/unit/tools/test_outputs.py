@@ -55,7 +55,10 @@ def test_a_host_name_within_other_words_stays() -> None:
 def test_a_scenario_has_commands_and_files() -> None:
     """Each variant is a command, with the variables set so far; it has another's files, too."""
     scenario = parse_scenario("it", {"it": SCENARIO, "other": OTHER})
-    lines = [(command.title, command.columns, command.variables) for command in scenario.commands]
+    lines = [
+        (command.title, command.columns, command.variables)
+        for command in scenario.commands
+    ]
     pack = (("PATCHKIT_PATCHES", "pack"),)
     assert lines == [
         ("patchkit lock", 80, pack),
@@ -63,7 +66,12 @@ def test_a_scenario_has_commands_and_files() -> None:
         ("patchkit check 'a b' --format json", 80, pack),
         ("patchkit adopt - < some.diff", 160, ()),
     ]
-    assert [command.is_setup for command in scenario.commands] == [True, False, False, False]
+    assert [command.is_setup for command in scenario.commands] == [
+        True,
+        False,
+        False,
+        False,
+    ]
     assert scenario.files == {
         "pack/__init__.py": "PATCHES = ()\n",
         "up/mod.py": "x = 1\n",
@@ -81,15 +89,22 @@ def test_a_line_that_is_no_directive_is_an_error(line: str) -> None:
 def test_commands_that_look_alike_have_results_of_their_own() -> None:
     """They differ in their environment only; the second has a number."""
     text = "80: list\nset VLLM_VERSION=1\n80: list\n"
-    assert list(parse_scenario("it", {"it": text}).named_commands()) == ["list.80", "list.80.2"]
+    assert list(parse_scenario("it", {"it": text}).named_commands()) == [
+        "list.80",
+        "list.80.2",
+    ]
 
 
 def test_every_command_and_every_finding_has_a_scenario() -> None:
     """A command or a code that is added without one would change unnoticed."""
     scenarios = read_scenarios()
-    shown = {command.arguments[0] for scenario in scenarios for command in scenario.commands}
+    shown = {
+        command.arguments[0] for scenario in scenarios for command in scenario.commands
+    }
     assert set(COMMANDS) <= shown
-    assert {f"findings/{code}" for code in CODES} <= {scenario.name for scenario in scenarios}
+    assert {f"findings/{code}" for code in CODES} <= {
+        scenario.name for scenario in scenarios
+    }
 
 
 @pytest.mark.processes
@@ -129,7 +144,9 @@ def test_wheels_and_repositories_are_made_of_files(tmp_path: Path) -> None:
         ("vllm 0.11.0 at line 12, 100% alike", "vllm 0.11.0 at line 12, 100% alike"),
     ],
 )
-def test_only_what_changes_from_run_to_run_is_replaced(text: str, expected: str) -> None:
+def test_only_what_changes_from_run_to_run_is_replaced(
+    text: str, expected: str
+) -> None:
     """Numbers, versions and lines that patchkit says stay as they are."""
     names = {"/home/me/clone": "CHECKOUT", "/home/me/clone-2": "OTHER"}
     assert normalised(text, names) == expected
@@ -161,7 +178,12 @@ def test_two_runs_are_the_same(tmp_path: Path) -> None:
         line = [sys.executable, str(TOOL), *words]
         environment = {**os.environ, "TMPDIR": str(tmp_path)}
         return subprocess.run(
-            line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            line,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     for name in ("one", "two"):

@@ -12,7 +12,9 @@ def package(**texts: str) -> list[Module]:
     modules = [Module("patchkit", "__init__.py", "")]
     for name, text in texts.items():
         dotted = name.replace("__", ".")
-        modules.append(Module(f"patchkit.{dotted}", f"{name.replace('__', '/')}.py", text))
+        modules.append(
+            Module(f"patchkit.{dotted}", f"{name.replace('__', '/')}.py", text)
+        )
     return modules
 
 
@@ -58,7 +60,9 @@ def test_what_is_no_import_of_a_module_is_no_arrow(text: str) -> None:
 def test_a_relative_import_of_a_package_counts_from_its_folder() -> None:
     """`from .second` in an `__init__.py` names a module beside it."""
     modules = package(core__second="")
-    modules.append(Module("patchkit.core", "core/__init__.py", "from .second import name"))
+    modules.append(
+        Module("patchkit.core", "core/__init__.py", "from .second import name")
+    )
     assert module_arrows(modules)["patchkit.core"] == {"patchkit.core.second"}
 
 
@@ -109,5 +113,12 @@ def test_a_wing_imports_what_its_doors_import() -> None:
 
 def test_a_circle_is_a_group_in_which_all_lead_to_all() -> None:
     """Two circles stay two, and who only leads to one is not in it."""
-    arrows = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"f"}, "f": {"e", "a"}}
+    arrows = {
+        "a": {"b"},
+        "b": {"c"},
+        "c": {"b", "d"},
+        "d": set(),
+        "e": {"f"},
+        "f": {"e", "a"},
+    }
     assert circles(arrows) == [["b", "c"], ["e", "f"]]

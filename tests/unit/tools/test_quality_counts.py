@@ -82,7 +82,9 @@ def test_a_file_without_code_has_no_density() -> None:
         ("platform/patch_torch.py", "platform", "platform"),
     ],
 )
-def test_wings_hold_rooms_and_flat_modules_are_doors(file: str, wing: str, room: str) -> None:
+def test_wings_hold_rooms_and_flat_modules_are_doors(
+    file: str, wing: str, room: str
+) -> None:
     """A wing's folders are rooms; a pack is one as a whole, and so is a flat module."""
     assert (module("", file).wing, module("", file).room) == (wing, room)
 
@@ -90,14 +92,23 @@ def test_wings_hold_rooms_and_flat_modules_are_doors(file: str, wing: str, room:
 def test_nodes_are_added_up_by_wing() -> None:
     """Flat modules count together."""
     files = ["auto.py", "ray.py", "core/rows/target.py"]
-    assert sizes.nodes_by_wing(module("", file) for file in files) == {"doors": 2, "core": 1}
+    assert sizes.nodes_by_wing(module("", file) for file in files) == {
+        "doors": 2,
+        "core": 1,
+    }
 
 
-def test_modules_are_read_with_the_names_that_they_are_imported_by(tmp_path: Path) -> None:
+def test_modules_are_read_with_the_names_that_they_are_imported_by(
+    tmp_path: Path,
+) -> None:
     """`__init__.py` has the name of its folder."""
     folder = tmp_path / "patchkit" / "core"
     folder.mkdir(parents=True)
-    for file in (folder.parent / "__init__.py", folder / "__init__.py", folder / "record.py"):
+    for file in (
+        folder.parent / "__init__.py",
+        folder / "__init__.py",
+        folder / "record.py",
+    ):
         file.write_text("")
     names_read = [package_module.name for package_module in read_package(tmp_path)]
     assert names_read == ["patchkit", "patchkit.core", "patchkit.core.record"]
@@ -121,9 +132,24 @@ def test_names_are_bound_by_parameters_and_inside_functions() -> None:
     """
     bound = names.bound_names([module(text)])
     assert sorted(bound) == sorted(
-        ["self", "one", "rest", "some", "others", "name", "place", "name", "each", "way"]
+        [
+            "self",
+            "one",
+            "rest",
+            "some",
+            "others",
+            "name",
+            "place",
+            "name",
+            "each",
+            "way",
+        ]
     )
-    assert [name for name in bound if name not in names.EMPTY] == ["self", "name", "name"]
+    assert [name for name in bound if name not in names.EMPTY] == [
+        "self",
+        "name",
+        "name",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -141,14 +167,20 @@ def test_names_are_bound_by_parameters_and_inside_functions() -> None:
             ["for x in xs if c else ():\n    pass", "[x for x in (xs if c else ())]"],
             ["for x in xs or ():\n    pass"],
         ),
-        (idioms.is_splat, ['[*("a", "b")]', "{*[1, 2]}"], ["[*names]", "f(*arguments)"]),
+        (
+            idioms.is_splat,
+            ['[*("a", "b")]', "{*[1, 2]}"],
+            ["[*names]", "f(*arguments)"],
+        ),
     ],
 )
 def test_an_idiom_is_known_by_its_syntax(
     is_idiom: Callable[[ast.AST], bool], used: list[str], not_used: list[str]
 ) -> None:
     """Each use is counted once, and what only looks alike is not."""
-    assert [len(idioms.occurrences([module(text)], is_idiom)) for text in used] == [1] * len(used)
+    assert [len(idioms.occurrences([module(text)], is_idiom)) for text in used] == [
+        1
+    ] * len(used)
     assert not any(idioms.occurrences([module(text)], is_idiom) for text in not_used)
 
 
@@ -181,7 +213,10 @@ def test_nine_of_ten_functions_are_no_longer() -> None:
 
 def test_a_file_is_long_over_400_lines() -> None:
     """400 lines are in order."""
-    modules = [module("\n" * 400, "core/in_order.py"), module("\n" * 401, "core/long.py")]
+    modules = [
+        module("\n" * 400, "core/in_order.py"),
+        module("\n" * 401, "core/long.py"),
+    ]
     assert sizes.long_files(modules) == ["core/long.py"]
 
 
@@ -191,13 +226,23 @@ def test_a_class_name_is_used_once() -> None:
         module("class Row: pass\nclass _Page: pass\n", "core/a.py"),
         module("class Row: pass\nclass _Page: pass\n", "core/b.py"),
     ]
-    assert repetition.shared_class_names(modules) == {"Row": ["patchkit.core.a", "patchkit.core.b"]}
+    assert repetition.shared_class_names(modules) == {
+        "Row": ["patchkit.core.a", "patchkit.core.b"]
+    }
 
 
 def test_eight_equal_lines_of_code_are_a_repetition() -> None:
     """Imports, docstrings and blank lines do not count, and seven lines are in order."""
     lines = [f"step_{number}()\n" for number in range(8)]
     head = '"""A module."""\nimport step\n'
-    eight = [module(head + "".join(lines), "core/a.py"), module("\n".join(lines), "core/b.py")]
-    seven = [module(head + "".join(lines[:7]), file) for file in ("core/a.py", "core/b.py")]
-    assert [repetition.repeated_lines(eight), repetition.repeated_lines(seven)] == [16, 0]
+    eight = [
+        module(head + "".join(lines), "core/a.py"),
+        module("\n".join(lines), "core/b.py"),
+    ]
+    seven = [
+        module(head + "".join(lines[:7]), file) for file in ("core/a.py", "core/b.py")
+    ]
+    assert [repetition.repeated_lines(eight), repetition.repeated_lines(seven)] == [
+        16,
+        0,
+    ]

@@ -59,7 +59,9 @@ def test_what_is_left_out_is_named(old: str, new: str, expected: list[str]) -> N
 
 def test_prose_may_tell_as_sections_do() -> None:
     """Parameters are named as code, a result by a verb, an error by its class."""
-    prose = "Return the value of `name`, or `default`; LookupError says that there is none."
+    prose = (
+        "Return the value of `name`, or `default`; LookupError says that there is none."
+    )
     assert missing(function(prose)) == {"find": []}
 
 
@@ -136,4 +138,8 @@ def test_a_class_tells_of_its_constructor_or_of_its_fields() -> None:
         kinds: ClassVar[int]
         _seen: bool
     '''
-    assert missing(text) == {"Reader": ["limit"], "Reader.read": ["size"], "Row": ["body"]}
+    assert missing(text) == {
+        "Reader": ["limit"],
+        "Reader.read": ["size"],
+        "Row": ["body"],
+    }

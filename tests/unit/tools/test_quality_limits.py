@@ -72,14 +72,18 @@ def test_a_limit_is_raised_for_a_reason() -> None:
         (Limit(60, 0, 50, "tables"), Limit(40, 0, 40)),
     ],
 )
-def test_tightening_lowers_limits_and_raises_none(limit: Limit, expected: Limit) -> None:
+def test_tightening_lowers_limits_and_raises_none(
+    limit: Limit, expected: Limit
+) -> None:
     """Down to what is measured or the aim; a reason stays until there is a new lowest."""
     assert tightened([splats(40)], {"splats": limit}) == {"splats": expected}
 
 
 def test_tightening_sets_no_first_limit() -> None:
     """A first limit is written by hand; aims stay."""
-    assert tightened([splats(40), share(1)], {"splats": Limit(aim=0)}) == {"splats": Limit(aim=0)}
+    assert tightened([splats(40), share(1)], {"splats": Limit(aim=0)}) == {
+        "splats": Limit(aim=0)
+    }
 
 
 def test_limits_are_read_as_they_were_written(tmp_path: Path) -> None:
@@ -103,7 +107,9 @@ def test_a_table_has_the_value_the_limit_and_the_aim() -> None:
 def test_a_page_takes_the_table_between_its_marks() -> None:
     """Text around it stays, and a second table takes the place of the first."""
     once = page_with(PAGE, "| old |")
-    assert page_with(once, "| new |") == PAGE.replace("begin -->\n", "begin -->\n| new |\n")
+    assert page_with(once, "| new |") == PAGE.replace(
+        "begin -->\n", "begin -->\n| new |\n"
+    )
     with pytest.raises(ValueError, match="expected <!-- quality: begin -->"):
         page_with("# Page\n", "| new |")
 
@@ -122,7 +128,9 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with the limit 53 for splats, of which it has 40."""
 
     def measured(_: Path, modules: Sequence[Module]) -> list[Measure]:
-        return [Measure("splats", "splats", 40 + len(modules), details=("a.py:1", "a.py:7"))]
+        return [
+            Measure("splats", "splats", 40 + len(modules), details=("a.py:1", "a.py:7"))
+        ]
 
     monkeypatch.setattr(command, "measure", measured)
     page = tmp_path / "docs" / "architecture.md"

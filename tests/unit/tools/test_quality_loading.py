@@ -53,11 +53,18 @@ def test_every_measure_has_a_key_of_its_own_and_figures_that_are_noted(
 ) -> None:
     """What `make mutants` noted is in the table, and unknown without it."""
     monkeypatch.setattr(loading, "count_loaded", lambda _: loading.Loaded(1, 2, 3))
-    modules = [Module("patchkit", "__init__.py", ""), Module("patchkit.auto", "auto.py", "")]
+    modules = [
+        Module("patchkit", "__init__.py", ""),
+        Module("patchkit.auto", "auto.py", ""),
+    ]
     taken = measures.measure(tmp_path, modules)
     values = {measure.key: measure.value for measure in taken}
     assert len(values) == len(taken)
-    assert (values["flat-modules"], values["loaded-locked"], values["mutants"]) == (2, 3, None)
+    assert (values["flat-modules"], values["loaded-locked"], values["mutants"]) == (
+        2,
+        3,
+        None,
+    )
     (tmp_path / ".quality").mkdir()
     (tmp_path / ".quality" / "mutants.json").write_text('{"percent": 91.68}')
     again = measures.measure(tmp_path, modules)

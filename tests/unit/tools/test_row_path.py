@@ -42,7 +42,9 @@ def test_a_trail_counts_calls_in_another_file_than_the_last() -> None:
 def test_the_path_of_one_row() -> None:
     """Both steps are told, each with its files."""
     command = [sys.executable, str(REPOSITORY / "tools" / "row_path.py"), "--files"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=120
+    )
     heads = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
     steps = [re.fullmatch(r"(.+): (\d+) files, (\d+) switches", head) for head in heads]
     assert [step and step[1] for step in steps] == ["to arm", "to apply"]

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 def _noting(role: str) -> By:
     def by(
-        wrapped: Callable[..., Any], _instance: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+        wrapped: Callable[..., Any],
+        _instance: Any,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
     ) -> Any:
         with Path(os.environ[VARIABLE]).open("a") as file:
             file.write(f"{role} {os.getpid()}\n")

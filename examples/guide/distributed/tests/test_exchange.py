@@ -7,7 +7,9 @@ from patchkit import applied
 
 @pytest.mark.vllm
 @pytest.mark.patched("exchange-between-ranks")
-def test_a_group_can_exchange_until_the_model_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_can_exchange_until_the_model_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Each rank gets its slice; the group of the exchange ends with the model's own."""
     import torch
     from vllm.distributed import destroy_model_parallel

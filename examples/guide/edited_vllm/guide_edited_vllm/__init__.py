@@ -9,7 +9,11 @@ PATCHES = (
         requires=("vllm>=0.10.1,<0.34",),
         roles=set(Role),
         changes=(
-            Wrap("vllm.utils:decorate_logs", by="decorate_logs", requires=("vllm<0.11.1",)),
+            Wrap(
+                "vllm.utils:decorate_logs",
+                by="decorate_logs",
+                requires=("vllm<0.11.1",),
+            ),
             Wrap(
                 "vllm.utils.system_utils:decorate_logs",
                 by="decorate_logs",

@@ -15,7 +15,10 @@ def test_no_default_is_larger() -> None:
     tokens, sequences = EngineArgs.get_batch_defaults(world_size=1)
     with applied("smaller-default-batches"):
         patched = EngineArgs.get_batch_defaults(world_size=1)
-    assert patched == (tokens, {usage: min(count, 64) for usage, count in sequences.items()})
+    assert patched == (
+        tokens,
+        {usage: min(count, 64) for usage, count in sequences.items()},
+    )
     assert min(sequences.values()) > 64
 
 

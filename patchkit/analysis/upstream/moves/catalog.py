@@ -145,7 +145,9 @@ class Likeness:
         self.is_trivial = self.size < TRIVIAL
         self.is_telling = self.size >= TELLING
         starts = range(max(1, len(tokens) - _RUN + 1))
-        self._runs = frozenset(hash(tuple(tokens[start : start + _RUN])) for start in starts)
+        self._runs = frozenset(
+            hash(tuple(tokens[start : start + _RUN])) for start in starts
+        )
 
     def to(self, other: Likeness) -> float:
         """Return how alike two likenesses are: the share of runs of words that both have.
@@ -163,7 +165,9 @@ class Likeness:
 def _tokens(node: ast.AST, **changes: object) -> list[str]:
     """Return the words of a statement's fingerprint, with other values for some of its fields."""
     if isinstance(node, SCOPES):
-        fields: dict[str, Any] = {name: getattr(node, name, None) for name in node._fields}
+        fields: dict[str, Any] = {
+            name: getattr(node, name, None) for name in node._fields
+        }
         fields.update(changes)
         node = type(node)(**fields)
     return list(canonical(node, named=False))
@@ -192,12 +196,16 @@ class SourceFile:
     @cached_property
     def names(self) -> frozenset[str]:
         """The qualnames of its classes and functions; other names for them are left out."""
-        return frozenset(item.qualname for item in self.definitions if item.kind != "name")
+        return frozenset(
+            item.qualname for item in self.definitions if item.kind != "name"
+        )
 
     @cached_property
     def tops(self) -> frozenset[str]:
         """What it defines outside of classes, variables too."""
-        return frozenset(item.qualname for item in self.definitions if "." not in item.qualname)
+        return frozenset(
+            item.qualname for item in self.definitions if "." not in item.qualname
+        )
 
     def likeness(self, definition: Definition) -> Likeness | None:
         """Parse one of its definitions.

@@ -168,7 +168,9 @@ class Evidence:
         new_mark = self.new_catalog.source.mark(path)
         return new_mark is None or new_mark != self.old_catalog.source.mark(path)
 
-    def same_name(self, files: Iterable[SourceFile], lost: LostDefinition) -> Iterator[Candidate]:
+    def same_name(
+        self, files: Iterable[SourceFile], lost: LostDefinition
+    ) -> Iterator[Candidate]:
         """Yield definitions of the same name that are alike, or lie in a successor of the file.
 
         Args:
@@ -183,7 +185,9 @@ class Evidence:
                 if is_inherited or _is_same(candidate, lost):
                     yield candidate
 
-    def renamed(self, files: Sequence[SourceFile], lost: LostDefinition) -> Iterator[Candidate]:
+    def renamed(
+        self, files: Sequence[SourceFile], lost: LostDefinition
+    ) -> Iterator[Candidate]:
         """Yield definitions of any name whose source is that of what is looked for.
 
         Args:
@@ -193,14 +197,19 @@ class Evidence:
         if not lost.likeness.is_telling:
             return
         for candidate in self.alike(files, lost):
-            is_near = candidate.target.module == lost.target.module and not candidate.is_method
+            is_near = (
+                candidate.target.module == lost.target.module
+                and not candidate.is_method
+            )
             limit = RENAMED
             if is_near:
                 limit = RENAMED_NEAR
             if candidate.likeness >= limit:
                 yield candidate
 
-    def alike(self, files: Sequence[SourceFile], lost: LostDefinition) -> Iterator[Candidate]:
+    def alike(
+        self, files: Sequence[SourceFile], lost: LostDefinition
+    ) -> Iterator[Candidate]:
         """Yield definitions that share the rarest words of what is looked for.
 
         Args:
@@ -214,7 +223,9 @@ class Evidence:
             if not _shares(file.text, rare):
                 continue
             definitions = [item for item in file.definitions if item.kind == lost.kind]
-            sharing = [item for item in definitions if _shares(block(file.text, item), rare)]
+            sharing = [
+                item for item in definitions if _shares(block(file.text, item), rare)
+            ]
             yield from self.compared(file, sharing, lost)
 
     def compared(

@@ -48,7 +48,9 @@ class MoveSearch:
         reach: Bytes of changed files to fetch for one target; None for all of them.
     """
 
-    def __init__(self, new: Resolver, old: Resolver | None, reach: int | None = None) -> None:
+    def __init__(
+        self, new: Resolver, old: Resolver | None, reach: int | None = None
+    ) -> None:
         self._new = new
         self._old = old
         self._evidence = Evidence(new, old, reach)
@@ -96,7 +98,9 @@ class MoveSearch:
         """Find another name for what the old release defines elsewhere."""
         new = self._new.resolve(defined)
         if new.state == "present":
-            return _by_resolution(defined, old, new, f"it was {defined}, which is still there")
+            return _by_resolution(
+                defined, old, new, f"it was {defined}, which is still there"
+            )
         result = self.find(defined)
         if result.place is None:
             return result
@@ -116,7 +120,9 @@ class MoveSearch:
         if new.state == "present":
             return _by_resolution(moved, old, new, f"moved with {owner} to {moved}")
         if new.state == "undecidable":
-            message = f"{owner} is now {new_owner}, and it cannot be told whether that has it"
+            message = (
+                f"{owner} is now {new_owner}, and it cannot be told whether that has it"
+            )
             return MoveResult(None, None, message)
         return self._lost_member(new_owner, old)
 
@@ -207,7 +213,9 @@ class MoveSearch:
                     namesakes.add(Target(file.module, target.qualname))
             if namesakes:
                 break
-        present = [namesake for namesake in namesakes if self._evidence.is_present(namesake)]
+        present = [
+            namesake for namesake in namesakes if self._evidence.is_present(namesake)
+        ]
         if len(present) != 1:
             return GONE  # several are no answer
         message = f"something of that name is at {present[0]}, by name only"
@@ -226,7 +234,9 @@ def _is_inherited(target: Target, origin: Target) -> bool:
     return bool(origin.qualname) and origin.holder != target.holder
 
 
-def _by_resolution(target: Target, old: Resolution, new: Resolution, message: str) -> MoveResult:
+def _by_resolution(
+    target: Target, old: Resolution, new: Resolution, message: str
+) -> MoveResult:
     if not old.nodes or not new.nodes:
         return MoveResult(target, None, message)
     likeness = Likeness(old.nodes[:1]).to(Likeness(new.nodes[:1]))

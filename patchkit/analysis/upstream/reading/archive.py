@@ -203,7 +203,9 @@ class Archived:
             hint = ""
             if isinstance(error, UnreachableError):
                 hint = "; it is not in the cache"
-            self._failure = UpstreamError(f"{self.name}: {self.location}: {error}{hint}")
+            self._failure = UpstreamError(
+                f"{self.name}: {self.location}: {error}{hint}"
+            )
             raise self._failure from error
 
 
@@ -226,7 +228,9 @@ def check_name(name: str) -> None:
 SUFFIX = ".tar.gz"
 """How the name of a source distribution ends."""
 
-_NOT_INSTALLED = frozenset({"benchmarks", "doc", "docs", "examples", "test", "tests", "tools"})
+_NOT_INSTALLED = frozenset(
+    {"benchmarks", "doc", "docs", "examples", "test", "tests", "tools"}
+)
 
 
 @dataclass(frozen=True)
@@ -260,7 +264,10 @@ class SdistReader:
 def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the Python files of an archive, and their contents."""
     try:
-        with _Bounded(file) as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
+        with (
+            _Bounded(file) as stream,
+            tarfile.open(fileobj=stream, mode="r:") as archive,
+        ):
             yield from _python_members(archive)
     except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:
         reason = f"it is no tar archive compressed with gzip, or is cut off ({error})"

@@ -141,7 +141,9 @@ class Cache:
                 _write(file, _digest(name, content) + zlib.compress(content, 1))
             except OSError as error:
                 self._takes_files = False
-                self.notice(f"the cache {self._folder} cannot be used ({error}); nothing is kept")
+                self.notice(
+                    f"the cache {self._folder} cannot be used ({error}); nothing is kept"
+                )
             else:
                 self._has_grown = True
                 return
@@ -155,7 +157,9 @@ class Cache:
 
 
 def _digest(name: str, content: bytes) -> bytes:
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass") + b"\0" + content).digest()
+    return hashlib.sha256(
+        name.encode("utf-8", "surrogatepass") + b"\0" + content
+    ).digest()
 
 
 def _write(file: Path, data: bytes) -> None:
@@ -163,7 +167,9 @@ def _write(file: Path, data: bytes) -> None:
     if not file.parent.is_dir():
         file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.parent.mkdir(mode=0o700, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=file.parent, prefix="draft-")  # for its owner alone
+    handle, draft = tempfile.mkstemp(
+        dir=file.parent, prefix="draft-"
+    )  # for its owner alone
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)

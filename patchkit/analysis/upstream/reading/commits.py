@@ -68,7 +68,11 @@ class CommitSource:
         """The blob of each path, by the first root that holds its package."""
         folders = [f"{root}{package}" for root in ROOTS for package in self._packages]
         command = ("ls-tree", "-r", "-l", "-z", self._hash, "--", *folders)
-        entries = _git(self._repository, *command).decode(errors="surrogateescape").split("\0")
+        entries = (
+            _git(self._repository, *command)
+            .decode(errors="surrogateescape")
+            .split("\0")
+        )
         blobs: dict[str, _Blob] = {}
         for entry in entries:
             if not entry:
@@ -77,7 +81,9 @@ class CommitSource:
             mode, _, name, size = columns.split()
             path = _installed_path(path_in_tree)
             if is_listed(path) and mode.startswith("100"):  # no link, no submodule
-                blobs.setdefault(path, _Blob(name, ContentMark(int(size), int(name, 16))))
+                blobs.setdefault(
+                    path, _Blob(name, ContentMark(int(size), int(name, 16)))
+                )
         return blobs
 
     def read(self, path: str) -> bytes | None:
@@ -132,10 +138,14 @@ def commits(repository: Path) -> list[Commit]:
         UpstreamError: There is no repository, or git cannot be run.
     """
     # Without a remote, git says so by its exit code, and --default makes it none.
-    remote = _git(repository, "config", "--default", "", "--get", "remote.origin.url").decode()
+    remote = _git(
+        repository, "config", "--default", "", "--get", "remote.origin.url"
+    ).decode()
     slug = _SLUG.search(remote.strip())
     form = "--format=%H%x00%cs%x00%D%x00%s"
-    text = _git(repository, "log", "--first-parent", "--reverse", "--decorate=short", form)
+    text = _git(
+        repository, "log", "--first-parent", "--reverse", "--decorate=short", form
+    )
     version = "0"
     history = []
     for line in text.decode(errors="replace").splitlines():

@@ -23,7 +23,11 @@ _TRANSIENT = (500, 502, 503, 520, 524, 527)
 """What servers answer while they are busy or being restarted; pip tries again at the same."""
 _DEFAULT_PORTS = {"https": 443}
 _OTHER_PORT = 80
-_DOWN = (exceptions.NewConnectionError, exceptions.ConnectTimeoutError, exceptions.ProxyError)
+_DOWN = (
+    exceptions.NewConnectionError,
+    exceptions.ConnectTimeoutError,
+    exceptions.ProxyError,
+)
 
 
 class _ManagerKey(NamedTuple):
@@ -98,9 +102,13 @@ class Connections:
             if not location:
                 return response, url
             _release(response)
-        raise UpstreamError(f"{host_of(url)} redirects more than {_MAX_REDIRECTS} times")
+        raise UpstreamError(
+            f"{host_of(url)} redirects more than {_MAX_REDIRECTS} times"
+        )
 
-    def _send(self, method: str, url: str, headers: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
+    def _send(
+        self, method: str, url: str, headers: Mapping[str, str]
+    ) -> urllib3.BaseHTTPResponse:
         if self._offline:
             raise UnreachableError("patchkit is offline, and has not read it before")
         reason = self._down.get(host_of(url))
@@ -165,7 +173,9 @@ class Connections:
             proxy = f"http://{proxy}"
         login = _login_of(proxy)
         headers = urllib3.make_headers(proxy_basic_auth=login) if login else None
-        return urllib3.ProxyManager(without_secrets(proxy), proxy_headers=headers, **options)
+        return urllib3.ProxyManager(
+            without_secrets(proxy), proxy_headers=headers, **options
+        )
 
     def _options(self, key: _ManagerKey) -> dict[str, Any]:
         """Return what urllib3 is told of timeouts, retries and certificates."""

@@ -223,7 +223,9 @@ class Files:
         shared: What files of several releases are parsed in; equal files are parsed once.
     """
 
-    def __init__(self, source: ReleaseSource, *, shared: ParsedFiles | None = None) -> None:
+    def __init__(
+        self, source: ReleaseSource, *, shared: ParsedFiles | None = None
+    ) -> None:
         self.source = source
         self._own = ParsedFiles()
         self._shared = shared or self._own
@@ -305,7 +307,9 @@ def parse(text: bytes) -> tuple[ast.Module, str]:
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # upstream's invalid escapes are not ours to report
+            warnings.simplefilter(
+                "ignore"
+            )  # upstream's invalid escapes are not ours to report
             return ast.parse(text), ""
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return ast.Module([], []), f"this Python cannot parse it: {error}"

@@ -15,7 +15,11 @@ from urllib.parse import unquote, urlsplit
 
 from patchkit.analysis.upstream.reading.archive import SUFFIX
 from patchkit.analysis.upstream.reading.cache import Cache, IndexPage
-from patchkit.analysis.upstream.reading.replies import StatusError, joined, without_secrets
+from patchkit.analysis.upstream.reading.replies import (
+    StatusError,
+    joined,
+    without_secrets,
+)
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.analysis.upstream.reading.web import Web
 from patchkit.core.versions.requirements import canonical
@@ -144,7 +148,9 @@ class Index:
         kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in (_JSON, _HTML, "text/html"):
             raise UpstreamError(f"found a page of type {kind!r}, expected an index's")
-        return IndexPage(reply.url, kind, reply.headers.get("etag", ""), time.time(), reply.body)
+        return IndexPage(
+            reply.url, kind, reply.headers.get("etag", ""), time.time(), reply.body
+        )
 
     def _not_found(self, project: str, faults: list[str]) -> str:
         if faults:
@@ -181,7 +187,9 @@ def _local_links(path: Path) -> Iterable[Link]:
         if is_directory:
             page = path / "index.html"
         if is_directory and not page.exists():
-            return [Link(file.absolute().as_uri(), file.name, "") for file in path.iterdir()]
+            return [
+                Link(file.absolute().as_uri(), file.name, "") for file in path.iterdir()
+            ]
         body = page.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return ()

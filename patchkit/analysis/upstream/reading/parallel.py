@@ -49,8 +49,13 @@ def for_each(
     Returns:
         What the work returned for each release, or why it could not be read, in their order.
     """
-    with ThreadPoolExecutor(CONNECTIONS, "patchkit-releases") as threads, context or nullcontext():
-        futures = {threads.submit(tried, work, release): release for release in releases}
+    with (
+        ThreadPoolExecutor(CONNECTIONS, "patchkit-releases") as threads,
+        context or nullcontext(),
+    ):
+        futures = {
+            threads.submit(tried, work, release): release for release in releases
+        }
         try:
             for count, future in enumerate(as_completed(futures), 1):
                 future.result()  # an error that is no release's fault is raised at once

@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING, Any
 from patchkit.analysis.upstream.reading.archive import Archived, Reader, SdistReader
 from patchkit.analysis.upstream.reading.cache import Cache, default_directory
 from patchkit.analysis.upstream.reading.files import ReleaseSource
-from patchkit.analysis.upstream.reading.index import Index, Link, local_path, parse_filename
+from patchkit.analysis.upstream.reading.index import (
+    Index,
+    Link,
+    local_path,
+    parse_filename,
+)
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.analysis.upstream.reading.web import Web
 from patchkit.analysis.upstream.reading.wheel import LocalContent, WheelReader
@@ -131,9 +136,13 @@ class Release:
         # Without a hash, nothing says that a URL still has the bytes that it had.
         cache = self.library.cache if sha256 else Cache(None)
         key = f"sha256:{sha256}"
-        return Archived(self.name, self.version, filename, reader, cache, key, self.project)
+        return Archived(
+            self.name, self.version, filename, reader, cache, key, self.project
+        )
 
-    def _download(self, reason: Exception | None = None) -> AbstractContextManager[Path]:
+    def _download(
+        self, reason: Exception | None = None
+    ) -> AbstractContextManager[Path]:
         if reason:
             self.library.notice(f"{reason}; fetching {self.link.filename} whole")
         return self.library.web.download(self.link.url, self.link.sha256)
@@ -218,7 +227,9 @@ def _is_offered(specifier: Any, version: ReleaseVersion, link: Link) -> bool:
         return False
     if not version.is_prerelease:
         return True
-    return not exact and any(bound is not None and bound.is_prerelease for bound in named)
+    return not exact and any(
+        bound is not None and bound.is_prerelease for bound in named
+    )
 
 
 def _rank(link: Link) -> tuple[bool, bool, bool, bool, str]:

@@ -124,7 +124,9 @@ def _roots_with_pip() -> list[Path | zipfile.Path]:
     roots: list[Path | zipfile.Path] = [package.parent for package in packages]
     for package in packages:
         # What Python brings along for `ensurepip` is a wheel.
-        roots.extend(zipfile.Path(wheel) for wheel in package.glob("_bundled/pip-*.whl"))
+        roots.extend(
+            zipfile.Path(wheel) for wheel in package.glob("_bundled/pip-*.whl")
+        )
     return roots
 
 
@@ -167,12 +169,16 @@ class _Values(NamedTuple):
     def switch(self, name: str) -> bool:
         return self._parsed(name, "no", lambda text: _SWITCH[text.lower()], "yes or no")
 
-    def _parsed(self, name: str, default: str, parse: Callable[[str], T], expected: str) -> T:
+    def _parsed(
+        self, name: str, default: str, parse: Callable[[str], T], expected: str
+    ) -> T:
         try:
             return parse(self.text(name) or default)
         except (ValueError, KeyError) as error:
             option = self.options[name]
-            shown = re.sub(r"//[^/\s]*@", "//…@", option.value)  # a password is nobody else's
+            shown = re.sub(
+                r"//[^/\s]*@", "//…@", option.value
+            )  # a password is nobody else's
             fault = f"{option.origin}: {name}: found {shown!r}, expected {expected}"
             raise SettingsError(fault) from error
 
@@ -196,7 +202,9 @@ def _options_of_variables(env: Mapping[str, str]) -> dict[str, _Option]:
     options = {}
     for variable, value in env.items():
         if variable.startswith("PIP_") and value:
-            options[_long_name(variable.removeprefix("PIP_"))] = _Option(value, variable)
+            options[_long_name(variable.removeprefix("PIP_"))] = _Option(
+                value, variable
+            )
     return options
 
 
@@ -230,7 +238,9 @@ def _parsed(file: Path) -> configparser.RawConfigParser:
         return parser  # pip skips these too
     except (OSError, UnicodeDecodeError, configparser.Error) as error:
         reason = " ".join(str(error).split())
-        raise SettingsError(f"pip's configuration {file} cannot be read: {reason}") from error
+        raise SettingsError(
+            f"pip's configuration {file} cannot be read: {reason}"
+        ) from error
     return parser
 
 

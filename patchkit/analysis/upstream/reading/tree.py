@@ -30,7 +30,9 @@ class Tree:
         packages: The names of the packages and modules.
     """
 
-    def __init__(self, name: str, version: str | None, root: Path, *packages: str) -> None:
+    def __init__(
+        self, name: str, version: str | None, root: Path, *packages: str
+    ) -> None:
         self.name = name
         self.version = version
         self._root = root
@@ -49,7 +51,9 @@ class Tree:
             check_size(path, file.stat().st_size)
             return file.read_bytes()
         except OSError as error:
-            raise UpstreamError(f"{self.name}: {path}: {error.strerror or error}") from error
+            raise UpstreamError(
+                f"{self.name}: {path}: {error.strerror or error}"
+            ) from error
         except UpstreamError as error:
             raise UpstreamError(f"{self.name}: {error}") from error
 
@@ -130,9 +134,16 @@ def open_tree(directory: Path, package: str) -> ReleaseSource:
         roots.append(absolute.parent)
     for root in roots:
         if (root / package / "__init__.py").is_file():
-            return Tree(f"the tree at {directory}", _stated_version(package, root), root, package)
+            return Tree(
+                f"the tree at {directory}",
+                _stated_version(package, root),
+                root,
+                package,
+            )
     expected = ", ".join(f"{root}{package}/__init__.py" for root in ROOTS)
-    raise UpstreamError(f"the tree at {directory}: found no {package}, expected one of {expected}")
+    raise UpstreamError(
+        f"the tree at {directory}: found no {package}, expected one of {expected}"
+    )
 
 
 def _stated_version(package: str, root: Path) -> str | None:

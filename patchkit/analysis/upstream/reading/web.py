@@ -116,14 +116,18 @@ class Web:
             try:
                 actual = self._save(url, file)
             except OSError as error:
-                raise UpstreamError(f"it cannot be written to {directory}: {error}") from error
+                raise UpstreamError(
+                    f"it cannot be written to {directory}: {error}"
+                ) from error
             if sha256 and actual != sha256:
                 raise UpstreamError(
                     f"it is not the file of the index: found SHA-256 {actual}, expected {sha256}"
                 )
             yield file
 
-    def ask(self, method: str, url: str, headers: Mapping[str, str], limit: int) -> Reply:
+    def ask(
+        self, method: str, url: str, headers: Mapping[str, str], limit: int
+    ) -> Reply:
         """Send a request, and accept any status.
 
         Args:
@@ -198,7 +202,9 @@ class RemoteContent:
         except StatusError as error:
             if error.status not in _NO_SUFFIX_RANGES:
                 raise
-            message = f"{host_of(self.url)} does not count ranges from the end of a file"
+            message = (
+                f"{host_of(self.url)} does not count ranges from the end of a file"
+            )
             raise NoRangesError(message) from error
         return data, self._total
 
@@ -228,7 +234,9 @@ class RemoteContent:
         start, end = span
         return self._part(f"{start}-{end - 1}", end - start, lambda _: span)
 
-    def _part(self, part: str, size: int, span_of: Callable[[int], Span]) -> tuple[bytes, int]:
+    def _part(
+        self, part: str, size: int, span_of: Callable[[int], Span]
+    ) -> tuple[bytes, int]:
         """Fetch a part, and compare the span that the reply claims with what it brings.
 
         Args:
@@ -239,7 +247,9 @@ class RemoteContent:
         Returns:
             The bytes of the part, and how many the file has.
         """
-        reply = self.web.ask("GET", self.url, {"Range": f"bytes={part}", **_PLAIN}, size)
+        reply = self.web.ask(
+            "GET", self.url, {"Range": f"bytes={part}", **_PLAIN}, size
+        )
         host = host_of(self.url)
         if reply.status == _OK:
             raise NoRangesError(f"{host} does not serve parts of files")
@@ -252,7 +262,9 @@ class RemoteContent:
         end = last + 1
         length = end - start
         if len(reply.body) != length:
-            raise UpstreamError(f"{host} sends {len(reply.body):,} bytes and calls them {length:,}")
+            raise UpstreamError(
+                f"{host} sends {len(reply.body):,} bytes and calls them {length:,}"
+            )
         expected_start, expected_end = span_of(total)
         if (start, end) != (expected_start, expected_end):
             message = f"sends bytes {start}-{end} of it when asked for"

@@ -84,7 +84,9 @@ class LocalContent:
         """
         try:
             with self.file.open("rb") as file:
-                pieces = [os.pread(file.fileno(), end - start, start) for start, end in spans]
+                pieces = [
+                    os.pread(file.fileno(), end - start, start) for start, end in spans
+                ]
         except OSError as error:
             raise UpstreamError(error.strerror or str(error)) from error
         for piece, (start, end) in zip(pieces, spans, strict=True):
@@ -121,7 +123,9 @@ class WheelReader:
         except NoRangesError as error:
             return self._read_whole(error)
         except _NO_ZIP as error:
-            raise UpstreamError(f"it is no zip archive, or is cut off ({error})") from error
+            raise UpstreamError(
+                f"it is no zip archive, or is cut off ({error})"
+            ) from error
 
     def fetch(self, members: Listing) -> dict[str, bytes]:
         """Read files of the wheel.
@@ -151,7 +155,9 @@ class WheelReader:
         with self.download(error) as file:
             local = WheelReader(LocalContent(file))
             listing, _ = local.listing()
-            members = {path: member for path, member in listing.items() if is_python(path)}
+            members = {
+                path: member for path, member in listing.items() if is_python(path)
+            }
             size = sum(member.size for member in members.values())
             if size > MAX_ALL:
                 limit = f"archives of up to {MAX_ALL:,} are read"
@@ -194,7 +200,9 @@ class _Tail:
         data_start = self._size - len(self._data)
         if position < data_start:
             if self._size - position > MAX_DIRECTORY:
-                raise UpstreamError(f"its table of contents has more than {MAX_DIRECTORY:,} bytes")
+                raise UpstreamError(
+                    f"its table of contents has more than {MAX_DIRECTORY:,} bytes"
+                )
             (piece,) = self._content.fetch([(position, data_start)])
             self._data = piece + self._data
 
@@ -250,7 +258,9 @@ def _unpacked(path: str, member: ArchiveMember, data: bytes) -> bytes:
             raise ValueError("it is not where the archive says")
         content = _decompressed(member, packed)
         if len(content) != member.size or zlib.crc32(content) != member.crc:
-            raise ValueError("its content has another size or checksum than the archive says")
+            raise ValueError(
+                "its content has another size or checksum than the archive says"
+            )
     except (struct.error, zlib.error, ValueError) as error:
         raise UpstreamError(f"{path} in it is damaged: {error}") from error
     return content

@@ -96,7 +96,9 @@ def join_branches(
         The cases, under the condition of their branch unless all have the binding. None if every
         branch ends in an error.
     """
-    complete = [(condition, cases) for condition, cases in branches if cases is not None]
+    complete = [
+        (condition, cases) for condition, cases in branches if cases is not None
+    ]
     if not complete:
         return None
     in_all = set.intersection(*(_bindings(cases) for _, cases in complete))
@@ -272,7 +274,9 @@ def _assigned_names(statement: ast.AST) -> Iterator[str]:
     if isinstance(statement, ast.ExceptHandler):
         yield statement.name or ""
         return
-    targets = [getattr(statement, field, None) for field in ("target", "name", "pattern")]
+    targets = [
+        getattr(statement, field, None) for field in ("target", "name", "pattern")
+    ]
     targets += getattr(statement, "targets", ())
     targets += [item.optional_vars for item in getattr(statement, "items", ())]
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):

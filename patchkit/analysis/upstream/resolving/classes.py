@@ -10,13 +10,21 @@ from patchkit.analysis.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.analysis.upstream.resolving.flow import Flow
 from patchkit.analysis.upstream.resolving.syntax import DEFS, is_private
 from patchkit.analysis.upstream.resolving.touches import touched_by
-from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Scope, Value, undecided
+from patchkit.analysis.upstream.resolving.values import (
+    Kind,
+    Lookup,
+    Scope,
+    Value,
+    undecided,
+)
 
 SPREAD = "**"
 """Among the options of a decorator: it was passed more than is spelled out."""
 _OBJECT = Value("present", Kind.OUTSIDE, dotted="builtins.object")
 _ITSELF = "it derives from itself"
-_KNOWN_METACLASSES = frozenset({"builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"})
+_KNOWN_METACLASSES = frozenset(
+    {"builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"}
+)
 _MAKERS = frozenset({"__new__", "__init__", "__prepare__"})
 
 
@@ -166,7 +174,9 @@ def after_metaclass(lookup: Lookup, owner: Value, name: str, value: Value) -> Va
     for maker in _methods(lookup, meta, _MAKERS):
         # Functions are left alone, unless the metaclass names this one.
         if not is_function or _mentions(maker, name):
-            return undecided(f"the metaclass {meta.qualname} may replace it or take it away")
+            return undecided(
+                f"the metaclass {meta.qualname} may replace it or take it away"
+            )
     return value
 
 
@@ -203,7 +213,11 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     if isinstance(node, ast.Starred):
         return undecided(f"the base {text}")
     candidates = lookup.evaluate(node, value.definition_scope)
-    bases = {_identity(candidate): candidate for candidate in candidates if not candidate.is_none}
+    bases = {
+        _identity(candidate): candidate
+        for candidate in candidates
+        if not candidate.is_none
+    }
     if len(bases) != 1:
         return undecided(f"the base {text}, which is one of several,")
     base = next(iter(bases.values()))
@@ -267,7 +281,9 @@ def _class_effects(lookup: Lookup, value: Value) -> ClassEffects:
     effects = ClassEffects()
     for decorator in value.classes[-1].decorator_list:
         effect = decorators.effect_of(lookup, decorator, value.definition_scope)
-        effects = _with_decorator(effects, effect, f"the decorator @{ast.unparse(decorator)}")
+        effects = _with_decorator(
+            effects, effect, f"the decorator @{ast.unparse(decorator)}"
+        )
     return _with_hooks(lookup, value, effects)
 
 
@@ -314,5 +330,7 @@ def _subclass_hooks(ancestor: Value) -> tuple[ast.stmt, ...]:
         return ()
     body = ancestor.classes[-1].body
     return tuple(
-        statement for statement in body if getattr(statement, "name", "") == "__init_subclass__"
+        statement
+        for statement in body
+        if getattr(statement, "name", "") == "__init_subclass__"
     )

@@ -13,8 +13,18 @@ from patchkit.analysis.upstream.resolving.classes import (
     metaclass,
     mro,
 )
-from patchkit.analysis.upstream.resolving.fields import DATACLASSES, Field, flavour, option_value
-from patchkit.analysis.upstream.resolving.syntax import SCOPES, Signature, dotted, parameter
+from patchkit.analysis.upstream.resolving.fields import (
+    DATACLASSES,
+    Field,
+    flavour,
+    option_value,
+)
+from patchkit.analysis.upstream.resolving.syntax import (
+    SCOPES,
+    Signature,
+    dotted,
+    parameter,
+)
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Value, undecided
 
 _WRITTEN = frozenset(

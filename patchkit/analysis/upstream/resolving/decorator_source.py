@@ -5,7 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted, truth_of
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    SCOPES,
+    Def,
+    dotted,
+    truth_of,
+)
 from patchkit.analysis.upstream.resolving.touches import DEPTH, function_named
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Scope, Value
 
@@ -17,7 +23,10 @@ WRAPS_ASYNC = "wraps as a coroutine function"
 """Outcome: the same, but the function is a coroutine function."""
 UNKNOWN = "unknown"
 """Outcome: nothing is known about the object that it returns."""
-DATACLASSES = {"dataclasses.dataclass": "dataclass", "pydantic.dataclasses.dataclass": "pydantic"}
+DATACLASSES = {
+    "dataclasses.dataclass": "dataclass",
+    "pydantic.dataclasses.dataclass": "pydantic",
+}
 
 
 class _DecoratorUse(NamedTuple):
@@ -57,12 +66,18 @@ class DecoratorSource:
         return self._lookup.remember(self._tree.conclusions, key, compute)
 
     def _outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int) -> str:
-        if depth > DEPTH or _is_generator(node) or ".__signature__" in _stored_names(node):
+        if (
+            depth > DEPTH
+            or _is_generator(node)
+            or ".__signature__" in _stored_names(node)
+        ):
             return UNKNOWN
         use = _use_of(node, is_call=is_call, is_bound=self._is_bound and depth == 0)
         returned: list[ast.expr | None] = []
         _collect_returned(node.body, use, returned)
-        outcomes = {self._outcome_of_return(node, value, use, depth) for value in returned}
+        outcomes = {
+            self._outcome_of_return(node, value, use, depth) for value in returned
+        }
         if outcomes == {SAME, WRAPS}:
             return WRAPS
         if len(outcomes) != 1:
@@ -79,7 +94,9 @@ class DecoratorSource:
             The flavour of the dataclass decorator that the function calls; "unknown" if it calls
             none or several. '' if it makes no dataclasses.
         """
-        if not any(_is_dataclass_transform(decorator) for decorator in node.decorator_list):
+        if not any(
+            _is_dataclass_transform(decorator) for decorator in node.decorator_list
+        ):
             return ""
         flavours: set[str] = set()
         for part in ast.walk(node):
@@ -260,7 +277,9 @@ def _wraps(call: ast.expr, decorated: str) -> bool:
     """Whether an expression is `wraps(decorated)`."""
     if not isinstance(call, ast.Call) or not call.args:
         return False
-    return dotted(call.func).endswith("wraps") and ast.unparse(call.args[0]) == decorated
+    return (
+        dotted(call.func).endswith("wraps") and ast.unparse(call.args[0]) == decorated
+    )
 
 
 def _collect_returned(
@@ -290,7 +309,10 @@ def _collect_returned(
         elif not isinstance(statement, SCOPES):
             for field_name in ("body", "orelse", "finalbody"):
                 _collect_returned(getattr(statement, field_name, ()), use, returned)
-            for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+            for part in (
+                *getattr(statement, "handlers", ()),
+                *getattr(statement, "cases", ()),
+            ):
                 _collect_returned(part.body, use, returned)
     return True
 

@@ -14,7 +14,13 @@ from patchkit.analysis.upstream.resolving.decorator_source import (
 from patchkit.analysis.upstream.resolving.outside import as_typing
 from patchkit.analysis.upstream.resolving.syntax import Def
 from patchkit.analysis.upstream.resolving.touches import bases_added_by, touched_by
-from patchkit.analysis.upstream.resolving.values import AS_METHOD, Kind, Lookup, Scope, Value
+from patchkit.analysis.upstream.resolving.values import (
+    AS_METHOD,
+    Kind,
+    Lookup,
+    Scope,
+    Value,
+)
 
 _SET_BY_ATTRS = frozenset(
     {
@@ -151,7 +157,9 @@ def effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> DecoratorEff
     """
     key = ("effect", id(decorator))
     conclusions = scope.tree.conclusions
-    return lookup.remember(conclusions, key, lambda: _effect_of(lookup, decorator, scope))
+    return lookup.remember(
+        conclusions, key, lambda: _effect_of(lookup, decorator, scope)
+    )
 
 
 def _effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> DecoratorEffect:
@@ -249,7 +257,9 @@ def _well_known_effect(name: str, options: dict[str, ast.expr]) -> DecoratorEffe
     if name in DESCRIPTORS:
         return DecoratorEffect(SAME, DESCRIPTORS[name])
     if name in _OF_ATTRS:
-        return DecoratorEffect(SAME, touched=_SET_BY_ATTRS, dataclass="attrs", options=options)
+        return DecoratorEffect(
+            SAME, touched=_SET_BY_ATTRS, dataclass="attrs", options=options
+        )
     if name in DATACLASSES:
         return DecoratorEffect(SAME, dataclass=DATACLASSES[name], options=options)
     if name in _SAME or name.startswith(_ROUTES):

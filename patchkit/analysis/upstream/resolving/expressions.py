@@ -67,7 +67,9 @@ _MAKES_OBJECTS = frozenset(
     }
 )
 """What returns an object if it is called; classes do so too."""
-_NOT_PLAIN = frozenset({"types.ModuleType", "builtins.type", "abc.ABCMeta", "builtins.property"})
+_NOT_PLAIN = frozenset(
+    {"types.ModuleType", "builtins.type", "abc.ABCMeta", "builtins.property"}
+)
 """Classes outside the release whose instances are more than plain objects."""
 
 
@@ -92,7 +94,8 @@ def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
     if isinstance(node, ast.Call):
         makers = evaluate(lookup, node.func, scope)
         return tuple(
-            _called(lookup, maker, node, scope).under(maker.conditions) for maker in makers
+            _called(lookup, maker, node, scope).under(maker.conditions)
+            for maker in makers
         )
     if isinstance(node, ast.IfExp):
         return _conditional(lookup, node, scope)
@@ -328,7 +331,9 @@ def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> V
         value: A description of the name that is assigned to.
         scope: The scope, up to the assignment.
     """
-    has_setter = any(isinstance(modifier, ast.FunctionDef) for modifier in binding.modifiers)
+    has_setter = any(
+        isinstance(modifier, ast.FunctionDef) for modifier in binding.modifiers
+    )
     if binding.value is None or has_setter:
         return (replace(value, is_sure=False),)
     assigned = lookup.evaluate(binding.value, scope)
@@ -367,5 +372,7 @@ def _read_from_owner(value: Value) -> Value:
     """Return what a method is that is read from a class or an instance; others are the same."""
     if value.kind not in METHODS:
         return value
-    reason = f"{value.qualname} is read from what has it, and may be called without self"
+    reason = (
+        f"{value.qualname} is read from what has it, and may be called without self"
+    )
     return replace(value, kind=Kind.FUNCTION).unsure(reason)

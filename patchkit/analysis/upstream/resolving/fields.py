@@ -144,7 +144,9 @@ def field_or_slot(
         return field.unsure("its default may stand on the class or not")
     if on_class:
         return field
-    return replace(field, on_class=False, reason="a field, which leaves no attribute on the class")
+    return replace(
+        field, on_class=False, reason="a field, which leaves no attribute on the class"
+    )
 
 
 def as_class_member(lookup: Lookup, owner: Value, name: str, value: Value) -> Value:
@@ -196,7 +198,11 @@ def may_be_field(lookup: Lookup, owner: Value, name: str) -> bool:
     if node is None or is_class_var(node) or flavour(lookup, owner):
         return False
     for ancestor in mro(lookup, owner):
-        if not ancestor.classes and ancestor.kind is not Kind.CLASS and not is_known(ancestor):
+        if (
+            not ancestor.classes
+            and ancestor.kind is not Kind.CLASS
+            and not is_known(ancestor)
+        ):
             return True
     return False
 
@@ -224,7 +230,9 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
     field = Field(name, node)
     if isinstance(node.value, ast.Call):
         field = _with_call(lookup, owner, field, node.value, kind)
-    if kind == "basemodel":  # pydantic answers for private names, and warns of deprecated ones
+    if (
+        kind == "basemodel"
+    ):  # pydantic answers for private names, and warns of deprecated ones
         keywords = [keyword.arg for keyword in getattr(node.value, "keywords", ())]
         return field._replace(on_class=name.startswith("_") or "deprecated" in keywords)
     if kind == "typeddict":
@@ -266,7 +274,9 @@ def _with_call(
     if function not in _FIELD_FUNCTIONS:
         if all(value.is_sure for value in lookup.evaluate(call, scope)):
             return field
-        return field._replace(on_class=None)  # what a function returns may be a `field(…)`
+        return field._replace(
+            on_class=None
+        )  # what a function returns may be a `field(…)`
     options = {keyword.arg: keyword.value for keyword in call.keywords}
     is_pydantic = function.startswith("pydantic.")
     default = options.get("default")
@@ -362,7 +372,11 @@ def is_known(ancestor: Value) -> bool:
             annotations, reads none.
     """
     name = as_typing(ancestor.dotted)
-    return name in _FLAVOURS or is_class(name) or name in ("typing.Generic", "typing.Protocol")
+    return (
+        name in _FLAVOURS
+        or is_class(name)
+        or name in ("typing.Generic", "typing.Protocol")
+    )
 
 
 def is_class_var(node: ast.AnnAssign) -> bool:

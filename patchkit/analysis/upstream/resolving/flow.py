@@ -23,9 +23,26 @@ from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, Def, dotted, shortened
 from patchkit.analysis.upstream.resolving.values import Lookup
 
-_MUTATORS = {"append", "extend", "update", "add", "insert", "setdefault", "pop", "remove", "clear"}
+_MUTATORS = {
+    "append",
+    "extend",
+    "update",
+    "add",
+    "insert",
+    "setdefault",
+    "pop",
+    "remove",
+    "clear",
+}
 _PROPERTY_PARTS = {".setter", ".getter", ".deleter"}
-_FAILING = (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute, ast.Subscript, ast.Raise)
+_FAILING = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.Call,
+    ast.Attribute,
+    ast.Subscript,
+    ast.Raise,
+)
 _COMPOUND = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)
 _OPEN = (ast.While, ast.Match, getattr(ast, "TypeAlias", ast.Match))
 """Statements that are not followed: what they bind is open. Type aliases are of Python 3.12."""
@@ -69,7 +86,9 @@ class Flow:
         """
         if isinstance(scope, ast.ClassDef):
             self._package = None
-        return self.run(StatementsByName.of_scope(self._tree, scope).concerning(self._name))
+        return self.run(
+            StatementsByName.of_scope(self._tree, scope).concerning(self._name)
+        )
 
     def run(
         self,
@@ -151,7 +170,9 @@ class Flow:
         if isinstance(target, ast.Name) and target.id == self._name:
             return self._bind(node, value=value)
         if isinstance(target, (ast.Tuple, ast.List)):
-            for element, element_value in zip(target.elts, _unpacked(target, value), strict=True):
+            for element, element_value in zip(
+                target.elts, _unpacked(target, value), strict=True
+            ):
                 cases = self._assign_to(element, element_value, node, cases)
         elif isinstance(target, ast.Starred):
             return self._assign_to(target.value, None, node, cases)
@@ -266,7 +287,9 @@ class Flow:
         node: ast.For | ast.AsyncFor,
         cases: BindingCases,
     ) -> BindingCases | None:
-        after_once = self.run(node.body, self._assign_to(node.target, None, node, cases))
+        after_once = self.run(
+            node.body, self._assign_to(node.target, None, node, cases)
+        )
         return join_branches(
             (Condition("the loop runs"), after_once),
             (Condition("not (the loop runs)"), cases),
@@ -284,7 +307,9 @@ class Flow:
         if not any(_suppresses_errors(item.context_expr) for item in node.items):
             return end
         text = shortened(node.items[0].context_expr)
-        return join_branches((Condition("the with succeeds"), end), (Condition(text), cases))
+        return join_branches(
+            (Condition("the with succeeds"), end), (Condition(text), cases)
+        )
 
     def _try(self, node: ast.Try, cases: BindingCases) -> BindingCases | None:
         at_failure, end = self._run_fallible(node.body, cases)
@@ -366,7 +391,9 @@ def _unpacked(
     values: list[ast.expr | None] = []
     if isinstance(value, (ast.Tuple, ast.List)):
         values += value.elts
-    is_starred = any(isinstance(element, ast.Starred) for element in (*target.elts, *values))
+    is_starred = any(
+        isinstance(element, ast.Starred) for element in (*target.elts, *values)
+    )
     if is_starred or len(values) != len(target.elts):
         return [None] * len(target.elts)
     return values
@@ -374,7 +401,11 @@ def _unpacked(
 
 def _deletes(target: ast.expr, name: str) -> bool:
     for node in ast.walk(target):
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Del):
+        if (
+            isinstance(node, ast.Name)
+            and node.id == name
+            and isinstance(node.ctx, ast.Del)
+        ):
             return True
     return False
 

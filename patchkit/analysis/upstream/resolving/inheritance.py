@@ -18,7 +18,13 @@ from patchkit.analysis.upstream.resolving.classes import (
 )
 from patchkit.analysis.upstream.resolving.constructors import generated_method
 from patchkit.analysis.upstream.resolving.outside import has_member
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted, is_private
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    SCOPES,
+    Def,
+    dotted,
+    is_private,
+)
 from patchkit.analysis.upstream.resolving.touches import changes_below
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
@@ -65,7 +71,9 @@ _METHODS_OF_TYPE = {name for name, method in vars(type).items() if callable(meth
     *vars(object)
 }
 _TYPE = Value("present", Kind.OUTSIDE, dotted="builtins.type")
-_WRITTEN = frozenset({"__init__", "__new__", "__repr__", "__eq__", "__hash__", "__post_init__"})
+_WRITTEN = frozenset(
+    {"__init__", "__new__", "__repr__", "__eq__", "__hash__", "__post_init__"}
+)
 """What machinery such as dataclasses writes for classes that do not define it."""
 
 
@@ -78,7 +86,11 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
         name: The name of the attribute, as the class stores it: `_Class__x` for a private one.
     """
     if is_private(name):
-        return (absent(f"a class stores {name!r} under another name, _{value.qualname}{name}"),)
+        return (
+            absent(
+                f"a class stores {name!r} under another name, _{value.qualname}{name}"
+            ),
+        )
     return _search(lookup, value, name, mro(lookup, value), "")
 
 
@@ -96,7 +108,9 @@ def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
     if _are_absent(members):
         if members[0].kind is Kind.INSTANCE_ATTRIBUTE:
             reason = f"an instance has it once {members[0].reason}"
-            return (replace(members[0], state="undecidable", reason=reason, is_sure=False),)
+            return (
+                replace(members[0], state="undecidable", reason=reason, is_sure=False),
+            )
         if not _are_absent(member(lookup, value, "__getattr__")):
             return (undecided(f"{value.qualname} has a __getattr__"),)
     return tuple(replace(attribute, on_class=True) for attribute in members)
@@ -155,7 +169,10 @@ def _possible_writer(ancestors: Sequence[Value]) -> str:
         The description of the first such base; '' if there is none.
     """
     for ancestor in ancestors:
-        if ancestor.kind is Kind.OUTSIDE and has_member(ancestor.dotted, "__init__") is None:
+        if (
+            ancestor.kind is Kind.OUTSIDE
+            and has_member(ancestor.dotted, "__init__") is None
+        ):
             return _described(ancestor)
     return ""
 
@@ -186,7 +203,9 @@ def _own_members(
     for case in bound_cases:
         values += lookup.bound_values(case, scope)
     if plain_name != name:
-        values = [replace(value, qualname=f"{owner.qualname}.{name}") for value in values]
+        values = [
+            replace(value, qualname=f"{owner.qualname}.{name}") for value in values
+        ]
     if field is not None:
         return (_inherited_default(field, search_following),)
     effects = class_effects(lookup, owner)
@@ -213,10 +232,14 @@ def _as_members(
     values: Sequence[Value],
 ) -> Values:
     """Return what a class makes of the values that its body binds to a name."""
-    members = tuple(fields.as_class_member(lookup, owner, name, value) for value in values)
+    members = tuple(
+        fields.as_class_member(lookup, owner, name, value) for value in values
+    )
     if fields.may_be_field(lookup, owner, name):
         reason = "a base that is not known may make a field of it"
-        return tuple(replace(value, kind=Kind.FIELD).unsure(reason) for value in members)
+        return tuple(
+            replace(value, kind=Kind.FIELD).unsure(reason) for value in members
+        )
     return tuple(after_metaclass(lookup, owner, name, value) for value in members)
 
 
@@ -225,7 +248,9 @@ def _inherited_default(field: Value, search_following: Callable[[], Values]) -> 
     if not field.on_class:
         for base in search_following():
             if base.state == "present" and base.on_class:
-                return replace(field, on_class=True, reason=f"as {base.qualname} left it")
+                return replace(
+                    field, on_class=True, reason=f"as {base.qualname} left it"
+                )
     return field
 
 
@@ -233,7 +258,9 @@ def _inherited(ancestor: Value, name: str) -> Value:
     """Return an attribute of a class outside the release."""
     module, _, class_name = ancestor.dotted.rpartition(".")
     dotted_name = f"{ancestor.dotted}.{name}"
-    return Value("present", Kind.OUTSIDE, module, f"{class_name}.{name}", dotted=dotted_name)
+    return Value(
+        "present", Kind.OUTSIDE, module, f"{class_name}.{name}", dotted=dotted_name
+    )
 
 
 def _doubted(value: Value, doubt: str, opened: str) -> Value:
@@ -314,11 +341,17 @@ def _absent(value: Value, classes: Sequence[Value], name: str) -> Value:
             reason = f"{owner.qualname}.{method.name} assigns it"
             if method.args.args[0].arg == "cls":
                 return undecided(reason)
-            reason = f"an instance attribute of {class_name}, not one of the class: {reason}"
-            attribute = owner.own_attribute(name, Kind.INSTANCE_ATTRIBUTE, node, reason=reason)
+            reason = (
+                f"an instance attribute of {class_name}, not one of the class: {reason}"
+            )
+            attribute = owner.own_attribute(
+                name, Kind.INSTANCE_ATTRIBUTE, node, reason=reason
+            )
             return replace(attribute, state="absent")
         if fields.last_annotation(owner.classes[-1], name) is not None:
-            return absent(f"{class_name} only annotates {name}, which leaves no attribute")
+            return absent(
+                f"{class_name} only annotates {name}, which leaves no attribute"
+            )
     return absent(f"the class {class_name} has no {name!r}")
 
 
@@ -334,7 +367,11 @@ def _built_by_code(owner: Value) -> str:
         if isinstance(statement, SCOPES):
             continue
         for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and dotted(node.func) in ("locals", "vars", "exec"):
+            if isinstance(node, ast.Call) and dotted(node.func) in (
+                "locals",
+                "vars",
+                "exec",
+            ):
                 return f"{owner.qualname} builds attributes by code"
     return ""
 
@@ -348,6 +385,8 @@ def _assignments(owner: Value, name: str) -> Iterator[tuple[Def, ast.AST]]:
             continue
         target = f"{method.args.args[0].arg}.{name}"
         for node in ast.walk(method):
-            is_stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+            is_stored = isinstance(node, ast.Attribute) and isinstance(
+                node.ctx, ast.Store
+            )
             if is_stored and dotted(node) == target:
                 yield method, node

@@ -52,7 +52,11 @@ def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     if len(nodes) == 1:
         returns = _returns(lookup, tree, nodes[0], name)
     if returns is None:
-        return (undecided(f"{tree.name} builds names lazily: its __getattr__ may give {name}"),)
+        return (
+            undecided(
+                f"{tree.name} builds names lazily: its __getattr__ may give {name}"
+            ),
+        )
     if not returns:
         return (absent(f"{tree.name} has no {name!r}, and its __getattr__ knows none"),)
     declared = _for_type_checkers(lookup, tree, name)
@@ -77,7 +81,9 @@ def replaces_itself(tree: ModuleTree) -> bool:
     Args:
         tree: The module, whose text is searched for an assignment to `modules[__name__]`.
     """
-    return tree.remember_with_file("replaced", lambda: bool(_REPLACES.search(tree.source)))
+    return tree.remember_with_file(
+        "replaced", lambda: bool(_REPLACES.search(tree.source))
+    )
 
 
 def dynamic_binding(tree: ModuleTree) -> str:
@@ -185,7 +191,9 @@ def _raises_attribute_error(statement: ast.Raise) -> bool:
 
 
 def _may_end(statement: ast.stmt) -> bool:
-    return any(isinstance(node, (ast.Return, ast.Raise)) for node in ast.walk(statement))
+    return any(
+        isinstance(node, (ast.Return, ast.Raise)) for node in ast.walk(statement)
+    )
 
 
 def _from_tables(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> Values:

@@ -162,9 +162,13 @@ def _entries(node: ast.AST, start: int) -> Iterator[_Entry]:
 
 def _addition(statement: ast.AST) -> ast.AST:
     """Return what a statement adds to a list or table; the statement if that is not plain."""
-    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Add, ast.BitOr)):
+    if isinstance(statement, ast.AugAssign) and isinstance(
+        statement.op, (ast.Add, ast.BitOr)
+    ):
         return statement.value
-    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+    if isinstance(statement, ast.Assign) and isinstance(
+        statement.targets[0], ast.Subscript
+    ):
         return ast.Dict([statement.targets[0].slice], [statement.value])
     return statement
 

@@ -165,7 +165,9 @@ class Modules:
             name: The absolute name of the module; a package may be one by its `__init__`.
         """
         base = name.replace(".", "/")
-        return self._holds("compiled", base) or self._holds("compiled", f"{base}/__init__")
+        return self._holds("compiled", base) or self._holds(
+            "compiled", f"{base}/__init__"
+        )
 
     def has_stub(self, name: str) -> bool:
         """Whether a module has a stub file, though perhaps no source.
@@ -191,7 +193,9 @@ class Modules:
 
     def _holds(self, kind: str, path: str) -> bool:
         question = Question(kind, path)
-        return bool(_remembered(self.answers, question, lambda: self.files.answer(question)))
+        return bool(
+            _remembered(self.answers, question, lambda: self.files.answer(question))
+        )
 
     def _read(self, name: str) -> ModuleTree | None:
         location = self._locate(name)
@@ -204,7 +208,9 @@ class Modules:
         if parsed is None:
             return None
         text, tree, fault, conclusions = parsed
-        return ModuleTree(name, path, is_package, tree, text, fault, file_conclusions=conclusions)
+        return ModuleTree(
+            name, path, is_package, tree, text, fault, file_conclusions=conclusions
+        )
 
 
 def module_name(path: str) -> str:

@@ -166,7 +166,9 @@ _OF_BASE_MODEL = frozenset(
         "validate",
     }
 )
-_OF_NAMED_TUPLE = frozenset({"_asdict", "_field_defaults", "_fields", "_make", "_replace"})
+_OF_NAMED_TUPLE = frozenset(
+    {"_asdict", "_field_defaults", "_fields", "_make", "_replace"}
+)
 _OF_OBJECT = frozenset(dir(object))
 _ATTRIBUTES = {
     "torch.nn.Module": _OF_TORCH_MODULE,
@@ -175,7 +177,12 @@ _ATTRIBUTES = {
     "pydantic.main.BaseModel": _OF_BASE_MODEL,
     "msgspec.Struct": {"__copy__", "__replace__", "__rich_repr__"},
     "typing.NamedTuple": {*dir(tuple), *_OF_NAMED_TUPLE},
-    "typing.TypedDict": {*dir(dict), "__required_keys__", "__optional_keys__", "__total__"},
+    "typing.TypedDict": {
+        *dir(dict),
+        "__required_keys__",
+        "__optional_keys__",
+        "__total__",
+    },
 }
 
 

@@ -7,7 +7,11 @@ from functools import partial
 from typing import Any
 
 from patchkit.analysis.upstream.resolving import expressions, lazy, literals
-from patchkit.analysis.upstream.resolving.bindings import UNBOUND, BindingCase, BindingCases
+from patchkit.analysis.upstream.resolving.bindings import (
+    UNBOUND,
+    BindingCase,
+    BindingCases,
+)
 from patchkit.analysis.upstream.resolving.deciding import Conditions, Platform
 from patchkit.analysis.upstream.resolving.flow import Flow
 from patchkit.analysis.upstream.resolving.module_tree import Modules, ModuleTree
@@ -123,7 +127,9 @@ class ReleaseLookup(Lookup):
         key = (tree.name, name, until)
         if key in self._followed:
             self.circle_count += 1
-            return UNBOUND  # a circle of star imports: it comes from elsewhere, if at all
+            return (
+                UNBOUND  # a circle of star imports: it comes from elsewhere, if at all
+            )
         flow = Flow(name, tree, self, until)
         self._followed.add(key)
         try:
@@ -150,7 +156,9 @@ class ReleaseLookup(Lookup):
         """
         key = (tree.name, name, until)
         reason = f"{name} is defined by itself"
-        return self._without_circle(key, reason, lambda: self._visible(tree, name, until))
+        return self._without_circle(
+            key, reason, lambda: self._visible(tree, name, until)
+        )
 
     def module_attribute(self, module: str, name: str) -> Values:
         """Return what an attribute of a module is, submodules and lazy names included.
@@ -206,7 +214,9 @@ class ReleaseLookup(Lookup):
         if tree.fault:
             return (undecided(f"{tree.path}: {tree.fault}"),)
         if lazy.replaces_itself(tree):
-            return (undecided(f"{module} puts something else in its place in sys.modules"),)
+            return (
+                undecided(f"{module} puts something else in its place in sys.modules"),
+            )
         values: list[Value] = []
         for case in self.binding_cases(tree, name):
             values += self._values_of_case(tree, name, case)
@@ -230,7 +240,9 @@ class ReleaseLookup(Lookup):
     ) -> Values:
         if case.binding:
             return self.bound_values(case, Scope(tree))
-        return tuple(value.under(case.conditions) for value in self._unbound(tree, name))
+        return tuple(
+            value.under(case.conditions) for value in self._unbound(tree, name)
+        )
 
     def _doubted_if_rebound(
         self,
@@ -283,7 +295,9 @@ class ReleaseLookup(Lookup):
             if submodule.state != "absent":
                 return (submodule,)
         if name in _SET_ON_MODULES:
-            value = Value("present", Kind.CONSTANT, tree.name, name, tree, reason="set by Python")
+            value = Value(
+                "present", Kind.CONSTANT, tree.name, name, tree, reason="set by Python"
+            )
             return (value,)
         bound_later = _bound_later(tree, name)
         values = lazy.lazy_values(self, tree, name)

@@ -12,8 +12,18 @@ from patchkit.analysis.upstream.resolving.literals import item_of
 from patchkit.analysis.upstream.resolving.module_tree import Modules, lines_of
 from patchkit.analysis.upstream.resolving.release_lookup import ReleaseLookup
 from patchkit.analysis.upstream.resolving.syntax import Signature
-from patchkit.analysis.upstream.resolving.values import Kind, Lookup, State, Value, Values
-from patchkit.analysis.upstream.resolving.wrapped import WrappedCode, operator_values, wrapped_by
+from patchkit.analysis.upstream.resolving.values import (
+    Kind,
+    Lookup,
+    State,
+    Value,
+    Values,
+)
+from patchkit.analysis.upstream.resolving.wrapped import (
+    WrappedCode,
+    operator_values,
+    wrapped_by,
+)
 from patchkit.core.rows.target import Item, Target, TargetStep
 
 
@@ -61,7 +71,10 @@ class Resolution:
         if self.state != "present":
             return False
         for variant in self._deciding:
-            is_alike = variant.kind == self._first.kind and variant.dotted == self._first.dotted
+            is_alike = (
+                variant.kind == self._first.kind
+                and variant.dotted == self._first.dotted
+            )
             if not variant.is_sure or not is_alike:
                 return False
         return True
@@ -93,14 +106,18 @@ class Resolution:
     @cached_property
     def wrapped(self) -> tuple[tuple[WrappedCode, ...], ...]:
         """For each variant, the code that it runs beside its own definition."""
-        return tuple(tuple(wrapped_by(self._lookup, variant)) for variant in self.variants)
+        return tuple(
+            tuple(wrapped_by(self._lookup, variant)) for variant in self.variants
+        )
 
     @cached_property
     def bases(self) -> tuple[Value, ...]:
         """The classes of the release that a class derives from, nearest first."""
         if not self._first.classes:
             return ()
-        return tuple(base for base in mro(self._lookup, self._first)[1:] if base.classes)
+        return tuple(
+            base for base in mro(self._lookup, self._first)[1:] if base.classes
+        )
 
     @cached_property
     def source(self) -> str:
@@ -108,7 +125,9 @@ class Resolution:
         if self._first.tree is None or self.lines is None:
             return ""
         first, last = self.lines
-        lines = self._first.tree.source.decode(errors="replace").splitlines(keepends=True)
+        lines = self._first.tree.source.decode(errors="replace").splitlines(
+            keepends=True
+        )
         return "".join(lines[first - 1 : last])
 
     @cached_property
@@ -116,7 +135,9 @@ class Resolution:
         """How it can be called, a class included; None if that cannot be told."""
         if not self.is_sure:
             return None
-        signatures = {call_signature(self._lookup, variant) for variant in self._deciding}
+        signatures = {
+            call_signature(self._lookup, variant) for variant in self._deciding
+        }
         if len(signatures) != 1:
             return None
         return signatures.pop()
@@ -124,7 +145,9 @@ class Resolution:
     @cached_property
     def _deciding(self) -> tuple[Value, ...]:
         """The variants that are no fallback for an optional import; all if there are no others."""
-        regular = tuple(variant for variant in self.variants if not variant.is_import_fallback)
+        regular = tuple(
+            variant for variant in self.variants if not variant.is_import_fallback
+        )
         return regular or self.variants
 
 
@@ -211,7 +234,9 @@ class Resolver:
             if not owner_variant.classes:
                 continue
             for variant in variants:
-                storage = fields.instance_storage(self.lookup, owner_variant, name, variant)
+                storage = fields.instance_storage(
+                    self.lookup, owner_variant, name, variant
+                )
                 if storage:
                     return storage
         return ""

@@ -102,7 +102,10 @@ def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             continue
         for field in ("body", "orelse", "finalbody"):
             yield from statements(getattr(statement, field, ()))
-        for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        for part in (
+            *getattr(statement, "handlers", ()),
+            *getattr(statement, "cases", ()),
+        ):
             yield from statements(part.body)
 
 
@@ -232,7 +235,9 @@ def signature_of(arguments: ast.arguments) -> Signature:
         parameters.append(parameter(argument.arg, kind, index >= required))
     if arguments.vararg:
         parameters.append(parameter(arguments.vararg.arg, Parameter.VAR_POSITIONAL))
-    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+    for argument, default in zip(
+        arguments.kwonlyargs, arguments.kw_defaults, strict=True
+    ):
         parameters.append(parameter(argument.arg, Parameter.KEYWORD_ONLY, default))
     if arguments.kwarg:
         parameters.append(parameter(arguments.kwarg.arg, Parameter.VAR_KEYWORD))

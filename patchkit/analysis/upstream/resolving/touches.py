@@ -20,7 +20,9 @@ from patchkit.analysis.upstream.resolving.values import Lookup, Scope, Value
 DEPTH = 3
 """How many calls, one inside the other, are followed."""
 _SETTERS = frozenset({"setattr", "delattr", "__setattr__"})
-_HARMLESS = frozenset({"TypeVar", "cast", "isinstance", "issubclass", "hasattr", "getattr", "len"})
+_HARMLESS = frozenset(
+    {"TypeVar", "cast", "isinstance", "issubclass", "hasattr", "getattr", "len"}
+)
 """Functions that set nothing on a class that they are passed."""
 
 
@@ -123,7 +125,9 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
         What each element of the tuple comes to; a class may come up more than once.
     """
     for node in ast.walk(function.nodes[0]):
-        if isinstance(node, ast.Assign) and dotted(node.targets[0]).endswith(".__bases__"):
+        if isinstance(node, ast.Assign) and dotted(node.targets[0]).endswith(
+            ".__bases__"
+        ):
             for base in getattr(getattr(node.value, "right", None), "elts", ()):
                 yield from lookup.evaluate(base, Scope(function.module_tree))
     if depth >= DEPTH:
@@ -133,7 +137,9 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
             continue
         called = function_named(lookup, function.module_tree, name)
         if called is not None:
-            yield from bases_added_by(lookup, replace(function, nodes=(called,)), depth + 1)
+            yield from bases_added_by(
+                lookup, replace(function, nodes=(called,)), depth + 1
+            )
 
 
 def function_named(lookup: Lookup, tree: ModuleTree, name: str) -> Def | None:
@@ -207,7 +213,9 @@ def _reads_docstring(call: ast.Call) -> bool:
 def _code(function: Value) -> _FunctionCode:
     node = function.nodes[0]
     key = ("code", id(node))
-    return function.module_tree.remember_with_file(key, lambda: _FunctionCode.read(node))
+    return function.module_tree.remember_with_file(
+        key, lambda: _FunctionCode.read(node)
+    )
 
 
 def changes_below(owner: Value) -> LaterChanges:
@@ -234,7 +242,9 @@ def _changes_below(owner: Value) -> LaterChanges:
         if (statement.end_lineno or 0) <= end:
             continue
         for node in expressions(statement):
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            if isinstance(node, ast.Attribute) and isinstance(
+                node.ctx, (ast.Store, ast.Del)
+            ):
                 if dotted(node.value) == owner.qualname:
                     names[node.attr] = f"line {statement.lineno}"
             elif not opened and _passes_on(statement, node, owner.qualname):
@@ -248,6 +258,8 @@ def _passes_on(statement: ast.stmt, node: ast.AST, owner: str) -> bool:
         called_on, _, function = dotted(node.func).rpartition(".")
         if called_on == owner:
             return True
-        is_argument = any(dotted(argument) == owner for argument in argument_values(node))
+        is_argument = any(
+            dotted(argument) == owner for argument in argument_values(node)
+        )
         return is_argument and function not in _HARMLESS
     return isinstance(statement, (ast.For, ast.AsyncFor)) and dotted(node) == owner

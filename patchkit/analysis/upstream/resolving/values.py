@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Literal, Protocol, TypeVar
 
-from patchkit.analysis.upstream.resolving.bindings import BindingCase, BindingCases, Condition
+from patchkit.analysis.upstream.resolving.bindings import (
+    BindingCase,
+    BindingCases,
+    Condition,
+)
 from patchkit.analysis.upstream.resolving.module_tree import Modules, ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import Signature
 
@@ -43,7 +47,9 @@ class Kind(str, Enum):
         return self.value
 
 
-METHODS = frozenset({Kind.METHOD, Kind.ASYNC_METHOD, Kind.STATICMETHOD, Kind.CLASSMETHOD})
+METHODS = frozenset(
+    {Kind.METHOD, Kind.ASYNC_METHOD, Kind.STATICMETHOD, Kind.CLASSMETHOD}
+)
 AS_METHOD = {Kind.FUNCTION: Kind.METHOD, Kind.ASYNC_FUNCTION: Kind.ASYNC_METHOD}
 """What a function is once it stands on a class."""
 
@@ -177,7 +183,9 @@ class Value:
             details: Further fields of the value.
         """
         qualname = f"{self.qualname}.{name}"
-        return Value("present", kind, self.module, qualname, self.tree, nodes, **details)
+        return Value(
+            "present", kind, self.module, qualname, self.tree, nodes, **details
+        )
 
 
 Values = tuple[Value, ...]
@@ -263,7 +271,9 @@ class Lookup(Protocol):
         """
         tree = self.modules.get(name)
         if tree is not None:
-            return Value("present", Kind.MODULE, name, "", tree, (tree.tree,), tree.fault)
+            return Value(
+                "present", Kind.MODULE, name, "", tree, (tree.tree,), tree.fault
+            )
         if not self.modules.covers(name):
             return undecided(f"{name} lies outside the release", Kind.OUTSIDE, name)
         if self.modules.compiled(name):

@@ -74,7 +74,9 @@ def _code_of_value(lookup: Lookup, value: Value, depth: int) -> Iterator[Wrapped
         return
     for statement in _additions(value.scope).get(definition.name, ()):
         # Assignments add to classes, everything else adds to functions.
-        if isinstance(statement, ast.Assign) is not isinstance(definition, ast.ClassDef):
+        if isinstance(statement, ast.Assign) is not isinstance(
+            definition, ast.ClassDef
+        ):
             continue
         yield WrappedCode(statement, value.tree)
         if isinstance(statement, ast.Assign):
@@ -213,7 +215,9 @@ def operator_values(lookup: Lookup, module: str, value: Value) -> Values:
         if function is not None:
             functions = lookup.evaluate(function, Scope(tree))
             return tuple(map(_as_operator, functions))
-    reason = f"{module} does not make the operator {value.dotted}; name the module that does"
+    reason = (
+        f"{module} does not make the operator {value.dotted}; name the module that does"
+    )
     return (undecided(reason, Kind.OUTSIDE, value.dotted),)
 
 
@@ -225,7 +229,9 @@ def _as_operator(function: Value) -> Value:
     if not isinstance(node, ast.FunctionDef):
         return function
     signature = signature_of(node.args)
-    return replace(function, kind=Kind.FUNCTION, signature=signature, is_sure=True, reason="")
+    return replace(
+        function, kind=Kind.FUNCTION, signature=signature, is_sure=True, reason=""
+    )
 
 
 def _function_of_operator(

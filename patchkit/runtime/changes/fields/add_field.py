@@ -19,7 +19,13 @@ from patchkit.runtime.changes.fields.dataclass_fields import (
     options,
     parts_of,
 )
-from patchkit.runtime.changes.owners import FIELDS, MISSING, Location, is_pydantic, locate
+from patchkit.runtime.changes.owners import (
+    FIELDS,
+    MISSING,
+    Location,
+    is_pydantic,
+    locate,
+)
 from patchkit.runtime.changes.sites import Layer, Site, Sites
 
 
@@ -65,19 +71,25 @@ def prepare(change: AddField, context: Context) -> PreparedField:
         _refuse(cls, change.name, context.sites)
         annotation = _type(change.type, cls, context)
     except TargetError as error:
-        raise TargetError(f"AddField({change.target!r}, {change.name!r}): {error}") from error
+        raise TargetError(
+            f"AddField({change.target!r}, {change.name!r}): {error}"
+        ) from error
     layers = list(_layers(cls, change, annotation, context))
     return PreparedField(layers, cls, change.name)
 
 
 def _refuse(cls: Any, name: str, sites: Sites) -> None:
     if not isinstance(cls, type) or FIELDS not in vars(cls):
-        raise TargetError(f"found {_kind(cls)}, expected a dataclass or a pydantic dataclass")
+        raise TargetError(
+            f"found {_kind(cls)}, expected a dataclass or a pydantic dataclass"
+        )
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
         raise TargetError(f"found {name!r}, expected a name for a field")
     _refuse_taken(cls, name)
     if not cls.__dictoffset__:
-        raise TargetError(f"{cls.__name__} keeps its fields in __slots__ and cannot get another")
+        raise TargetError(
+            f"{cls.__name__} keeps its fields in __slots__ and cannot get another"
+        )
     if is_pydantic(cls):
         return  # its __init__ is pydantic's, which takes what the schema has
     generated = [site.name for site in generated_sites(cls, sites)]
@@ -91,7 +103,9 @@ def _refuse(cls: Any, name: str, sites: Sites) -> None:
 def _refuse_taken(cls: type, name: str) -> None:
     for base in cls.__mro__:
         if name in vars(base):
-            raise TargetError(f"{base.__name__} has {name!r} already: {vars(base)[name]!r}")
+            raise TargetError(
+                f"{base.__name__} has {name!r} already: {vars(base)[name]!r}"
+            )
         if name in vars(base).get(FIELDS, ()):
             raise TargetError(f"{base.__name__} has a field {name!r} already")
 
@@ -123,7 +137,9 @@ def _type(declared: Any, cls: type, context: Context) -> Any:
             ) from error
     is_class_var = annotation is ClassVar or get_origin(annotation) is ClassVar
     if is_class_var or isinstance(annotation, dataclasses.InitVar):
-        raise TargetError(f"found the type {annotation!r}, expected that of a field with a value")
+        raise TargetError(
+            f"found the type {annotation!r}, expected that of a field with a value"
+        )
     return annotation
 
 
@@ -134,7 +150,11 @@ def _layers(
     name = change.name
     yield _annotation(cls, name, annotation, context)
     # What instances read that were made without the field.
-    late = change.default if is_shared(change.default) else LateDefault(name, change.default)
+    late = (
+        change.default
+        if is_shared(change.default)
+        else LateDefault(name, change.default)
+    )
     on_class = sites.at(Location(cls, name, MISSING, own=False))
     yield on_class, context.layer(lambda _: late, base=True)
     definition = _definition(name, annotation, change.default)
@@ -151,11 +171,18 @@ def _definition(name: str, annotation: Any, default: Any) -> Any:
     return vars(stand_in)[FIELDS][name]
 
 
-def _annotation(cls: type, name: str, annotation: Any, context: Context) -> tuple[Site, Layer]:
+def _annotation(
+    cls: type, name: str, annotation: Any, context: Context
+) -> tuple[Site, Layer]:
     """Return the site of the class's annotations, and the layer that adds one."""
     table = cls.__annotations__  # the class's own; Python makes one where there is none
-    if sys.version_info >= (3, 14):  # where to replace it is to lose what it is made from
+    if sys.version_info >= (
+        3,
+        14,
+    ):  # where to replace it is to lose what it is made from
         location = Location(table, Item(name), MISSING, own=False)
-        return context.sites.at(location), context.layer(lambda _: annotation, base=True)
+        return context.sites.at(location), context.layer(
+            lambda _: annotation, base=True
+        )
     layer = context.layer(lambda below: {**below, name: annotation}, base=True)
     return context.sites.at(Location(cls, "__annotations__", table, own=True)), layer

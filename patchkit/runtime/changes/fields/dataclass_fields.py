@@ -37,7 +37,9 @@ _PARAMETERS = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
 """Parameters of the decorator that decide what it makes of the fields."""
 
 
-def generated(cls: type, fields: Fields, *, calls_post_init: bool = False) -> dict[str, Any]:
+def generated(
+    cls: type, fields: Fields, *, calls_post_init: bool = False
+) -> dict[str, Any]:
     """Return what the decorator makes of some fields, on a stand-in for the class.
 
     Args:
@@ -54,10 +56,14 @@ def generated(cls: type, fields: Fields, *, calls_post_init: bool = False) -> di
     parameters = vars(cls)["__dataclass_params__"]
     decorate = dataclass(**{name: getattr(parameters, name) for name in _PARAMETERS})
     decorate(stand_in)
-    members = {name: vars(stand_in)[name] for name in _GENERATED if name in vars(stand_in)}
+    members = {
+        name: vars(stand_in)[name] for name in _GENERATED if name in vars(stand_in)
+    }
     for member in members.values():
         for cell in getattr(member, "__closure__", None) or ():
-            if cell.cell_contents is stand_in:  # what is made for a frozen class knows its class
+            if (
+                cell.cell_contents is stand_in
+            ):  # what is made for a frozen class knows its class
                 cell.cell_contents = cls
     return members
 
@@ -67,7 +73,9 @@ def _stand_in(cls: type, fields: Fields) -> type:
     namespace = {
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
-        "__annotations__": {name: definition.type for name, definition in fields.items()},
+        "__annotations__": {
+            name: definition.type for name, definition in fields.items()
+        },
     }
     stand_in = type(cls.__name__, (), namespace)
     for name, definition in fields.items():
@@ -107,7 +115,9 @@ class _Generator:
     def member(self, name: str, _below: Any) -> Any:
         fields = vars(self.cls)[FIELDS]
         if fields is not self._fields:
-            self._members = generated(self.cls, fields, calls_post_init=self.calls_post_init)
+            self._members = generated(
+                self.cls, fields, calls_post_init=self.calls_post_init
+            )
             self._fields = fields
         return self._members[name]
 
@@ -143,7 +153,11 @@ def _calls_post_init(cls: type, sites: Sites) -> bool:
 def _is_same(original: Any, member: Any) -> bool:
     """Whether a member of a class is the same as what was generated again."""
     if not isinstance(member, FunctionType):
-        return member is not None and type(original) is type(member) and bool(original == member)
+        return (
+            member is not None
+            and type(original) is type(member)
+            and bool(original == member)
+        )
     if not isinstance(original, FunctionType) or original.__code__ != member.__code__:
         return False
     # A generated __repr__ lies in a wrapper that is everybody's.
@@ -242,5 +256,7 @@ class LateDefault:
 
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
-            raise AttributeError(f"type object {owner.__name__!r} has no attribute {self._name!r}")
+            raise AttributeError(
+                f"type object {owner.__name__!r} has no attribute {self._name!r}"
+            )
         return vars(instance).setdefault(self._name, deepcopy(self._default))

@@ -161,7 +161,9 @@ def _own_decorators(cls: Any, original: Any, inherited: Tables) -> Tables:
     for category, table in _tables(original).items():
         own[category] = {}
         for name, decorator in table.items():
-            if hasattr(cls, name) and (name in vars(cls) or name not in inherited_names):
+            if hasattr(cls, name) and (
+                name in vars(cls) or name not in inherited_names
+            ):
                 own[category][name] = decorator
     return own
 
@@ -176,7 +178,10 @@ def _find_hooks(cls: Any) -> None:
 
 
 def _tables(infos: Any) -> Tables:
-    return {category.name: getattr(infos, category.name) for category in dataclasses.fields(infos)}
+    return {
+        category.name: getattr(infos, category.name)
+        for category in dataclasses.fields(infos)
+    }
 
 
 def _enter(tables: Tables, cls: Any, additions: Tables) -> None:
@@ -228,7 +233,11 @@ def _package(cls: type) -> str:
 def _loaded(packages: set[str]) -> set[type]:
     """Find the pydantic classes in the loaded modules of some packages, nested ones included."""
     modules = list(sys.modules.items())
-    pending = [namespace(module) for name, module in modules if name.partition(".")[0] in packages]
+    pending = [
+        namespace(module)
+        for name, module in modules
+        if name.partition(".")[0] in packages
+    ]
     classes: set[type] = set()
     while pending:
         members = pending.pop()

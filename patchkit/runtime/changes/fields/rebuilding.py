@@ -40,7 +40,9 @@ class Rebuild:
         sites: All changed attributes of this process.
     """
 
-    def __init__(self, changed: Iterable[type], members: Iterable[Site], sites: Sites) -> None:
+    def __init__(
+        self, changed: Iterable[type], members: Iterable[Site], sites: Sites
+    ) -> None:
         self._changed = list(changed)
         self._members = list(members)
         self._sites = sites
@@ -175,7 +177,11 @@ class Rebuilt:
         """
         records = self._records
         classes = dependents(changed)
-        classes += [cls for cls in records if reason in records[cls].reasons and cls not in classes]
+        classes += [
+            cls
+            for cls in records
+            if reason in records[cls].reasons and cls not in classes
+        ]
         for cls in classes:
             if cls in records and reason not in records[cls].reasons:
                 records[cls].is_upstreams = False
@@ -189,7 +195,9 @@ class Rebuilt:
 
     def _record(self, cls: type) -> _RebuiltClass:
         if cls not in self._records:
-            self._records[cls] = _RebuiltClass(cls, vars(cls)[DECORATORS], is_complete(cls))
+            self._records[cls] = _RebuiltClass(
+                cls, vars(cls)[DECORATORS], is_complete(cls)
+            )
         return self._records[cls]
 
     def _build(self, classes: list[type], changed: list[type]) -> list[Exception]:
@@ -236,7 +244,9 @@ def _default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
         return {**below, name: _with_default(below[name], site.current)}
 
     for cls in (owner, *heirs(owner, FIELDS)):
-        if vars(cls)[FIELDS].get(name) is replaced:  # a subclass may have one of its own
+        if (
+            vars(cls)[FIELDS].get(name) is replaced
+        ):  # a subclass may have one of its own
             layer = Layer(change, base=True, rank=outermost.rank, patch=outermost.patch)
             yield parts_of(cls, layer, sites)
 

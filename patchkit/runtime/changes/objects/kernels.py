@@ -109,7 +109,8 @@ def operator_at(location: Location, sites: Sites) -> Operator | None:
     wrap_fault = ""
     if not hasattr(torch.library, "get_kernel"):
         wrap_fault = (
-            f"torch {torch.__version__} does not hand out an operator's kernel; Replace can do it"
+            f"torch {torch.__version__} does not hand out an operator's kernel; Replace "
+            "can do it"
         )
     return Operator(locations, wrap_fault)
 
@@ -139,7 +140,9 @@ def _only_overload(operator: Any) -> Any:
         return operator
     names = operator.overloads()
     if len(names) != 1:
-        raise TargetError(f"{operator} has the overloads {', '.join(names)}; name one of them")
+        raise TargetError(
+            f"{operator} has the overloads {', '.join(names)}; name one of them"
+        )
     return getattr(operator, names[0])
 
 
@@ -165,7 +168,9 @@ class Kernels:
         self._torch = torch
         self._originals: dict[str, Any] = {}
         self._overrides: dict[str, _Override] = {}
-        self._was_from_python: dict[str, bool] = {}  # before the first override of a key
+        self._was_from_python: dict[
+            str, bool
+        ] = {}  # before the first override of a key
 
     def at(self, key: str) -> Location:
         """Return the location of a kernel.
@@ -203,7 +208,9 @@ class Kernels:
         library = self._torch.library.Library(self.overload.namespace, "IMPL")
         with warnings.catch_warnings():
             # That a kernel is overridden is the point.
-            warnings.filterwarnings("ignore", message="Warning only once", category=UserWarning)
+            warnings.filterwarnings(
+                "ignore", message="Warning only once", category=UserWarning
+            )
             library.impl(_name(self.overload), function, key)
         former = self._overrides.get(key)
         self._overrides[key] = _Override(function, library)
@@ -233,7 +240,9 @@ class Kernels:
     def _original(self, key: str) -> Any:
         """Return a function that runs the kernel that is there now, also once it is overridden."""
         runs_as = key
-        if key in _COMPOSITE:  # for any device: found at one that has no kernel of its own
+        if (
+            key in _COMPOSITE
+        ):  # for any device: found at one that has no kernel of its own
             devices = (device for device in _DEVICES if device in self._dispatch_keys)
             runs_as = next(device for device in devices if not self.has(device))
         kernel: Any = None

@@ -172,7 +172,9 @@ def _operator_made_of(function: FunctionType) -> str | None:
     ends = (f"::{plain}\n", f"::_{plain}\n", f"::{base}\n")
     definitions = torch.library._defs  # noqa: SLF001 - what Python has defined; torch has no other list
     text = "\n".join((*definitions, ""))
-    if not any(end in text for end in ends):  # most are not: this takes some microseconds
+    if not any(
+        end in text for end in ends
+    ):  # most are not: this takes some microseconds
         return None
     names = [name for name in text.splitlines() if f"{name}\n".endswith(ends)]
     for name in sorted(names):
@@ -225,7 +227,9 @@ def refused_call(old: Any, new: Any) -> str | None:
     if allowed is None or accepted is None:
         return None
     parameters = list(allowed.parameters.values())
-    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    required = [
+        parameter for parameter in parameters if parameter.default is parameter.empty
+    ]
     for passed in (required, parameters):
         error = _binding_error(accepted, passed)
         if error is not None:
@@ -242,11 +246,20 @@ def _binding_error(
         signature: That of the function that is called.
         passed: The parameters of another function, for which there are arguments.
     """
-    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    by_position = (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    )
     count = len([parameter for parameter in passed if parameter.kind in by_position])
-    names = [parameter.name for parameter in passed if parameter.kind is parameter.KEYWORD_ONLY]
+    names = [
+        parameter.name
+        for parameter in passed
+        if parameter.kind is parameter.KEYWORD_ONLY
+    ]
     try:
-        signature.bind(*[None] * count, **dict.fromkeys(names))  # their values do not matter
+        signature.bind(
+            *[None] * count, **dict.fromkeys(names)
+        )  # their values do not matter
     except TypeError as error:
         return error
     return None

@@ -63,7 +63,9 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
     old = location.value
     new = _body_object(context, change.by)
     operator = operator_at(location, context.sites)
-    is_of_kind = old is not MISSING and isinstance(new, type(old))  # one operator for another
+    is_of_kind = old is not MISSING and isinstance(
+        new, type(old)
+    )  # one operator for another
     if operator is not None and not is_of_kind:
         if not callable(new):
             raise TargetError(f"{label}: found {new!r}, expected a function")
@@ -96,7 +98,9 @@ def _body_object(context: Context, name: str) -> Any:
     return stored
 
 
-def _prepared_layers(locations: Iterable[Location], value: Any, context: Context) -> PreparedLayers:
+def _prepared_layers(
+    locations: Iterable[Location], value: Any, context: Context
+) -> PreparedLayers:
     """Prepare to put the same object in some locations."""
     parts = []
     for location in locations:
@@ -168,7 +172,9 @@ def _refuse_unrelated(label: str, old: Any, new: Any) -> None:
         whose = f"{old.__module__}.{old.__qualname__}"
         fault = f"found {new!r}, expected a class that derives from {whose}"
     elif is_kernel(old) and not is_kernel(new):
-        fault = f"found {new!r}, expected a kernel; to run a function in its place, Wrap it"
+        fault = (
+            f"found {new!r}, expected a kernel; to run a function in its place, Wrap it"
+        )
     elif _is_code(old) and not (callable(new) or _is_code(new)):
         fault = f"found {new!r}, expected something to call in place of {old!r}"
     if fault:
@@ -196,8 +202,12 @@ def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any
         return _substitute_in_class(location, new, decorate)
     if not isinstance(new, FunctionType):
         return new
-    is_in_dict = isinstance(owner, ModuleType) or isinstance(location.name, Item) or location.own
-    if not is_in_dict and isinstance(old, FunctionType):  # the method of an instance's class
+    is_in_dict = (
+        isinstance(owner, ModuleType) or isinstance(location.name, Item) or location.own
+    )
+    if not is_in_dict and isinstance(
+        old, FunctionType
+    ):  # the method of an instance's class
         return MethodType(new, owner)
     return decorate(old, new)
 

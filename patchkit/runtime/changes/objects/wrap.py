@@ -20,8 +20,16 @@ from patchkit.core.rows.declaration import Wrap
 from patchkit.core.rows.target import Item
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context, Prepared, PreparedLayers
-from patchkit.runtime.changes.objects.kernels import is_kernel, launch_location, operator_at
-from patchkit.runtime.changes.objects.refusals import refuse_fixed, refuse_registered, refused_call
+from patchkit.runtime.changes.objects.kernels import (
+    is_kernel,
+    launch_location,
+    operator_at,
+)
+from patchkit.runtime.changes.objects.refusals import (
+    refuse_fixed,
+    refuse_registered,
+    refused_call,
+)
 from patchkit.runtime.changes.owners import (
     CACHED,
     MISSING,
@@ -130,7 +138,9 @@ def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
             raise TypeError("cannot wrap a property that has no getter")
         return value.getter(_wrapped_callable(value.fget, by, around_method))
     if isinstance(value, functools.cached_property):
-        new = functools.cached_property(_wrapped_callable(value.func, by, around_method))
+        new = functools.cached_property(
+            _wrapped_callable(value.func, by, around_method)
+        )
         new.attrname = value.attrname
         return new
     if isinstance(value, type):
@@ -166,7 +176,9 @@ def _wrapped_function(function: Any, by: By) -> Any:
     return _wrapped_callable(function, by, around_function)
 
 
-def _wrapped_callable(value: Any, by: By, wrap: Callable[[Any, By], FunctionType]) -> Any:
+def _wrapped_callable(
+    value: Any, by: By, wrap: Callable[[Any, By], FunctionType]
+) -> Any:
     """Wrap a callable, by a plain function where that can stand for it."""
     if isinstance(value, FunctionType):
         return wrap(value, by)
@@ -233,7 +245,9 @@ def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
         shaped = _generator(plain)
     elif flags & CO_ASYNC_GENERATOR:
         shaped = _async_generator(plain)
-    shaped.__code__ = shaped.__code__.replace()  # its own, so that its calls can be told apart
+    shaped.__code__ = (
+        shaped.__code__.replace()
+    )  # its own, so that its calls can be told apart
     return cast("FunctionType", functools.update_wrapper(shaped, function))
 
 

@@ -9,7 +9,13 @@ from types import FunctionType
 from typing import Any
 from weakref import WeakValueDictionary
 
-from patchkit.core.text.rewriting import FunctionText, MiscountError, TextEdit, describe, rewrite
+from patchkit.core.text.rewriting import (
+    FunctionText,
+    MiscountError,
+    TextEdit,
+    describe,
+    rewrite,
+)
 from patchkit.errors import TargetError, UndoError
 from patchkit.runtime.changes.owners import held_elsewhere
 from patchkit.runtime.changes.source.recompile import Source, publish
@@ -60,7 +66,9 @@ class CodeSite:
     def __init__(self, function: FunctionType, edited: "set[CodeSite]") -> None:
         self.function = function
         self._label = f"the code of {function.__module__}.{function.__qualname__}"
-        self.caches: dict[int, Any] = {}  # of its answers; cleared when its code becomes another
+        self.caches: dict[
+            int, Any
+        ] = {}  # of its answers; cleared when its code becomes another
         self._edited = edited
         self._source = Source(function)
         self._edits: list[CodeEdit] = []
@@ -104,7 +112,9 @@ class CodeSite:
         edits = [*self._edits, edit]
         if set(state.edits) != set(edits):
             state = self._build(edits)
-        self._edits = edits  # noted first: what is torn off in the middle can be taken back
+        self._edits = (
+            edits  # noted first: what is torn off in the middle can be taken back
+        )
         self._set(state)
 
     def take(self, edit: CodeEdit) -> None:
@@ -121,7 +131,9 @@ class CodeSite:
             return
         self._edits.remove(edit)
         if not self._is_ours():
-            raise UndoError(f"{self._label} was changed by somebody else; it is left as it is")
+            raise UndoError(
+                f"{self._label} was changed by somebody else; it is left as it is"
+            )
         try:
             self._set(self._build(self._edits))
         except TargetError as error:
@@ -172,7 +184,9 @@ class CodeSite:
             return {"__code__": code}
         from patchkit.runtime.changes.source.parameters import edited_values  # noqa: PLC0415 - few need it
 
-        values = edited_values(self.function, self._original, original.header, function.header)
+        values = edited_values(
+            self.function, self._original, original.header, function.header
+        )
         return {**values, "__code__": code}
 
     def _is_ours(self) -> bool:
@@ -190,7 +204,9 @@ class CodeSite:
 
     def _has_all(self) -> bool:
         attributes = {**self._original, **self._state.attributes}
-        return all(getattr(self.function, name) is value for name, value in attributes.items())
+        return all(
+            getattr(self.function, name) is value for name, value in attributes.items()
+        )
 
     def _set(self, state: _EditedState) -> None:
         """Give the function what a state says, and the original for the rest."""

@@ -46,9 +46,13 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
     assert context.module is not None
     label = f"Edit({change.target!r})"
     if change.old.strip() == change.new.strip():
-        raise TargetError(f"{label}: new={change.new!r} equals old: the Edit changes nothing")
+        raise TargetError(
+            f"{label}: new={change.new!r} equals old: the Edit changes nothing"
+        )
     try:
-        outer_layers, function = function_at(context.module, change.place.qualname, context.sites)
+        outer_layers, function = function_at(
+            context.module, change.place.qualname, context.sites
+        )
         code = context.sites.noted(CodeSites).at(function)
     except TargetError as error:
         raise TargetError(f"{label}: {error}") from error
@@ -61,7 +65,9 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
     return PreparedEdit(parts, code)
 
 
-def function_at(module: ModuleType, qualname: str, sites: Sites) -> tuple[list[Any], FunctionType]:
+def function_at(
+    module: ModuleType, qualname: str, sites: Sites
+) -> tuple[list[Any], FunctionType]:
     """Find a target's function beneath patches, decorators and descriptors.
 
     Args:
@@ -81,9 +87,13 @@ def function_at(module: ModuleType, qualname: str, sites: Sites) -> tuple[list[A
         value = _original_at(value, step, sites)
     *outer_layers, function = layers(value)
     if not isinstance(function, FunctionType):
-        raise TargetError(f"found {function!r}, expected a function or method written in Python")
+        raise TargetError(
+            f"found {function!r}, expected a function or method written in Python"
+        )
     home = function.__globals__.get("__name__")
-    is_local = "<locals>" in function.__qualname__  # what is local was made for this module
+    is_local = (
+        "<locals>" in function.__qualname__
+    )  # what is local was made for this module
     if home != module.__name__ and not is_local:
         source = f"{home}:{function.__qualname__}"
         raise TargetError(
@@ -128,10 +138,14 @@ def _inside(value: Any) -> Any:
 
 def _caches(outer_layers: list[Any], function: FunctionType) -> list[Any]:
     """Find the caches that keep a function's answers: around it, and under names of its module."""
-    named = [value for value in list(function.__globals__.values()) if type(value) is CACHED]
+    named = [
+        value for value in list(function.__globals__.values()) if type(value) is CACHED
+    ]
     candidates = list(outer_layers)
     candidates += [cache for cache in named if layers(cache)[-1] is function]
-    return [cache for cache in candidates if callable(getattr(cache, "cache_clear", None))]
+    return [
+        cache for cache in candidates if callable(getattr(cache, "cache_clear", None))
+    ]
 
 
 def _original_at(owner: Any, step: TargetStep, sites: Sites) -> Any:

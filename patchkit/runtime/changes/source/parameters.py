@@ -84,7 +84,9 @@ def _ids(attribute: Any) -> dict[Any, int] | None:
     return {name: id(value) for name, value in attribute.items()}
 
 
-def _name_unedited(former: Definition, later: Definition, live: dict[str, Any]) -> dict[str, Any]:
+def _name_unedited(
+    former: Definition, later: Definition, live: dict[str, Any]
+) -> dict[str, Any]:
     """Put a name in place of each default that stays as it was; return the objects by name."""
     written = {name: ast.dump(default) for name, default in _defaults(former)}
     objects: dict[str, Any] = {}
@@ -108,9 +110,13 @@ def _defaults(definition: Definition) -> Iterator[tuple[str, ast.expr]]:
     """Yield each argument that has a default, and the default's expression."""
     arguments = definition.args
     positional = reversed([*arguments.posonlyargs, *arguments.args])
-    for argument, default in zip(positional, reversed(arguments.defaults), strict=False):
+    for argument, default in zip(
+        positional, reversed(arguments.defaults), strict=False
+    ):
         yield argument.arg, default
-    for argument, keyword in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+    for argument, keyword in zip(
+        arguments.kwonlyargs, arguments.kw_defaults, strict=True
+    ):
         if keyword is not None:
             yield argument.arg, keyword
 

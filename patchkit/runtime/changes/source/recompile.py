@@ -90,7 +90,9 @@ class Source:
         except (SyntaxError, ValueError) as error:
             raise TargetError(f"the edited text does not compile: {error}") from error
         if new is None:
-            raise TargetError(f"the edited text defines no function {code.co_name!r} any more")
+            raise TargetError(
+                f"the edited text defines no function {code.co_name!r} any more"
+            )
         _refuse_closure(code.co_freevars, new.co_freevars)
         return new
 
@@ -164,7 +166,9 @@ def _lines_of(function: FunctionType) -> list[str]:
     """Read the lines of a function's file; a TargetError where they cannot hold its source."""
     code = function.__code__
     if code.co_name == "<lambda>":
-        raise TargetError("found a lambda, expected a function that a `def` statement makes")
+        raise TargetError(
+            "found a lambda, expected a function that a `def` statement makes"
+        )
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if len(lines) < code.co_firstlineno:
@@ -195,7 +199,10 @@ def _find_code(outer: CodeType, code: CodeType) -> CodeType | None:
     for inner in outer.co_consts:
         if not isinstance(inner, CodeType):
             continue
-        if inner.co_name == code.co_name and inner.co_firstlineno == code.co_firstlineno:
+        if (
+            inner.co_name == code.co_name
+            and inner.co_firstlineno == code.co_firstlineno
+        ):
             return inner
         nested = _find_code(inner, code)
         if nested is not None:

@@ -62,7 +62,9 @@ def files_of(modules: Mapping[str, str]) -> dict[str, str]:
 def subject(version: str, **modules: str) -> CheckedRelease:
     """A release of `up`."""
     source = Memory(f"up {version}", version, files_of(modules))
-    return CheckedRelease(f"up {version}", "up", version, lambda: source, is_local=False)
+    return CheckedRelease(
+        f"up {version}", "up", version, lambda: source, is_local=False
+    )
 
 
 def edit(old: str, new: str, count: int = 1, target: str = "up.mod:f") -> str:

@@ -38,7 +38,9 @@ def uses_of_rows(packs: Sequence[str], threads: int = 1) -> dict[str, list[Use]]
     rows, _ = read_packs(Settings(), packs)
     uses = BodyUses(packages_of(rows), {row.pack: PackSource(row.pack) for row in rows})
     with ThreadPoolExecutor(threads) as pool:
-        answers = list(pool.map(lambda _: [uses.of(row) for row in rows], range(threads)))
+        answers = list(
+            pool.map(lambda _: [uses.of(row) for row in rows], range(threads))
+        )
     return {row.name: found for row, found in zip(rows, answers[-1], strict=True)}
 
 
@@ -59,12 +61,17 @@ def test_a_helper_is_read_once(
     sys.setswitchinterval(1e-6)  # so that threads meet where they can
     body = "from pack.help import x\ndef w(wrapped, instance, args, kwargs): ..."
     world.pack(
-        *(row(name, f"patch_{name}", f"Wrap('up.mod:{name}', by='w')") for name in NAMES),
+        *(
+            row(name, f"patch_{name}", f"Wrap('up.mod:{name}', by='w')")
+            for name in NAMES
+        ),
         **{f"patch_{name}": body for name in NAMES},
         help="from up.lib import gone\nx = 1",
     )
     found = uses_of_rows(["pack"], threads=8)
-    assert [str(use.target) for name in NAMES for use in found[name]] == ["up.lib:gone"] * 3
+    assert [str(use.target) for name in NAMES for use in found[name]] == [
+        "up.lib:gone"
+    ] * 3
     assert sorted(name for name in reads if name.startswith("pack.")) == sorted(
         ["pack.help", *(f"pack.patch_{name}" for name in NAMES)]
     )
@@ -94,12 +101,18 @@ def test_what_rows_make_is_asked_once_a_release(
 
     def times(count: int) -> int:
         names = [f"p{at}" for at in range(count)]
-        rows = [row(name, "patch_a", f"Wrap('up.mod:{name}', by='w')") for name in names]
+        rows = [
+            row(name, "patch_a", f"Wrap('up.mod:{name}', by='w')") for name in names
+        ]
         pack = f"pack{count}"
-        world.pack(*rows, name=pack, patch_a="def w(wrapped, instance, args, kwargs): ...")
+        world.pack(
+            *rows, name=pack, patch_a="def w(wrapped, instance, args, kwargs): ..."
+        )
         read, _ = read_packs(Settings(), [pack])
         asked.clear()
-        Check(list(read), [subject("1.0", mod=""), subject("2.0", mod="")], Lock(), {}).run()
+        Check(
+            list(read), [subject("1.0", mod=""), subject("2.0", mod="")], Lock(), {}
+        ).run()
         return len(asked)
 
     assert times(40) < 2.5 * times(20)

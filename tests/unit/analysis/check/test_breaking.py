@@ -28,14 +28,18 @@ BODY = "def w(wrapped, instance, args, kwargs): ..."
 def patch(world: World, monkeypatch: pytest.MonkeyPatch) -> Row:
     no_own_packs(monkeypatch)
     world.pack(
-        row("p-q", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=2,<5',)"), patch_a=BODY
+        row("p-q", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=2,<5',)"),
+        patch_a=BODY,
     )
     (only,) = read_packs(Settings(), ["pack"])[0]
     return only
 
 
 def releases(**texts: str) -> list[CheckedRelease]:
-    return [subject(version[1:].replace("_", "."), mod=text) for version, text in texts.items()]
+    return [
+        subject(version[1:].replace("_", "."), mod=text)
+        for version, text in texts.items()
+    ]
 
 
 def test_the_release_after_the_last_that_holds(patch: Row) -> None:
@@ -90,15 +94,28 @@ def test_few_are_read(patch: Row) -> None:
         for month in range(1, 5)
         for day in range(1, 26)
     ]
-    found = break_between(patch, by_day(nightlies), break_of(patch, releases(v2=HAS, v3=LACKS)))
-    assert [day[:10] if day else None for day in found.ends] == ["2026-02-25", "2026-03-01"]
+    found = break_between(
+        patch, by_day(nightlies), break_of(patch, releases(v2=HAS, v3=LACKS))
+    )
+    assert [day[:10] if day else None for day in found.ends] == [
+        "2026-02-25",
+        "2026-03-01",
+    ]
     assert sum("_facts" in vars(one) for one in nightlies) <= 10
 
 
 def test_a_nightly_before_the_release_that_holds_is_looked_for(patch: Row) -> None:
     """The release was cut from a tree that has changed since; it was there for some days only."""
     there = range(8, 12)
-    early = [subject(f"1.1.dev202601{at:02}", mod=(LACKS, HAS)[at in there]) for at in range(1, 14)]
-    nightlies = [*early, *(subject(f"2.1.dev202601{at}", mod=LACKS) for at in range(14, 20))]
-    found = break_between(patch, by_day(nightlies), break_of(patch, releases(v2=HAS, v3=LACKS)))
+    early = [
+        subject(f"1.1.dev202601{at:02}", mod=(LACKS, HAS)[at in there])
+        for at in range(1, 14)
+    ]
+    nightlies = [
+        *early,
+        *(subject(f"2.1.dev202601{at}", mod=LACKS) for at in range(14, 20)),
+    ]
+    found = break_between(
+        patch, by_day(nightlies), break_of(patch, releases(v2=HAS, v3=LACKS))
+    )
     assert [day and day[:10] for day in found.ends] == ["2026-01-11", "2026-01-12"]

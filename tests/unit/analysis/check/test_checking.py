@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING
 import pytest
 from support.packages import row
 
-from analysis.check.released import Memory, broken, checked, codes, edit, files_of, subject, the
+from analysis.check.released import (
+    Memory,
+    broken,
+    checked,
+    codes,
+    edit,
+    files_of,
+    subject,
+    the,
+)
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.core.lock.format import Lock, Span
 
@@ -54,7 +63,11 @@ BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN 
             ["PK102"],
         ),
         (edit("x = 1", "x = 2"), "from up.lib import f", ["PK102"]),
-        (edit("x = 1", "x = 2", target="up.mod:C.f"), "from up.lib import C", ["PK102"]),
+        (
+            edit("x = 1", "x = 2", target="up.mod:C.f"),
+            "from up.lib import C",
+            ["PK102"],
+        ),
         ("Add('up.mod:new', by='g')", "", []),
         ("Add('up.mod:new', by='g')", "def new(): ...", ["PK121"]),
         ("Add('up.mod:C.new', by='g')", "", ["PK101"]),
@@ -100,13 +113,21 @@ def test_each_change_has_its_needs(
     [
         (FIELD, "class C:\n    x = 1", []),
         (FIELD, "@dataclasses.dataclass\nclass C:\n    x: int = 1", []),
-        (FIELD, "@dataclasses.dataclass(slots=True)\nclass C:\n    x: int = 1", ["PK102"]),
+        (
+            FIELD,
+            "@dataclasses.dataclass(slots=True)\nclass C:\n    x: int = 1",
+            ["PK102"],
+        ),
         (FIELD, "class C(typing.NamedTuple):\n    x: int = 1", ["PK102"]),
         (FIELD, "class B(msgspec.Struct):\n    x: int = 1\nclass C(B): ...", ["PK102"]),
         (FIELD, "@attrs.define\nclass C:\n    x: int = 1", ["PK102"]),
         (FIELD, "@attrs.define\nclass C:\n    x = 1", []),
         (FIELD, "class C(enum.Enum):\n    x = 1", ["PK102"]),
-        (FIELD.replace("'N'", "'P.x'"), "class C(typing.NamedTuple):\n    x: int = 1", []),
+        (
+            FIELD.replace("'N'", "'P.x'"),
+            "class C(typing.NamedTuple):\n    x: int = 1",
+            [],
+        ),
         (HOOK, "class C:\n    def __init__(self): ...", []),
         (HOOK, "class C(msgspec.Struct):\n    x: int = 1", ["PK102"]),
     ],
@@ -136,9 +157,13 @@ def test_nothing_is_ok_that_was_not_compared(
     world: World, change: str, mod: str, expected: list[str]
 ) -> None:
     """Where a signature is not told the grid says undecided, and a note why; nothing fails."""
-    world.pack(row("p", "patch_a", change), patch_a=f"{BODY}@out.side\ndef unknown(): ...\n")
+    world.pack(
+        row("p", "patch_a", change), patch_a=f"{BODY}@out.side\ndef unknown(): ...\n"
+    )
     report = checked([subject("1.0", mod=mod)])
-    assert [one.code.code for one in report.findings if one.code.code < "PK3"] == expected
+    assert [
+        one.code.code for one in report.findings if one.code.code < "PK3"
+    ] == expected
     assert report.grid["p"]["up 1.0"] == ("undecided" if expected else "ok")
 
 
@@ -150,7 +175,9 @@ def test_a_helper_of_replaced_callers_has_a_way_out(
     mod = "class C:\n def run(self): return self._help(1)\n def _help(self, x): ..."
     helper = f"Replace('up.mod:C._help', by='help_'{option})"
     body = "def run(self): return self._help()\ndef help_(self): ..."
-    world.pack(row("p", "patch_a", "Replace('up.mod:C.run', by='run')", helper), patch_a=body)
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:C.run', by='run')", helper), patch_a=body
+    )
     report = checked([subject("1.0", mod=mod)])
     fixes = [one.fix for one in report.findings if one.code.code == "PK103"]
     assert ["unrelated=True" in one for one in fixes] == [True] * expected
@@ -170,7 +197,9 @@ def test_only_releases_in_range_count(world: World) -> None:
     """Out of range nothing is looked at; a change's own requirements narrow the row's."""
     old = "Replace('up.mod:f', by='g', requires=('up<2',))"
     new = "Replace('up.new:f', by='g', requires=('up>=2',))"
-    world.pack(row("p", "patch_a", old, new, requires="('up>=1,<3', 'else')"), patch_a=BODY)
+    world.pack(
+        row("p", "patch_a", old, new, requires="('up>=1,<3', 'else')"), patch_a=BODY
+    )
     releases = [
         subject("0.9"),
         subject("1.0", mod="def f(a): ..."),
@@ -191,7 +220,9 @@ def test_only_releases_in_range_count(world: World) -> None:
         ("up<3", "up>=2", ["PK303"]),
     ],
 )
-def test_alternatives_meet(world: World, first: str, second: str, expected: list[str]) -> None:
+def test_alternatives_meet(
+    world: World, first: str, second: str, expected: list[str]
+) -> None:
     """In each release of the row's range exactly one of the places is due."""
     changes = (
         f"AfterImport('up.a.mod', call='g', requires=({first!r},))",
@@ -221,7 +252,9 @@ def test_a_range_without_a_release(world: World) -> None:
         patch_b=BODY,
         patch_c=BODY,
     )
-    report = checked([subject("1.0", mod="def f(a): ...")], known={"up": ["1.0", "2.0"]})
+    report = checked(
+        [subject("1.0", mod="def f(a): ...")], known={"up": ["1.0", "2.0"]}
+    )
     assert codes(report) == ["PK301"]
     assert the(report, "PK301").patch == "never"
     assert the(report, "PK304").patch == "open"
@@ -229,7 +262,12 @@ def test_a_range_without_a_release(world: World) -> None:
 
 def test_two_patches_without_order(world: World) -> None:
     """One finding for both, with the releases in which they meet."""
-    world.pack(row("one", "patch_a", WRAP), row("two", "patch_b", WRAP), patch_a=BODY, patch_b=BODY)
+    world.pack(
+        row("one", "patch_a", WRAP),
+        row("two", "patch_b", WRAP),
+        patch_a=BODY,
+        patch_b=BODY,
+    )
     found = the(checked([subject("1.0", mod="def f(): ...")]), "PK401")
     assert (found.patch, found.target, found.details) == ("two", "up.mod:f", ["up 1.0"])
 
@@ -253,7 +291,9 @@ def test_missing_texts(world: World) -> None:
     """A row says why it is there, where upstream knows of it, and when it goes."""
     world.pack(row("p", "patch_a", WRAP, why="'It fails.'"), patch_a=BODY)
     report = checked([subject("1.0", mod="def f(): ...")])
-    missing = [one.code.code for one in report.findings if one.code.code.startswith("PK51")]
+    missing = [
+        one.code.code for one in report.findings if one.code.code.startswith("PK51")
+    ]
     assert missing == ["PK512", "PK513"]
     assert the(report, "PK512").line == 2
 
@@ -266,12 +306,18 @@ def test_missing_texts(world: World) -> None:
         ("def f(): return 1\ndef g(): return 1", "PK201", "drift"),
     ],
 )
-def test_drift_is_told_by_the_lock(world: World, source: str, code: str | None, state: str) -> None:
+def test_drift_is_told_by_the_lock(
+    world: World, source: str, code: str | None, state: str
+) -> None:
     """A source that means another thing than the reviewed one is drift; layout is not."""
     world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
     from patchkit.core.rows.target import Target
 
-    mark = subject("1.0", mod="def f(a): return 1").facts(Target("up.mod", "f")).fingerprint
+    mark = (
+        subject("1.0", mod="def f(a): return 1")
+        .facts(Target("up.mod", "f"))
+        .fingerprint
+    )
     assert mark
     lock = Lock({"p": {"up.mod:f": [Span(mark, "up", "1.0", "1.0")]}})
     report = checked([subject("2.0", mod=source)], lock)
@@ -292,7 +338,10 @@ def test_what_the_lock_lacks_is_unreviewed(world: World) -> None:
 def test_a_range_that_nothing_can_be_in_needs_no_index(world: World) -> None:
     """Bounds that contradict each other are told where only what is installed is looked at."""
     narrow = "Replace('up.mod:f', by='g', requires=('up<1',))"
-    rows = row("p", "patch_a", REPLACE, requires="('up>=2,<1',)"), row("q", "patch_a", narrow)
+    rows = (
+        row("p", "patch_a", REPLACE, requires="('up>=2,<1',)"),
+        row("q", "patch_a", narrow),
+    )
     world.pack(*rows, patch_a=BODY)
     found = [one for one in checked([]).findings if one.code.code == "PK301"]
     assert [one.message.partition(" can ")[2] for one in found] == [

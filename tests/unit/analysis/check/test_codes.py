@@ -13,7 +13,10 @@ from patchkit.cli.report.check_view import severity_label
 
 PAGE = Path(__file__).parents[4] / "docs" / "findings.md"
 SECTION = re.compile(r"^## (PK\d+) (.+)\n\n((?:(?!^#).*\n?)*)", re.MULTILINE)
-SECTIONS = {found[1]: (found[2], found[3]) for found in SECTION.finditer(PAGE.read_text("utf-8"))}
+SECTIONS = {
+    found[1]: (found[2], found[3])
+    for found in SECTION.finditer(PAGE.read_text("utf-8"))
+}
 HEADINGS = ["What it checks", "Why it matters", "Example", "What to do instead"]
 HEADING = re.compile(r"^\*\*(.+?)\.\*\* ", re.MULTILINE)
 CODES_BY_ID = pytest.mark.parametrize("code", CODES.values(), ids=CODES)
@@ -49,11 +52,15 @@ def test_only_the_example_shows_what_is_printed(code: Code) -> None:
     _, _, texts = parts_of(SECTIONS[code.code][1])
     has_block = ["```" in text for text in texts]
     assert has_block == [False, False, True, False]
-    assert re.search(rf"^```\n{code.code} +{re.escape(code.title)}(  |\n)", texts[2], re.MULTILINE)
+    assert re.search(
+        rf"^```\n{code.code} +{re.escape(code.title)}(  |\n)", texts[2], re.MULTILINE
+    )
 
 
 @CODES_BY_ID
-def test_explain_prints_the_section(code: Code, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_prints_the_section(
+    code: Code, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The heading, then every word of the page in its order, but without marks and links."""
     assert main(["explain", code.code]) == 0
     printed = capsys.readouterr().out
@@ -71,4 +78,7 @@ def words_of(text: str) -> list[str]:
 def test_codes_are_unlike_each_other() -> None:
     """No two codes share a title, and each is PK and three digits."""
     assert len({code.title for code in CODES.values()}) == len(CODES)
-    assert all(re.fullmatch(r"PK\d{3}", name) and name == code.code for name, code in CODES.items())
+    assert all(
+        re.fullmatch(r"PK\d{3}", name) and name == code.code
+        for name, code in CODES.items()
+    )

@@ -30,7 +30,9 @@ FUNCTION = "def {}(x):\n    return x {} 1\n"
 EDIT = "Edit('up.mod:{}', old='x - 1', new='x + 1')"
 
 
-def owed(world: World, monkeypatch: pytest.MonkeyPatch, **ranges: str) -> dict[str, Debt]:
+def owed(
+    world: World, monkeypatch: pytest.MonkeyPatch, **ranges: str
+) -> dict[str, Debt]:
     no_own_packs(monkeypatch)
     rows = [
         row(name, "patch_a", EDIT.format(name), requires=f"('{text}',)")
@@ -46,7 +48,9 @@ def owed(world: World, monkeypatch: pytest.MonkeyPatch, **ranges: str) -> dict[s
 
 def test_when_a_patch_may_go(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, after the last release that needs it, where upstream has it, or not yet."""
-    found = owed(world, monkeypatch, past="up<1", ended="up<3", merged="up>=3", wide="up<4")
+    found = owed(
+        world, monkeypatch, past="up<1", ended="up<3", merged="up>=3", wide="up<4"
+    )
     assert {name: one.end for name, one in found.items()} == {
         "past": "now",
         "ended": "after up 2.0",
@@ -57,11 +61,20 @@ def test_when_a_patch_may_go(world: World, monkeypatch: pytest.MonkeyPatch) -> N
     assert found["ended"].until == "up 3.0"
 
 
-def test_since_when_a_patch_is_there(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_since_when_a_patch_is_there(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By the commit that wrote its name; nothing where there is no repository."""
     assert owed(world, monkeypatch, young="up<3")["young"].since == ""
     folder: Path = world.folder
-    who = ("-c", "user.name=A", "-c", "user.email=a@x.example", "-c", "commit.gpgsign=false")
+    who = (
+        "-c",
+        "user.name=A",
+        "-c",
+        "user.email=a@x.example",
+        "-c",
+        "commit.gpgsign=false",
+    )
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-01-02T03:04:05Z")
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "Rows"]):
         subprocess.run(["git", *who, *words], cwd=folder, check=True)

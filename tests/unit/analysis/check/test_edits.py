@@ -36,9 +36,24 @@ def test_later_edits_see_the_earlier(world: World) -> None:
         (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"), {}, []),
         (edit("x = 1", "x = 1\ny = 1"), edit("return x", "return y"), {}, []),
         (edit("x = 1", "x = 1; y = 1"), edit("= 1", "= 3"), {}, ["PK112"]),
-        (edit("x = 1", "x = 2"), edit("x = 1", "x = 3", target="up.again:f"), {}, ["PK102"]),
-        (edit("x = 1", "x = 2"), edit("x = 1", "x = 3"), {"roles": "{Role.WORKER}"}, []),
-        (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"), {"roles": "{Role.WORKER}"}, ["PK111"]),
+        (
+            edit("x = 1", "x = 2"),
+            edit("x = 1", "x = 3", target="up.again:f"),
+            {},
+            ["PK102"],
+        ),
+        (
+            edit("x = 1", "x = 2"),
+            edit("x = 1", "x = 3"),
+            {"roles": "{Role.WORKER}"},
+            [],
+        ),
+        (
+            edit("x = 1", "x = 2"),
+            edit("x = 2", "x = 3"),
+            {"roles": "{Role.WORKER}"},
+            ["PK111"],
+        ),
         (edit("x = 1", "x = 1"), edit("x = 1", "x = 3"), {}, ["PK113"]),
     ],
 )
@@ -46,7 +61,10 @@ def test_edits_of_one_function_are_made_one_after_another(
     world: World, first: str, second: str, more: dict[str, str], expected: list[str]
 ) -> None:
     """What an Edit looks for is what those before it leave, in processes that have both."""
-    rows = row("p", "patch_a", first), row("q", "patch_a", second, after="('p',)", **more)
+    rows = (
+        row("p", "patch_a", first),
+        row("q", "patch_a", second, after="('p',)", **more),
+    )
     world.pack(*rows, patch_a="")
     report = checked([subject("1.0", mod=F, again="from up.mod import f\n")])
     assert codes(report) == expected
@@ -57,5 +75,7 @@ def test_edits_of_one_function_are_made_one_after_another(
 def test_an_edit_after_one_that_may_be_left_out_holds_without_it(world: World) -> None:
     """Where `env` decides on the first, the second has to find its text either way."""
     first = row("p", "patch_a", edit("x = 1", "x = 2"), env="'FAST'")
-    world.pack(first, row("q", "patch_a", edit("x = 2", "x = 3"), after="('p',)"), patch_a="")
+    world.pack(
+        first, row("q", "patch_a", edit("x = 2", "x = 3"), after="('p',)"), patch_a=""
+    )
     assert codes(checked([subject("1.0", mod=F)])) == ["PK111"]

@@ -88,14 +88,17 @@ def in_turns(first: str, second: str) -> Example:
     )
     text = "class RayWorkerWrapper:\n    def start(self): ...\n"
     files = {f"{name.replace('.', '/')}.py": text for name in (old, new)}
-    return Example((one(*changes),), dict.fromkeys(("0.10.2", "0.11.0", "0.11.1"), files))
+    return Example(
+        (one(*changes),), dict.fromkeys(("0.10.2", "0.11.0", "0.11.1"), files)
+    )
 
 
 RAY = "class RayWorkerWrapper:\n    def adjust_rank(self, ranks):\n        self.rank = ranks[0]\n"
 RAY_LATER = RAY.replace("[0]", "[1]")
 CONFIG = "import dataclasses\n\n@dataclasses.dataclass\nclass Config:\n    size: int\n"
 WORKER = (
-    "class Base:\n    def stop(self): return {}\n\nclass Worker(Base):\n    def start(self): ...\n"
+    "class Base:\n    def stop(self): return {}\n\n"
+    "class Worker(Base):\n    def start(self): ...\n"
 )
 CHECK_STOP = "def check_stop(request):\n    return request.stopped\n"
 
@@ -104,7 +107,10 @@ EXAMPLES = {
         (one("Wrap('vllm.executor.ray_utils:RayWorkerWrapper', by='around')"),),
         {
             "0.11.0": {"vllm/executor/ray_utils.py": RAY},
-            "0.11.1": {"vllm/v1/executor/ray_utils.py": RAY, "vllm/executor/__init__.py": ""},
+            "0.11.1": {
+                "vllm/v1/executor/ray_utils.py": RAY,
+                "vllm/executor/__init__.py": "",
+            },
         },
     ),
     "PK102": Example(
@@ -117,7 +123,9 @@ EXAMPLES = {
     ),
     "PK104": Example(
         (one("Wrap('vllm.ops:norm', by='around')"),),
-        released("vllm/ops.py", "for name in kernels():\n    globals()[name] = make(name)\n"),
+        released(
+            "vllm/ops.py", "for name in kernels():\n    globals()[name] = make(name)\n"
+        ),
     ),
     "PK105": Example(
         (one("Replace('vllm.ops:norm', by='norm')"),),
@@ -135,13 +143,17 @@ EXAMPLES = {
         "return address",
         "def bind(address):\n    if not address:\n        return None\n    return None\n",
     ),
-    "PK113": edited("timeout=5", "timeout=5", "def bind(address):\n    run(timeout=5)\n"),
+    "PK113": edited(
+        "timeout=5", "timeout=5", "def bind(address):\n    run(timeout=5)\n"
+    ),
     "PK121": Example(
         (one("Add('vllm.v1.core.sched.scheduler:Scheduler.pause', by='pause')"),),
         released(SCHED, A_STEP + "    def pause(self): ...\n"),
         {"patch_a": "def pause(self): ..."},
     ),
-    "PK122": edited("timeout=5", "timeout=60", "def bind(address):\n    run(timeout=60)\n"),
+    "PK122": edited(
+        "timeout=5", "timeout=60", "def bind(address):\n    run(timeout=60)\n"
+    ),
     "PK201": Example(
         (one("Wrap('vllm.ray_utils:RayWorkerWrapper.adjust_rank', by='around')"),),
         released("vllm/ray_utils.py", RAY, RAY_LATER),
@@ -157,7 +169,9 @@ EXAMPLES = {
         released("vllm/worker.py", *map(WORKER.format, (1, 2))),
         {"patch_a": "class Worker: ..."},
     ),
-    "PK301": Example((one(WRAP, requires="('vllm>=0.11.7,<0.12',)"),), released(SCHED, A_STEP)),
+    "PK301": Example(
+        (one(WRAP, requires="('vllm>=0.11.7,<0.12',)"),), released(SCHED, A_STEP)
+    ),
     "PK302": in_turns("vllm<0.11", "vllm>=0.11.1"),
     "PK303": in_turns("vllm<0.11.1", "vllm>=0.11"),
     "PK304": Example((one(WRAP, requires="('vllm>=0.11',)"),), released(SCHED, A_STEP)),
@@ -167,7 +181,8 @@ EXAMPLES = {
         words=("--releases", "vllm", "--inverse"),
     ),
     "PK401": Example(
-        (one(WRAP, name="core-loop"), one(WRAP, name="core-trace")), released(SCHED, A_STEP)
+        (one(WRAP, name="core-loop"), one(WRAP, name="core-trace")),
+        released(SCHED, A_STEP),
     ),
     "PK402": Example(
         (one("Wrap('vllm.v1.core.sched.utils:check_stop', by='around')"),),
@@ -180,7 +195,9 @@ EXAMPLES = {
         words=("--wheel", "vllm-0.11.0-py3-none-any.whl"),
     ),
     "PK501": Example(
-        (one(WRAP),), released(SCHED, A_STEP), {"patch_a": BODY, "patch_scheduler": BODY}
+        (one(WRAP),),
+        released(SCHED, A_STEP),
+        {"patch_a": BODY, "patch_scheduler": BODY},
     ),
     "PK502": Example(
         (row("my-patch", "patch_sheduler", WRAP, **TEXTS),),
@@ -209,7 +226,9 @@ EXAMPLES = {
         "def cdiv(a, b): ...\n",
         "",
     ),
-    "PK901": Example((one(WRAP),), {**released(SCHED, A_STEP), "0.12.0": {"": "cut off"}}),
+    "PK901": Example(
+        (one(WRAP),), {**released(SCHED, A_STEP), "0.12.0": {"": "cut off"}}
+    ),
 }
 
 
@@ -219,7 +238,10 @@ def release(folder: Path, version: str, files: dict[str, str]) -> None:
     if "" in files:
         wheel.write_text(files[""])
         return
-    written = {"vllm/__init__.py": "", f"vllm-{version}.dist-info/METADATA": "Name: vllm\n"}
+    written = {
+        "vllm/__init__.py": "",
+        f"vllm-{version}.dist-info/METADATA": "Name: vllm\n",
+    }
     for path in files:
         for outer in list(Path(path).parents)[:-1]:
             written[f"{outer}/__init__.py"] = ""
@@ -242,8 +264,16 @@ def printed(text: str, code: str) -> str:
 def folder(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory, and no index but itself."""
     monkeypatch.chdir(world.folder)
-    settings = {"PIP_CONFIG_FILE": "/dev/null", "PIP_NO_INDEX": "1", "COLUMNS": NO_WIDER}
-    for name, value in {**settings, "PIP_FIND_LINKS": ".", "PATCHKIT_PATCHES": "my_pack"}.items():
+    settings = {
+        "PIP_CONFIG_FILE": "/dev/null",
+        "PIP_NO_INDEX": "1",
+        "COLUMNS": NO_WIDER,
+    }
+    for name, value in {
+        **settings,
+        "PIP_FIND_LINKS": ".",
+        "PATCHKIT_PATCHES": "my_pack",
+    }.items():
         monkeypatch.setenv(name, value)
     return world.folder
 
@@ -267,7 +297,9 @@ def test_a_section_shows_what_is_printed(
     section = re.compile(BLOCK.format(code=code), re.MULTILINE | re.DOTALL)
     if os.environ.get("WRITE_DOCS") == "1":
         text = PAGE.read_text("utf-8")
-        PAGE.write_text(section.sub(lambda part: part[1] + found + part[3], text), "utf-8")
+        PAGE.write_text(
+            section.sub(lambda part: part[1] + found + part[3], text), "utf-8"
+        )
     shown = section.search(PAGE.read_text("utf-8"))
     assert shown is not None
     assert shown[2] == found

@@ -35,10 +35,16 @@ def test_importers_by_name_are_listed(world: World) -> None:
 def test_a_package_is_imported_from_without_its_name(world: World) -> None:
     """`from . import f` in a module of the package that has the target is an import by name."""
     world.pack(row("p", "patch_a", "Wrap('up.a:f', by='w')"), patch_a=BODY)
-    files = {"up/__init__.py": "", "up/a/__init__.py": "def f(): ...", "up/a/b.py": "f = 1"}
+    files = {
+        "up/__init__.py": "",
+        "up/a/__init__.py": "def f(): ...",
+        "up/a/b.py": "f = 1",
+    }
     for text, found in (("from . import f", ["up.a.b"]), ("from . import g", [])):
         source = Memory("up 1.0", "1.0", {**files, "up/a/b.py": text})
-        report = checked([CheckedRelease("up 1.0", "up", "1.0", lambda source=source: source)])
+        report = checked(
+            [CheckedRelease("up 1.0", "up", "1.0", lambda source=source: source)]
+        )
         details = [one.details for one in report.findings if one.code.code == "PK402"]
         assert details == ([found] if found else [])
 

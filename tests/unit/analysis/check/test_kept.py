@@ -28,17 +28,40 @@ if TYPE_CHECKING:
 # Of each module, what it may be in a release; '' for none.
 MODULES = {
     "a": ["", "def f(x): return x", "from up.b import f", "from up.c.d import *"],
-    "b": ["", "def f(x, y): return y", "from up.c import f", "class f:\n def g(self): ..."],
+    "b": [
+        "",
+        "def f(x, y): return y",
+        "from up.c import f",
+        "class f:\n def g(self): ...",
+    ],
     "c": ["", "from up.c.d import f", "def f(): ...\nx = 1"],
     "c__d": ["", "def f(z): return z\nx = 2", "from up.b import f\n__all__ = ['f']"],
-    "e": ["", "from up.b import f\nclass A(f): ...", "import up.c\nclass A(up.c.f): ..."],
+    "e": [
+        "",
+        "from up.b import f\nclass A(f): ...",
+        "import up.c\nclass A(up.c.f): ...",
+    ],
 }
 TARGETS = [
     Target.parse(f"up.{one}")
-    for one in ("a:f", "b:f", "b:f.g", "c", "c:f", "c:x", "c.d", "c.d:x", "e:A", "e:A.g", "none:x")
+    for one in (
+        "a:f",
+        "b:f",
+        "b:f.g",
+        "c",
+        "c:f",
+        "c:x",
+        "c.d",
+        "c.d:x",
+        "e:A",
+        "e:A.g",
+        "none:x",
+    )
 ]
 RELEASES = st.lists(
-    st.fixed_dictionaries({name: st.sampled_from(texts) for name, texts in MODULES.items()}),
+    st.fixed_dictionaries(
+        {name: st.sampled_from(texts) for name, texts in MODULES.items()}
+    ),
     min_size=2,
     max_size=5,
 )
@@ -49,15 +72,21 @@ def subjects(
 ) -> list[CheckedRelease]:
     """Releases of those modules that are not ''."""
     return [
-        _subject(f"{begun}.{at}", {name: text for name, text in one.items() if text}, kept)
+        _subject(
+            f"{begun}.{at}", {name: text for name, text in one.items() if text}, kept
+        )
         for at, one in enumerate(releases)
     ]
 
 
-def _subject(version: str, modules: Mapping[str, str], kept: FactStore | None) -> CheckedRelease:
+def _subject(
+    version: str, modules: Mapping[str, str], kept: FactStore | None
+) -> CheckedRelease:
     source = Memory(f"up {version}", version, files_of(modules))
     key = f"hash of {version}"
-    return CheckedRelease(source.name, "up", version, lambda: source, kept, key, is_local=False)
+    return CheckedRelease(
+        source.name, "up", version, lambda: source, kept, key, is_local=False
+    )
 
 
 @given(RELEASES)
@@ -128,7 +157,9 @@ def test_a_body_that_derives_from_its_target_needs_no_file(
     def state(subject: CheckedRelease) -> str:
         return Check(list(rows), [subject], Lock(), {}).run().grid["p"][subject.name]
 
-    first, again = (_subject("1", {"a": "class C: ..."}, FactStore(cache)) for _ in "12")
+    first, again = (
+        _subject("1", {"a": "class C: ..."}, FactStore(cache)) for _ in "12"
+    )
     assert state(first) == "ok"
     again.source.read = unreadable  # type: ignore[method-assign]
     assert state(again) == "ok"

@@ -38,9 +38,14 @@ def covered(
     world: World, lanes: str, *requires: str, released: Sequence[str] = WHOLE
 ) -> list[Boundary]:
     """What lanes cover of a row whose two changes narrow its range."""
-    changes = [f"Wrap('up.mod:f', by='w', requires=({text!r},))" for text in requires[1:]]
+    changes = [
+        f"Wrap('up.mod:f', by='w', requires=({text!r},))" for text in requires[1:]
+    ]
     written = row(
-        "p", "patch_a", *changes or ["Wrap('up.mod:f', by='w')"], requires=repr(requires[:1])
+        "p",
+        "patch_a",
+        *changes or ["Wrap('up.mod:f', by='w')"],
+        requires=repr(requires[:1]),
     )
     world.pack(written, patch_a="")
     file = world.folder / "lanes.toml"
@@ -58,7 +63,10 @@ def lanes_of(*releases: str, more: str = "") -> str:
     [
         (["3.0", "5.0"], [("exact", ["3.0"]), ("exact", ["5.0"])]),
         (["3", "5.0.0+cu1"], [("exact", ["3"]), ("exact", ["5.0.0+cu1"])]),
-        (["2.0", "4.0", "6.0"], [("both sides", ["4.0", "2.0"]), ("both sides", ["4.0", "6.0"])]),
+        (
+            ["2.0", "4.0", "6.0"],
+            [("both sides", ["4.0", "2.0"]), ("both sides", ["4.0", "6.0"])],
+        ),
         (
             ["1.0", "8.0", "4.5", "2.0", "3.5", "7.0"],
             [("both sides", ["3.5", "2.0"]), ("both sides", ["4.5", "7.0"])],
@@ -73,7 +81,10 @@ def test_a_lane_at_the_end_or_one_on_each_side_covers_it(
 ) -> None:
     """The nearest inside, and the nearest that this bound keeps outside; never one side alone."""
     found = covered(world, lanes_of(*releases), "up>=3,<6")
-    assert [(one.requirement, one.edge) for one in found] == [("up>=3", "3.0"), ("up<6", "5.0")]
+    assert [(one.requirement, one.edge) for one in found] == [
+        ("up>=3", "3.0"),
+        ("up<6", "5.0"),
+    ]
     assert [(one.covered, [*one.lanes]) for one in found] == expected
 
 
@@ -88,7 +99,9 @@ def test_a_range_may_end_beyond_what_is_released(
     assert (found.edge, found.covered) == (edge, expected)
 
 
-def test_changes_have_bounds_of_their_own_within_those_of_the_patch(world: World) -> None:
+def test_changes_have_bounds_of_their_own_within_those_of_the_patch(
+    world: World,
+) -> None:
     """A lane that the patch's range leaves out covers nothing of a change."""
     first, *rest = covered(world, lanes_of("3.0", "6.0"), "up>=3", "up<5", "up>=5")
     assert (first.change, first.covered) == (None, "exact")
@@ -121,7 +134,9 @@ def test_another_distribution_must_be_within_its_bounds(world: World) -> None:
 
 def test_a_reason_stands_in_for_a_lane(world: World) -> None:
     """For one patch, or for all; where lanes cover the end, they are named."""
-    both = "[boundaries]\n'up>=3' = 'for all'\n'p up>=3' = 'for p'\n'up<6' = 'too new'\n"
+    both = (
+        "[boundaries]\n'up>=3' = 'for all'\n'p up>=3' = 'for p'\n'up<6' = 'too new'\n"
+    )
     first, last = covered(world, lanes_of("5.0", more=both), "up>=3,<6")
     assert (first.covered, first.reason) == ("reason", "for p")
     assert (last.covered, last.reason, [*last.lanes]) == ("exact", "", ["5.0"])
@@ -134,7 +149,9 @@ def test_a_lane_that_cannot_run_covers_nothing(world: World) -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), MALFORMED.items())
-def test_a_malformed_file_is_one_error(text: str, expected: str, tmp_path: Path) -> None:
+def test_a_malformed_file_is_one_error(
+    text: str, expected: str, tmp_path: Path
+) -> None:
     """With the file, the field, what was found and what was expected."""
     file = tmp_path / "lanes.toml"
     file.write_text(text)
@@ -172,10 +189,14 @@ def test_a_reason_that_excuses_nothing_is_known_by_its_key(world: World) -> None
 def test_every_end_of_our_own_ranges_has_a_lane_or_a_reason() -> None:
     """In lanes.toml; and each reason there is one that is needed."""
     lanes = read_lanes(OURS)
-    rows = [one for pack in (*OWN_PACKS, "patchkit.data_llm") for one in read_pack(pack)]
+    rows = [
+        one for pack in (*OWN_PACKS, "patchkit.data_llm") for one in read_pack(pack)
+    ]
     found = boundaries(
         rows, lanes, lambda name: (DATA / f"versions_{name}.txt").read_text().split()
     )
     assert len(found) > 50
-    assert [f"{one.patch}: {one.requirement}" for one in found if one.covered == "no"] == []
+    assert [
+        f"{one.patch}: {one.requirement}" for one in found if one.covered == "no"
+    ] == []
     assert lanes.reasons.keys() - used_keys(found, lanes.reasons) == set()

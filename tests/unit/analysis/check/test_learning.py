@@ -28,7 +28,9 @@ TARGETS = [Target.parse(f"up.{one}") for one in ("a:f", "a:A.g", "b:f", "none:f"
 @pytest.fixture(autouse=True)
 def has_core(monkeypatch: pytest.MonkeyPatch) -> None:
     """One core: there is no second process."""
-    monkeypatch.setattr("patchkit.analysis.check.second_process._has_core", lambda: False)
+    monkeypatch.setattr(
+        "patchkit.analysis.check.second_process._has_core", lambda: False
+    )
 
 
 @pytest.fixture
@@ -44,7 +46,10 @@ def buyer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Customer]
 
 
 def wheel(at: int) -> bytes:
-    modules = {"a": f"from up.b import f\nclass A:\n def g(self, x={at}): ...", "b": "def f(): ..."}
+    modules = {
+        "a": f"from up.b import f\nclass A:\n def g(self, x={at}): ...",
+        "b": "def f(): ...",
+    }
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for path, text in files_of(modules if at % 3 else {"a": "f = 1"}).items():
@@ -58,7 +63,9 @@ def learnt(buyer: Customer) -> tuple[dict[str, str], list[Any]]:
         subjects = on_index("up", library)
         faults = learn_all(subjects, lambda _: TARGETS)
         said = [
-            [one.facts(target) for target in TARGETS] for one in subjects if one.name not in faults
+            [one.facts(target) for target in TARGETS]
+            for one in subjects
+            if one.name not in faults
         ]
         return {name: str(error) for name, error in faults.items()}, said
 
@@ -89,7 +96,9 @@ def test_work_that_is_broken_off(buyer: Customer) -> None:
 
     with buyer.library() as library, pytest.raises(KeyboardInterrupt):
         learn_all(on_index("up", library), lambda _: TARGETS, interrupt)
-    assert not [one for one in threading.enumerate() if one.name.startswith("patchkit-releases")]
+    assert not [
+        one for one in threading.enumerate() if one.name.startswith("patchkit-releases")
+    ]
 
 
 def test_an_error_that_is_no_releases_fault(buyer: Customer) -> None:

@@ -28,7 +28,8 @@ def test_a_set_that_meets_all(wanted: list[frozenset[int]]) -> None:
 def test_ends_of_ranges_and_sources(world: World) -> None:
     """The first and last release in range, and one of each source; unreadable ones are told."""
     world.pack(
-        row("p", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=2,<6',)"), patch_a=""
+        row("p", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=2,<6',)"),
+        patch_a="",
     )
     sources = {2: "1", 3: "2", 4: "2", 5: "3"}
     releases = [
@@ -40,5 +41,7 @@ def test_ends_of_ranges_and_sources(world: World) -> None:
     assert set(faults) == set()
     assert {name for name, places in found.items() if places == {4}} == {
         "last release of p",
-        next(name for name in found if name.startswith("up.mod:f") and found[name] == {4}),
+        next(
+            name for name in found if name.startswith("up.mod:f") and found[name] == {4}
+        ),
     }

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def releases(*numbers: int) -> list[CheckedRelease]:
     """Releases of which 1 and 2, and 3 and 4, have the same source."""
-    return [subject(f"{one}.0", mod=f"def f(): return {(one + 1) // 2}") for one in numbers]
+    return [
+        subject(f"{one}.0", mod=f"def f(): return {(one + 1) // 2}") for one in numbers
+    ]
 
 
 def spans(lock: Lock) -> list[str]:
@@ -27,7 +29,8 @@ def spans(lock: Lock) -> list[str]:
 def test_runs_of_the_same_source_are_one_line(world: World) -> None:
     """What is out of range, absent or unreadable is not taken for reviewed."""
     world.pack(
-        row("p", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=1,<5',)"), patch_a=""
+        row("p", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=1,<5',)"),
+        patch_a="",
     )
     looked = [*releases(1, 2, 3, 4), subject("4.5"), *releases(5), broken("6.0")]
     lock, faults = accept(Lock(), read_pack("pack"), looked)
@@ -44,7 +47,9 @@ def test_what_was_reviewed_elsewhere_stays(world: World) -> None:
     assert spans(lock) == ["up 1.0 - 2.0", "up 4.0"]
     lock, _ = accept(lock, rows, releases(2, 3, 4))
     assert spans(lock) == ["up 1.0 - 2.0", "up 3.0 - 4.0"]
-    stale = Lock({"p": {"up.mod:f": [Span("0" * 16, "up", "2.0", "3.0")], "up.old:f": []}})
+    stale = Lock(
+        {"p": {"up.mod:f": [Span("0" * 16, "up", "2.0", "3.0")], "up.old:f": []}}
+    )
     lock, _ = accept(stale, rows, releases(1, 2, 3, 4))
     assert spans(lock) == ["up 1.0 - 2.0", "up 3.0 - 4.0"]
     assert list(lock.entries["p"]) == ["up.mod:f"]
@@ -55,7 +60,9 @@ def test_every_way_in_which_a_source_was_written_is_kept(world: World) -> None:
     world.pack(row("p", "patch_a", "Wrap('up.mod:f', by='w')"), patch_a="")
     rows = read_pack("pack")
     texts = ("def f(): return 1", "def f(): return 1  # one", "def f():\n    return 1")
-    one, two, three = (subject(f"{at}.0", mod=text) for at, text in enumerate(texts, start=1))
+    one, two, three = (
+        subject(f"{at}.0", mod=text) for at, text in enumerate(texts, start=1)
+    )
     lock, _ = accept(Lock(), rows, [one, two])
     (span,) = lock.spans("p", "up.mod:f")
     assert len(span.wordings) == 2

@@ -41,7 +41,11 @@ def has_core(monkeypatch: pytest.MonkeyPatch) -> None:
 def comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first process begins when the second has, or will not: releases are few here."""
     begun = threading.Event()
-    enter, start, end = SecondProcess.__enter__, SecondProcess._start, SecondProcess._end
+    enter, start, end = (
+        SecondProcess.__enter__,
+        SecondProcess._start,
+        SecondProcess._end,
+    )
 
     def entered(second: SecondProcess) -> SecondProcess:
         begun.clear()
@@ -78,7 +82,9 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
     return found
 
 
-def learnt_alone(buyer: Customer, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str], Any]:
+def learnt_alone(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch
+) -> tuple[dict[str, str], Any]:
     """What one process says, with a cache of its own."""
     with monkeypatch.context() as patch:
         patch.setattr(second_process, "_has_core", lambda: False)
@@ -95,14 +101,18 @@ def conclusions(place: Path) -> list[object]:
 
 @pytest.mark.processes
 def test_two_processes_say_what_one_says(
-    buyer: Customer, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[str]]
+    buyer: Customer,
+    monkeypatch: pytest.MonkeyPatch,
+    processes: list[subprocess.Popen[str]],
 ) -> None:
     """The second one ends with the work, and what both have concluded is kept."""
     faults, said = learnt(buyer)
     assert [process.returncode for process in processes] == [0]
     assert (faults, len(said)) == ({}, COUNT)
     assert (faults, said) == learnt_alone(buyer, monkeypatch)
-    assert conclusions(buyer.place) == conclusions(buyer.place.with_name("another cache"))
+    assert conclusions(buyer.place) == conclusions(
+        buyer.place.with_name("another cache")
+    )
     assert len(processes) == 1
 
 
@@ -184,7 +194,9 @@ def test_a_process_that_cannot_start(
 
 @pytest.mark.processes
 def test_errors_of_releases_are_those_of_one_process(
-    buyer: Customer, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[str]]
+    buyer: Customer,
+    monkeypatch: pytest.MonkeyPatch,
+    processes: list[subprocess.Popen[str]],
 ) -> None:
     """Whoever tried, the message is the same."""
     for at in range(0, COUNT, 2):
@@ -208,7 +220,9 @@ def test_notices_of_the_second_process_are_passed_on(
 
 @pytest.mark.processes
 def test_an_interruption_ends_both(
-    buyer: Customer, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[str]]
+    buyer: Customer,
+    monkeypatch: pytest.MonkeyPatch,
+    processes: list[subprocess.Popen[str]],
 ) -> None:
     """The second process is gone, and so are the threads, even where it has not answered."""
     monkeypatch.setattr(second_process, "_CODE", "import time; time.sleep(600)")
@@ -232,6 +246,10 @@ def test_a_process_that_nobody_listens_to(tmp_path: Path) -> None:
     link = ["http://192.0.2.1/up-1-py3-none-any.whl", "up-1-py3-none-any.whl", "1", "0"]
     lines = map(json.dumps, (task, [0, "up", "1", link, ["up:f"]]))
     done = subprocess.run(
-        command, input="\n".join(lines).encode(), stdout=subprocess.DEVNULL, timeout=60, check=False
+        command,
+        input="\n".join(lines).encode(),
+        stdout=subprocess.DEVNULL,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 0

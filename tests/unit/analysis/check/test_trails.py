@@ -21,7 +21,10 @@ PLACE = Target("up.mod", "f")
 
 
 def followed(
-    subjects: Sequence[CheckedRelease], *ways: int, target: Target = PLACE, by_name: bool = False
+    subjects: Sequence[CheckedRelease],
+    *ways: int,
+    target: Target = PLACE,
+    by_name: bool = False,
 ) -> list[str | None]:
     """Where the target is said to be in each release; '' where it is said to be gone."""
     learn_all(subjects, lambda _: [target])
@@ -33,7 +36,12 @@ def followed(
 
 def test_follows_one_move_after_another() -> None:
     """Where the new place is gone too, the search goes on from there."""
-    releases = [subject("1", mod=F), subject("2", a=F), subject("3", a=F), subject("4", b=F)]
+    releases = [
+        subject("1", mod=F),
+        subject("2", a=F),
+        subject("3", a=F),
+        subject("4", b=F),
+    ]
     assert followed(releases, 1) == [None, "up.a:f", "up.a:f", "up.b:f"]
 
 
@@ -45,7 +53,12 @@ def test_beyond_a_release_without_it_nothing_is_searched() -> None:
 
 def test_goes_the_ways_that_are_asked_for() -> None:
     """Back to earlier releases only where that is asked; what one way finds, the other keeps."""
-    releases = [subject("1", a=F), subject("2", mod=F), subject("3"), subject("4", mod=F)]
+    releases = [
+        subject("1", a=F),
+        subject("2", mod=F),
+        subject("3"),
+        subject("4", mod=F),
+    ]
     assert followed(releases, 1) == [None, None, "", None]
     assert followed(releases, 1, -1) == ["up.a:f", None, "", None]
 
@@ -53,14 +66,23 @@ def test_goes_the_ways_that_are_asked_for() -> None:
 def test_what_one_way_found_first_stays() -> None:
     """Two functions look like what is gone: like that of the release before, or of that after."""
     other = "def f(gamma):\n    while gamma.is_open:\n        gamma = gamma.follow(gamma.way)\n"
-    releases = [subject("1", mod=F), subject("2", a=F, b=other), subject("3", mod=other)]
+    releases = [
+        subject("1", mod=F),
+        subject("2", a=F, b=other),
+        subject("3", mod=other),
+    ]
     assert followed(releases, 1, -1) == [None, "up.a:f", None]
     assert followed(releases, -1) == [None, "up.b:f", None]
 
 
 def test_comes_back() -> None:
     """Releases that have it under its own name again are not asked."""
-    releases = [subject("1", mod=F), subject("2", a=F), subject("3", mod=F), subject("4", b=F)]
+    releases = [
+        subject("1", mod=F),
+        subject("2", a=F),
+        subject("3", mod=F),
+        subject("4", b=F),
+    ]
     assert followed(releases, 1, -1) == [None, "up.a:f", None, "up.b:f"]
 
 
@@ -73,7 +95,12 @@ def test_what_no_release_has_is_looked_for_by_name_where_that_is_asked() -> None
 
 def test_a_name_that_the_newest_lacks_is_found_in_those_before() -> None:
     """A further release does not take away the hint that the others have without it."""
-    releases = [subject("1"), subject("2", a__mod=F), subject("3", a__mod=F), subject("4")]
+    releases = [
+        subject("1"),
+        subject("2", a__mod=F),
+        subject("3", a__mod=F),
+        subject("4"),
+    ]
     assert followed(releases, 1, by_name=True) == [None, "up.a.mod:f", "up.a.mod:f", ""]
 
 
@@ -85,7 +112,9 @@ def test_a_release_that_cannot_be_read_is_passed_over() -> None:
 
 def test_what_comes_later_is_not_searched_for(world: World) -> None:
     """A range that begins too early is told the release in which the target appears."""
-    world.pack(row("p", "patch_a", "AfterImport('up.mod', call='w')"), patch_a="def w(): ...")
+    world.pack(
+        row("p", "patch_a", "AfterImport('up.mod', call='w')"), patch_a="def w(): ..."
+    )
     found = the(checked([subject("1.0"), subject("2.0", mod="")]), "PK101")
     assert found.release == "up 1.0"
     assert found.message.endswith("; it is there from up 2.0 on")

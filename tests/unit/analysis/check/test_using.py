@@ -54,8 +54,16 @@ def body(top: str, inside: str = "...") -> str:
         (body("from up.lib import g", "g(*x)"), "def g(a, b): ...", []),
         (body("from up.lib import g", "g(*x, c=1)"), "def g(a, b): ...", ["PK603"]),
         (body("from up.lib import g", "g(1)"), "@made\ndef g(a, b): ...", []),
-        (body("from up.lib import C", "C(1)"), "class C:\n    def __init__(self): ...", ["PK603"]),
-        (body("from up.lib import C", "C.f(1)"), "class C:\n    def f(self, a): ...", []),
+        (
+            body("from up.lib import C", "C(1)"),
+            "class C:\n    def __init__(self): ...",
+            ["PK603"],
+        ),
+        (
+            body("from up.lib import C", "C.f(1)"),
+            "class C:\n    def f(self, a): ...",
+            [],
+        ),
         (
             body("from up.lib import C", "C.f(1)"),
             "class C:\n    @classmethod\n    def f(cls): ...",
@@ -88,9 +96,12 @@ def test_uses_of_a_body(world: World, text: str, lib: str, expected: list[str]) 
 
 def test_what_is_guarded_is_a_note(world: World) -> None:
     """A body that reckons with a name's absence holds in the release that lacks it."""
-    world.pack(WRAP, patch_a=body("try:\n    from up.lib import g\nexcept ImportError: ..."))
+    world.pack(
+        WRAP, patch_a=body("try:\n    from up.lib import g\nexcept ImportError: ...")
+    )
     have, lack = (
-        subject(at, mod="def f(): ...", lib=lib) for at, lib in (("1", "g = 1"), ("2", ""))
+        subject(at, mod="def f(): ...", lib=lib)
+        for at, lib in (("1", "g = 1"), ("2", ""))
     )
     report = checked([have, lack])
     assert (the(report, "PK605").release, report.grid["p"]["up 2"]) == ("up 2", "ok")
@@ -145,7 +156,9 @@ def test_helpers_of_the_pack_count(world: World, top: str, expected: list[str]) 
 
 def test_what_every_release_refuses_is_meant(world: World) -> None:
     """An override that matches none of several releases is deliberate; one that did is told."""
-    world.pack(WRAP, patch_a=body("from up.lib import C\nclass D(C):\n    def f(self): ..."))
+    world.pack(
+        WRAP, patch_a=body("from up.lib import C\nclass D(C):\n    def f(self): ...")
+    )
     mod, base = "def f(): ...", "class C:\n    def f(self{}): ..."
     never = [subject(at, mod=mod, lib=base.format(", a")) for at in ("2", "3")]
     once = subject("1", mod=mod, lib=base.format(""))
@@ -160,12 +173,24 @@ def test_inverse_finds_releases_out_of_range_that_would_hold(world: World) -> No
         row("p", "patch_a", "Wrap('up.mod:f', by='w')", **fields),
         patch_a=body("from up.lib import g"),
     )
-    texts = {"1": ("def f(): ...", "g = 1"), "2": ("def f(): ...", "g = 1"), "3": ("", "g = 1")}
-    texts |= {"4": ("def f(): ...", ""), "5": ("", "g = 1"), "6": ("def f(): ...", "g = 2")}
+    texts = {
+        "1": ("def f(): ...", "g = 1"),
+        "2": ("def f(): ...", "g = 1"),
+        "3": ("", "g = 1"),
+    }
+    texts |= {
+        "4": ("def f(): ...", ""),
+        "5": ("", "g = 1"),
+        "6": ("def f(): ...", "g = 2"),
+    }
     subjects = [subject(at, mod=mod, lib=lib) for at, (mod, lib) in texts.items()]
     rows, _ = read_packs(Settings(), ["pack"])
     report = Check(list(rows), subjects, Lock(), {}, inverse=True).run()
-    found = [(one.code.code, one.release) for one in report.findings if one.severity != "info"]
+    found = [
+        (one.code.code, one.release)
+        for one in report.findings
+        if one.severity != "info"
+    ]
     wanted = {("PK305", "up 1"), ("PK305", "up 6"), ("PK101", "up 3")}
     assert {one for one in found if one[0] in ("PK305", "PK101", "PK601")} == wanted
     assert report.grid["p"]["up 6"] == "out-of-range"
@@ -176,10 +201,19 @@ def test_inverse_finds_releases_out_of_range_that_would_hold(world: World) -> No
 def index(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Three releases of `up`, and nothing else to find."""
     monkeypatch.chdir(world.folder)
-    settings = {"PIP_CONFIG_FILE": "/dev/null", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "."}
+    settings = {
+        "PIP_CONFIG_FILE": "/dev/null",
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": ".",
+    }
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    texts = {"1.0": "", "1.1": "def g(): ...", "1.2": "def g(): ...", "1.3": "def h(): ..."}
+    texts = {
+        "1.0": "",
+        "1.1": "def g(): ...",
+        "1.2": "def g(): ...",
+        "1.3": "def h(): ...",
+    }
     write_wheels(world.folder, {at: {"lib": text} for at, text in texts.items()})
     return world.folder
 
@@ -187,11 +221,17 @@ def index(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_fit_of_a_folder(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A package that is never run: what it uses, which releases have it, the first and the last."""
     (index / "theirs").mkdir()
-    (index / "theirs" / "__init__.py").write_text("from up.lib import g\nraise SystemExit\n")
+    (index / "theirs" / "__init__.py").write_text(
+        "from up.lib import g\nraise SystemExit\n"
+    )
     words = ["fit", "theirs", "--of", "up", "--format"]
     assert main([*words, "json"]) == 1
     told = json.loads(capsys.readouterr().out)
-    assert (told["package"], told["first"], told["last"]) == ("theirs", "up 1.1", "up 1.2")
+    assert (told["package"], told["first"], told["last"]) == (
+        "theirs",
+        "up 1.1",
+        "up 1.2",
+    )
     (use,) = told["uses"]
     assert (use["name"], use["how"], use["guarded"]) == ("up.lib:g", "import", False)
     assert use["where"] == [{"file": "theirs/__init__.py", "line": 1}]
@@ -204,7 +244,9 @@ def test_fit_of_a_folder(index: Path, capsys: pytest.CaptureFixture[str]) -> Non
         assert "up.lib" in capsys.readouterr().out.replace("\\", "")
 
 
-def test_fit_of_releases_and_of_nothing(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_of_releases_and_of_nothing(
+    index: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Exit codes: 0 where all fit, 2 where there is no package, or no use to ask about."""
     (index / "theirs").mkdir()
     (index / "theirs" / "__init__.py").write_text("from up.lib import g\n")
@@ -235,7 +277,9 @@ def test_releases_are_opened_while_a_package_is_read(
 
     monkeypatch.setattr("patchkit.analysis.check.fit.uses_of", read)
     (index / "theirs").mkdir()
-    (index / "theirs" / "__init__.py").write_text("from up.lib import g  # unheard of\n")
+    (index / "theirs" / "__init__.py").write_text(
+        "from up.lib import g  # unheard of\n"
+    )
     assert main(["fit", "theirs", "--of", "up", "--releases", "up==1.1"]) == 0
     assert opened.is_set()
 
@@ -244,7 +288,8 @@ def test_a_package_is_read_once(index: Path, monkeypatch: pytest.MonkeyPatch) ->
     """What a package uses is kept by its content: a damaged cache, or another file, is read."""
     read: list[object] = []
     monkeypatch.setattr(
-        "patchkit.analysis.check.fit.uses_of", lambda *given: read.append(given) or uses_of(*given)
+        "patchkit.analysis.check.fit.uses_of",
+        lambda *given: read.append(given) or uses_of(*given),
     )
     (index / "theirs").mkdir()
     words = ["fit", "theirs", "--of", "up", "--releases", "up==1.1"]

@@ -52,9 +52,14 @@ def test_different_digests() -> None:
 def test_applied_in_one_and_skipped_in_the_other() -> None:
     """Digests are taken early; what came of a patch later counts as well."""
     skipped = patch("one", "skipped", "no")
-    picture = drawn(*engine(0), worker(40, patch("one", "applied")), worker(41, skipped))
+    picture = drawn(
+        *engine(0), worker(40, patch("one", "applied")), worker(41, skipped)
+    )
     assert picture.agreement["worker"] is False
-    assert "one is applied in pid 40 on node, not in pid 41 on node" in disagreements(picture)[0]
+    assert (
+        "one is applied in pid 40 on node, not in pid 41 on node"
+        in disagreements(picture)[0]
+    )
 
 
 def test_one_that_waits_does_not_disagree() -> None:
@@ -67,8 +72,12 @@ def test_a_patch_of_another_role_does_not_count() -> None:
     """In a process of several roles the others' patches stand otherwise."""
     roles = {"one": ["main"]}
     workers = [
-        journal(40, role("worker"), patch("one", "applied"), at=5, ppid=20, roles=roles),
-        journal(41, role("worker"), patch("one", "skipped"), at=5, ppid=20, roles=roles),
+        journal(
+            40, role("worker"), patch("one", "applied"), at=5, ppid=20, roles=roles
+        ),
+        journal(
+            41, role("worker"), patch("one", "skipped"), at=5, ppid=20, roles=roles
+        ),
     ]
     assert drawn(*engine(0), *workers).agreement["worker"] is True
 
@@ -86,7 +95,9 @@ def test_a_rank_that_is_not_reached_does_not_agree() -> None:
     picture = drawn(
         *engine(0),
         worker(40),
-        journal(50, role("main"), child(41, "VllmWorker-1", "worker", 5), at=4, ppid=20),
+        journal(
+            50, role("main"), child(41, "VllmWorker-1", "worker", 5), at=4, ppid=20
+        ),
     )
     assert picture.agreement["worker"] is False
     assert "rank 1, pid 41 on node is not reached" in disagreements(picture)[0]
@@ -94,7 +105,10 @@ def test_a_rank_that_is_not_reached_does_not_agree() -> None:
 
 def test_runs_are_not_compared() -> None:
     """One directory may hold the journals of yesterday's engine, which had other patches."""
-    old = [journal(10, role("main")), journal(40, role("worker"), digest("abc"), ppid=10, at=1)]
+    old = [
+        journal(10, role("main")),
+        journal(40, role("worker"), digest("abc"), ppid=10, at=1),
+    ]
     new = [
         journal(11, role("main"), at=50),
         journal(41, role("worker"), digest("def"), ppid=11, at=51),

@@ -30,7 +30,9 @@ def effects(at: float = 0, **targets: str) -> bytes:
 
 
 def parsed(*entries: bytes) -> ProcessStatus:
-    process = parse_journal("node-1-1.jsonl", armed(1) + role("worker") + b"".join(entries))
+    process = parse_journal(
+        "node-1-1.jsonl", armed(1) + role("worker") + b"".join(entries)
+    )
     assert process is not None
     return process
 
@@ -57,7 +59,10 @@ def test_in_effect(words: dict[str, str], in_effect: str) -> None:
 def test_the_last_word_counts() -> None:
     """Entries hold what has changed; a patch that is applied no more has no word."""
     said = APPLIED, effects(f=NEVER_CALLED, g=NEVER_CALLED), effects(f=CALLED)
-    assert parsed(*said).patches["one"].calls == {"vllm.a:f": CALLED, "vllm.a:g": NEVER_CALLED}
+    assert parsed(*said).patches["one"].calls == {
+        "vllm.a:f": CALLED,
+        "vllm.a:g": NEVER_CALLED,
+    }
     again = parsed(*said, patch("one", "armed"), APPLIED)
     assert set(again.patches["one"].calls.values()) == {NOT_OBSERVABLE}
 
@@ -73,7 +78,9 @@ def test_its_age() -> None:
 
 def test_json() -> None:
     """The keys of the contract."""
-    one = journal(1, role("worker"), APPLIED, effects(40, f=NEVER_CALLED, g=NEVER_CALLED))
+    one = journal(
+        1, role("worker"), APPLIED, effects(40, f=NEVER_CALLED, g=NEVER_CALLED)
+    )
     data: dict[str, Any] = json.loads(status_json(draw([look(one)])))
     (process,) = data["processes"]
     told = next(patch for patch in process["patches"] if patch["name"] == "one")
@@ -112,7 +119,9 @@ def test_nothing_unused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == "each target that can be observed was called\n"
 
 
-@pytest.mark.parametrize("more", [["--watch"], ["--patch", "one"], ["--format", "json"]])
+@pytest.mark.parametrize(
+    "more", [["--watch"], ["--patch", "one"], ["--format", "json"]]
+)
 def test_unused_stands_alone(
     written: str, more: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

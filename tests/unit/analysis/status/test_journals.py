@@ -34,17 +34,49 @@ WHOLE = b"".join(
 )
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 EVENTS = st.sampled_from(
     [
-        *("armed", "role", "become", "patch", "rank", "digest", "disagreement", "child", "full"),
+        *(
+            "armed",
+            "role",
+            "become",
+            "patch",
+            "rank",
+            "digest",
+            "disagreement",
+            "child",
+            "full",
+        ),
         *("wrapped", "overwritten", "unreviewed"),
     ]
 )
-OF_PROCESS = ("host", "pid", "ppid", "argv", "began", "asked_by", "forked", "patches", "roles")
-OF_OTHERS = ("role", "name", "status", "reason", "rank", "digest", "child", "inherited", "time")
+OF_PROCESS = (
+    "host",
+    "pid",
+    "ppid",
+    "argv",
+    "began",
+    "asked_by",
+    "forked",
+    "patches",
+    "roles",
+)
+OF_OTHERS = (
+    "role",
+    "name",
+    "status",
+    "reason",
+    "rank",
+    "digest",
+    "child",
+    "inherited",
+    "time",
+)
 OF_COPIES = ("module", "rebound", "out_of_reach", "layers", "untraced", "target", "by")
 FIELDS = st.sampled_from((*OF_PROCESS, *OF_OTHERS, *OF_COPIES))
 
@@ -69,7 +101,11 @@ def test_a_journal_is_read() -> None:
     assert process.roles == ["main"]
     one, two = process.patches.values()
     assert (one.status, one.reason, one.roles) == ("applied", "", ("main",))
-    assert (two.status, two.reason, two.roles) == ("failed", "ValueError: no", ("worker",))
+    assert (two.status, two.reason, two.roles) == (
+        "failed",
+        "ValueError: no",
+        ("worker",),
+    )
     assert process.digest == "abc"
     assert process.disagreements == {"main": "other patches"}
     assert [(one.pid, one.name, one.role) for one in process.children] == [
@@ -85,7 +121,11 @@ def test_what_the_journal_writes_is_read(tmp_path: Path) -> None:
     journal.write("role", role="main")
     (found,) = read_directory(tmp_path)
     facts = process_facts()
-    assert (found.host, found.ppid, found.argv) == (facts["host"], facts["ppid"], facts["argv"])
+    assert (found.host, found.ppid, found.argv) == (
+        facts["host"],
+        facts["ppid"],
+        facts["argv"],
+    )
     assert (found.began, found.roles) == (facts["began"], ["main"])
 
 
@@ -118,10 +158,16 @@ def test_garbage_at_any_byte(at: int, garbage: bytes) -> None:
     told(parsed(WHOLE[:at] + garbage + WHOLE[at:]))
 
 
-@given(st.lists(st.tuples(EVENTS, st.dictionaries(FIELDS, ANY_JSON, max_size=5)), max_size=6))
+@given(
+    st.lists(
+        st.tuples(EVENTS, st.dictionaries(FIELDS, ANY_JSON, max_size=5)), max_size=6
+    )
+)
 def test_entries_of_strangers(entries: list[tuple[str, dict[str, Any]]]) -> None:
     """Any value may stand in any field."""
-    lines = [json.dumps({**fields, "event": event}).encode() for event, fields in entries]
+    lines = [
+        json.dumps({**fields, "event": event}).encode() for event, fields in entries
+    ]
     process = parsed(armed(7) + b"\n".join(lines))
     told(process)
     assert isinstance(process.digest, (str, type(None)))
@@ -129,14 +175,22 @@ def test_entries_of_strangers(entries: list[tuple[str, dict[str, Any]]]) -> None
 
 @pytest.mark.parametrize(
     "stranger",
-    [b"[" * 100_000, b"{" + b'"a":{' * 100_000, b"NaN", b"7" * 5_000, b'{"event": "armed"}'],
+    [
+        b"[" * 100_000,
+        b"{" + b'"a":{' * 100_000,
+        b"NaN",
+        b"7" * 5_000,
+        b'{"event": "armed"}',
+    ],
 )
 def test_lines_that_are_no_entries(stranger: bytes) -> None:
     """They are passed over; what follows is read."""
     assert parsed(armed(7) + stranger + b"\n" + role("main")).roles == ["main"]
 
 
-@pytest.mark.parametrize("moment", ["1e999", "NaN", "1" + "0" * 400, '"soon"', "true", "null"])
+@pytest.mark.parametrize(
+    "moment", ["1e999", "NaN", "1" + "0" * 400, '"soon"', "true", "null"]
+)
 def test_times_that_are_none(moment: str) -> None:
     """A time that cannot be one is 0: it can be sorted by, and written as JSON."""
     data = armed(7).replace(str(NOW).encode(), moment.encode())
@@ -165,7 +219,9 @@ def test_a_fork_takes_roles_anew() -> None:
 def test_what_an_armed_patch_waits_for() -> None:
     """What the journal says, or else its target."""
     rows = armed(7, roles={"one": ["main"], "two": ["main"]})
-    waiting = patch("two", "armed", "waits for required patch one, which failed meanwhile")
+    waiting = patch(
+        "two", "armed", "waits for required patch one, which failed meanwhile"
+    )
     process = parsed(rows + role("main") + waiting)
     assert [process.stand(process.patches[name]) for name in PATCHES] == [
         ("armed", "no import of its target has been seen"),
@@ -203,9 +259,14 @@ def test_equal_digests_mean_equal_patches() -> None:
     """Of several roles together, and of what is applied where no engine was configured."""
     main = line("digest", role="main", digest="abc")
     worker = line("digest", role="worker", digest="def")
-    assert parsed(armed(7) + main + worker).digest == parsed(armed(8) + worker + main).digest
+    assert (
+        parsed(armed(7) + main + worker).digest
+        == parsed(armed(8) + worker + main).digest
+    )
     assert parsed(armed(7) + main + worker).digest != parsed(armed(7) + main).digest
-    applied = [parsed(armed(7) + role("main") + patch(name, "applied")) for name in PATCHES]
+    applied = [
+        parsed(armed(7) + role("main") + patch(name, "applied")) for name in PATCHES
+    ]
     assert applied[0].digest != applied[1].digest
     assert parsed(armed(7)).digest is None
 
@@ -227,9 +288,17 @@ def test_copies_of_several_modules_are_together() -> None:
     """Each module of a patch has an entry; one that was applied anew counts once."""
     process = parsed(
         armed(7)
-        + applied("one", "m", rebound=["a:f"], out_of_reach=["b:f"], layers={"m:f": ["one"]})
+        + applied(
+            "one", "m", rebound=["a:f"], out_of_reach=["b:f"], layers={"m:f": ["one"]}
+        )
         + applied("one", "m", rebound=["a:f", "c:f"], layers={"m:f": ["one"]})
-        + applied("one", "n", rebound=["d:g"], untraced={"n:K": "a int"}, layers={"n:K": ["one"]})
+        + applied(
+            "one",
+            "n",
+            rebound=["d:g"],
+            untraced={"n:K": "a int"},
+            layers={"n:K": ["one"]},
+        )
     )
     one = process.patches["one"]
     assert one.rebound == ["a:f", "c:f", "d:g"]
@@ -257,15 +326,23 @@ def test_neighbours_are_noted() -> None:
         + line("overwritten", name="one", target="a.f", by="others")
         + line("overwritten", name="nobody", target="a.f", by="others")
     )
-    found = [(one.target, one.by, one.wraps) for one in process.patches["one"].strangers]
+    found = [
+        (one.target, one.by, one.wraps) for one in process.patches["one"].strangers
+    ]
     assert found == [("m:f", "them", True), ("a.f", "others", False)]
 
 
 def test_what_was_not_reviewed_is_noted() -> None:
     """Whatever becomes of the patch; of a patch that nobody knows nothing is."""
     told = line("unreviewed", name="one", reason="f has another source")
-    for after in (b"", patch("one", "applied"), patch("one", "failed", "ValueError: no")):
-        process = parsed(armed(7) + told + line("unreviewed", name="three", reason="x") + after)
+    for after in (
+        b"",
+        patch("one", "applied"),
+        patch("one", "failed", "ValueError: no"),
+    ):
+        process = parsed(
+            armed(7) + told + line("unreviewed", name="three", reason="x") + after
+        )
         assert process.patches["one"].unreviewed == "f has another source"
         assert process.patches["two"].unreviewed == ""
         assert set(process.patches) == set(PATCHES)

@@ -103,7 +103,9 @@ def test_a_process_that_runs(world: World, start: Started) -> None:
 
 
 @pytest.mark.processes
-def test_a_child_with_vllm_and_without_patchkit(world: World, start: Started, library: str) -> None:
+def test_a_child_with_vllm_and_without_patchkit(
+    world: World, start: Started, library: str
+) -> None:
     """A process that patchkit reached has started it; it is found and named."""
     pid = start(PARENT, WITH_VLLM, library)
     parent, stranger = draw([look(world)]).processes
@@ -113,11 +115,16 @@ def test_a_child_with_vllm_and_without_patchkit(world: World, start: Started, li
 
 
 @pytest.mark.processes
-def test_a_process_with_the_same_journal(world: World, start: Started, library: str) -> None:
+def test_a_process_with_the_same_journal(
+    world: World, start: Started, library: str
+) -> None:
     """It was told where to write, and has written nothing."""
     pid = start(WITH_VLLM, library)
     (stranger,) = draw([look(world)]).processes
-    assert (stranger.pid, stranger.reason) == (pid, "has vLLM loaded, without a journal")
+    assert (stranger.pid, stranger.reason) == (
+        pid,
+        "has vLLM loaded, without a journal",
+    )
 
 
 @pytest.mark.processes
@@ -138,7 +145,9 @@ def test_a_process_that_has_just_begun(
 
 
 @pytest.mark.processes
-def test_without_proc(world: World, start: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_proc(
+    world: World, start: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A system that does not tell of processes."""
     start(ARMED)
     monkeypatch.setattr(node, "_PROC", world.folder / "proc")
@@ -146,11 +155,16 @@ def test_without_proc(world: World, start: Started, monkeypatch: pytest.MonkeyPa
     assert one.alive is None
 
 
-def test_the_directory_of_this_node(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_directory_of_this_node(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """PATCHKIT_JOURNAL says which, unless one is given; without both it is an error."""
     assert "PATCHKIT_JOURNAL is not set" in node.look(None)["error"]
     monkeypatch.setenv("PATCHKIT_JOURNAL", str(world.journal))
-    assert (node.look(None)["directory"], node.look(None)["error"]) == (str(world.journal), None)
+    assert (node.look(None)["directory"], node.look(None)["error"]) == (
+        str(world.journal),
+        None,
+    )
 
 
 @pytest.mark.processes
@@ -187,7 +201,10 @@ def test_what_is_no_journal_is_named(world: World) -> None:
         file.truncate(1 << 40)
     seen = look(world)
     assert seen["journals"] == {}
-    assert {name: reason.partition(" than")[0] for name, reason in seen["unreadable"].items()} == {
+    assert {
+        name: reason.partition(" than")[0]
+        for name, reason in seen["unreadable"].items()
+    } == {
         "device.jsonl": "it is a link",
         "fifo.jsonl": "it is not a regular file",
         "folder.jsonl": "Is a directory",

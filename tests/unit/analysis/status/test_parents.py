@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 def tree(*journals: Journals) -> dict[int, int | None]:
     """The pid of each process, and that of its parent."""
-    return {one.pid: one.parent and one.parent.pid for one in draw([look(*journals)]).processes}
+    return {
+        one.pid: one.parent and one.parent.pid
+        for one in draw([look(*journals)]).processes
+    }
 
 
 def test_an_engine_is_a_tree() -> None:
@@ -33,7 +36,9 @@ def test_a_rank_that_the_worker_tells_counts_more() -> None:
     from .told import line
 
     told = journal(8, role("worker"), line("rank", rank=5), at=1)
-    (_, worker) = draw([look(journal(7, child(8, "VllmWorker-1", "worker", 1)), told)]).processes
+    (_, worker) = draw(
+        [look(journal(7, child(8, "VllmWorker-1", "worker", 1)), told)]
+    ).processes
     assert worker.rank == 5
 
 
@@ -64,7 +69,9 @@ def test_the_parent_was_there_before() -> None:
 def test_a_pid_comes_again() -> None:
     """Two processes with one number are two, and children go to the one that was there."""
     first, again = journal(7, began=1), journal(7, at=100, began=2)
-    found = draw([look(first, journal(8, at=1, ppid=7), again, journal(9, at=101, ppid=7))])
+    found = draw(
+        [look(first, journal(8, at=1, ppid=7), again, journal(9, at=101, ppid=7))]
+    )
     assert [one.pid for one in found.processes] == [7, 8, 7, 9]
     by_pid = {one.pid: one for one in found.processes}
     assert by_pid[8].parent is found.processes[0]

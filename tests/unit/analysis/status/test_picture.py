@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 def kinds(picture: Picture) -> list[tuple[str, int | None]]:
     """The findings: what, and whose."""
-    return [(one.kind, one.process.pid if one.process else None) for one in picture.findings]
+    return [
+        (one.kind, one.process.pid if one.process else None) for one in picture.findings
+    ]
 
 
 def test_a_child_without_a_journal_was_not_reached() -> None:
     """It has the role and the name that its parent knows it by."""
-    picture = draw([look(journal(7, role("main"), child(8, "VllmWorker-3", "worker", 1)))])
+    picture = draw(
+        [look(journal(7, role("main"), child(8, "VllmWorker-3", "worker", 1)))]
+    )
     _, missed = picture.processes
     assert (missed.pid, missed.ppid, missed.name) == (8, 7, "VllmWorker-3")
     assert (missed.roles, missed.rank, missed.is_reached) == (["worker"], 3, False)
@@ -36,8 +40,12 @@ def test_a_child_that_has_just_been_started_has_time() -> None:
     assert soon.processes[1].is_starting
     assert kinds(soon) == []
     assert soon.agreement == {"main": True}
-    assert kinds(draw([look(told, processes=there, now=NOW + 60)])) == [("not-reached", 8)]
-    assert kinds(draw([look(told, processes=running(7), now=NOW + 2)])) == [("not-reached", 8)]
+    assert kinds(draw([look(told, processes=there, now=NOW + 60)])) == [
+        ("not-reached", 8)
+    ]
+    assert kinds(draw([look(told, processes=running(7), now=NOW + 2)])) == [
+        ("not-reached", 8)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +57,9 @@ def test_a_child_that_has_just_been_started_has_time() -> None:
         ("python serve.py", []),
     ],
 )
-def test_a_process_with_vllm_and_no_journal_is_found(title: str, roles: list[str]) -> None:
+def test_a_process_with_vllm_and_no_journal_is_found(
+    title: str, roles: list[str]
+) -> None:
     """It is named, under its parent if that is known."""
     there = {**running(7), **running(8, ppid=7, vllm=title)}
     picture = draw([look(journal(7, role("main")), processes=there)])
@@ -63,14 +73,18 @@ def test_a_process_with_vllm_and_no_journal_is_found(title: str, roles: list[str
 def test_a_process_that_another_package_knows_by_its_title() -> None:
     """The table of processes says which role it has."""
     table = ProcessTable([ProcessRow("title", "My::Stage", Role.WORKER)])
-    (stranger,) = draw([look(processes=running(8, vllm="My::Stage_2"))], table).processes
+    (stranger,) = draw(
+        [look(processes=running(8, vllm="My::Stage_2"))], table
+    ).processes
     assert stranger.roles == ["worker"]
 
 
 def test_a_child_with_vllm_that_no_row_knows() -> None:
     """It is a finding by the name of what it runs, unless it makes an engine, or joins one."""
     unknown = line("unknown", target="pkg.stage:run")
-    joined = journal(8, unknown, line("digest", role="worker", digest="d"), at=1, ppid=7)
+    joined = journal(
+        8, unknown, line("digest", role="worker", digest="d"), at=1, ppid=7
+    )
     picture = draw([look(journal(7, role("main")), joined)])
     assert kinds(picture) == []
     picture = draw([look(journal(7, role("main")), journal(8, unknown, at=1, ppid=7))])
@@ -102,7 +116,10 @@ def test_a_child_without_a_journal_is_found_once() -> None:
 
 def test_strangers_of_strangers_are_a_tree() -> None:
     """Also where nothing is reached."""
-    there = {**running(9, ppid=8, vllm="VLLM::Worker"), **running(8, vllm="VLLM::EngineCore")}
+    there = {
+        **running(9, ppid=8, vllm="VLLM::Worker"),
+        **running(8, vllm="VLLM::EngineCore"),
+    }
     picture = draw([look(processes=there)])
     assert [(one.pid, one.ppid, bool(one.parent)) for one in picture.processes] == [
         (8, 1, False),
@@ -112,7 +129,12 @@ def test_strangers_of_strangers_are_a_tree() -> None:
 
 @pytest.mark.parametrize(
     ("processes", "alive"),
-    [(None, None), ({}, False), (running(7), True), ({7: {**running(7)[7], "began": 1}}, False)],
+    [
+        (None, None),
+        ({}, False),
+        (running(7), True),
+        ({7: {**running(7)[7], "began": 1}}, False),
+    ],
 )
 def test_who_runs(processes: dict[int, Any] | None, alive: bool | None) -> None:
     """A process with the number of another is not that one."""
@@ -146,7 +168,9 @@ def test_ranks_are_in_order() -> None:
     """Whichever started first."""
     told = [child(30 + rank, f"VllmWorker-{rank}", "worker", 9) for rank in range(12)]
     core = journal(20, role("engine-core"), *told)
-    workers = [journal(30 + rank, role("worker"), at=20 - rank, ppid=20) for rank in range(12)]
+    workers = [
+        journal(30 + rank, role("worker"), at=20 - rank, ppid=20) for rank in range(12)
+    ]
     picture = draw([look(core, *workers)])
     assert [one.rank for one in picture.processes] == [None, *range(12)]
 

@@ -31,7 +31,11 @@ class Ray:
 
     def nodes(self) -> list[dict[str, Any]]:
         return [
-            {"NodeID": name, "Alive": answer != "dead", "NodeManagerAddress": f"10.0.0.{name}"}
+            {
+                "NodeID": name,
+                "Alive": answer != "dead",
+                "NodeManagerAddress": f"10.0.0.{name}",
+            }
             for name, answer in self.answers.items()
         ]
 
@@ -80,7 +84,10 @@ def test_every_node_that_lives_is_asked(ray: Ray) -> None:
     with RayNodes("auto", patience=3) as nodes:
         good, silent, failing = nodes.look("/journal")
     assert good == {"host": "n1", "directory": "/journal"}
-    assert (silent["host"], silent["error"]) == ("n2 (10.0.0.n2)", "no answer within 3 s")
+    assert (silent["host"], silent["error"]) == (
+        "n2 (10.0.0.n2)",
+        "no answer within 3 s",
+    )
     assert failing["error"] == "ValueError: first"
     assert ("cancelled", "n2") in ray.log
     assert ray.log[-1] == "shutdown"

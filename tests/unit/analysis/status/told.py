@@ -17,7 +17,13 @@ def line(event: str, **fields: Any) -> bytes:
 
 def armed(pid: int, *, host: str = "node", at: float = 0, **fields: Any) -> bytes:
     """The first entry of a process that started `at` seconds after NOW."""
-    facts = {"host": host, "ppid": 1, "argv": ["script.py"], "patches": [*PATCHES], "began": pid}
+    facts = {
+        "host": host,
+        "ppid": 1,
+        "argv": ["script.py"],
+        "patches": [*PATCHES],
+        "began": pid,
+    }
     return line("armed", **{**facts, "pid": pid, "time": NOW + at, **fields})
 
 
@@ -51,9 +57,17 @@ def look(*journals: Journals, host: str = "node", **facts: Any) -> dict[str, Any
     return {**seen, "now": NOW + 100, "journals": every, "unreadable": {}, **facts}
 
 
-def running(pid: int, *, ppid: int = 1, vllm: str = "", **environ: str) -> dict[int, Any]:
+def running(
+    pid: int, *, ppid: int = 1, vllm: str = "", **environ: str
+) -> dict[int, Any]:
     """A process that runs; `vllm` is the title of one that has vLLM in it."""
-    process = {"ppid": ppid, "began": pid, "title": vllm, "vllm": bool(vllm), "environ": environ}
+    process = {
+        "ppid": ppid,
+        "began": pid,
+        "title": vllm,
+        "vllm": bool(vllm),
+        "environ": environ,
+    }
     return {pid: process}
 
 
@@ -62,10 +76,21 @@ def engine(workers: int = 2, **fields: Any) -> list[Journals]:
     names = [f"VllmWorker-{rank}" for rank in range(workers)]
     told = [child(30 + rank, name, "worker", 3) for rank, name in enumerate(names)]
     return [
-        journal(10, role("main"), patch("one", "applied"), child(20, "EngineCore", "engine-core")),
+        journal(
+            10,
+            role("main"),
+            patch("one", "applied"),
+            child(20, "EngineCore", "engine-core"),
+        ),
         journal(20, role("engine-core"), patch("one", "applied"), *told, at=1, ppid=10),
         *(
-            journal(30 + rank, role("worker"), patch("two", "applied"), at=3 + rank / 10, ppid=20)
+            journal(
+                30 + rank,
+                role("worker"),
+                patch("two", "applied"),
+                at=3 + rank / 10,
+                ppid=20,
+            )
             for rank in range(workers)
         ),
     ]

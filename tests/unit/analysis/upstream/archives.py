@@ -19,7 +19,9 @@ FILES = {
 }
 
 
-def wheel(files: Mapping[str, bytes] = FILES, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def wheel(
+    files: Mapping[str, bytes] = FILES, method: int = zipfile.ZIP_DEFLATED
+) -> bytes:
     """A wheel with these files."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:

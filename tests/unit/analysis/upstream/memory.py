@@ -26,7 +26,9 @@ class Memory:
 
     def __init__(self, modules: dict[str, str]) -> None:
         self.read_paths: list[str] = []
-        self._files = {_path(name): dedent(text).encode() for name, text in modules.items()}
+        self._files = {
+            _path(name): dedent(text).encode() for name, text in modules.items()
+        }
 
     def read(self, path: str) -> bytes | None:
         self.read_paths.append(path)

@@ -75,7 +75,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         shop = self.shop
-        shop.asked.append(f"{self.command} {self.path} {self.headers.get('Range', '')}".strip())
+        shop.asked.append(
+            f"{self.command} {self.path} {self.headers.get('Range', '')}".strip()
+        )
         shop.clients.add(self.client_address)
         if shop.user and self.headers.get("Authorization") != _basic(shop.user):
             self._send(401, b"who are you")
@@ -96,17 +98,27 @@ class _Handler(BaseHTTPRequestHandler):
         elif shop.etag and self.headers.get("If-None-Match") == shop.etag:
             self._send(304, b"", ETag=shop.etag)
         elif shop.is_json and JSON in self.headers.get("Accept", ""):
-            self._send(200, _json(shop, names), **{"Content-Type": JSON, "ETag": shop.etag})
+            self._send(
+                200, _json(shop, names), **{"Content-Type": JSON, "ETag": shop.etag}
+            )
         else:
             page = _html(shop, names)
-            self._send(200, page, **{"Content-Type": "text/html; charset=utf-8", "ETag": shop.etag})
+            self._send(
+                200,
+                page,
+                **{"Content-Type": "text/html; charset=utf-8", "ETag": shop.etag},
+            )
 
     def _file(self, name: str) -> None:
         shop = self.shop
         behaviour = shop.behaviours.get(name, shop.behaviours.get("", ""))
         seen = len(shop.requests_of(name))
         data = shop.files.get(name)
-        if data is None or behaviour == "gone" or (behaviour == "gone-midway" and seen > 1):
+        if (
+            data is None
+            or behaviour == "gone"
+            or (behaviour == "gone-midway" and seen > 1)
+        ):
             self._send(404, b"not here")
         elif behaviour == "moved" and "moved" not in self.path:
             self._send(302, b"", Location=f"/moved/{name}")
@@ -138,7 +150,9 @@ class _Handler(BaseHTTPRequestHandler):
         claimed = f"bytes {first}-{last}/{total}"
         self._send(206, body, cut=cut, **{"Content-Range": claimed})
 
-    def _send(self, status: int, body: bytes, *, cut: bool = False, **headers: str) -> None:
+    def _send(
+        self, status: int, body: bytes, *, cut: bool = False, **headers: str
+    ) -> None:
         self.send_response(status)
         for name, value in headers.items():
             if value:
@@ -173,7 +187,9 @@ def _html(shop: Shop, names: list[str]) -> bytes:
         mark = f"#sha256={digest}" if shop.has_hashes else ""
         yanked = ' data-yanked="broken"' if name in shop.yanked else ""
         lines.append(f'<a href="../../files/{name}{mark}"{yanked}>{name}</a>')
-    return "<!DOCTYPE html><html><body>{}</body></html>".format("<br>\n".join(lines)).encode()
+    return "<!DOCTYPE html><html><body>{}</body></html>".format(
+        "<br>\n".join(lines)
+    ).encode()
 
 
 def _json(shop: Shop, names: list[str]) -> bytes:

@@ -63,7 +63,11 @@ def prefetch(releases: list[Release], paths: list[str]) -> dict[str, UpstreamErr
     """Fetch files of many releases at once: the error of each that cannot be read."""
     results = for_each(releases, lambda release: release.source.prefetch(paths))
     found = zip(releases, results, strict=True)
-    return {one.version: result for one, result in found if isinstance(result, UpstreamError)}
+    return {
+        one.version: result
+        for one, result in found
+        if isinstance(result, UpstreamError)
+    }
 
 
 def stock(buyer: Customer, *versions: str, name: str = WHEEL) -> None:

@@ -89,7 +89,9 @@ def test_is_that_of_the_definition() -> None:
     a = "def x(): return 1\nclass B:\n def run(self): ..."
     plain = of("def x(): return 1")
     assert fingerprint.of_resolution(resolve("from .a import x", "x", a=a)) == plain
-    assert fingerprint.of_resolution(resolve("from .a import *\ny = x", "y", a=a)) == plain
+    assert (
+        fingerprint.of_resolution(resolve("from .a import *\ny = x", "y", a=a)) == plain
+    )
     inherited = resolve("from .a import B\nclass C(B): ...", "C.run", a=a)
     own = resolve("class B:\n def run(self): ...", "B.run")
     assert fingerprint.of_resolution(inherited) == fingerprint.of_resolution(own)
@@ -98,7 +100,10 @@ def test_is_that_of_the_definition() -> None:
 WRAPPED = {
     "cached": ("def f(): return {}\nx = lru_cache(f)", "x"),
     "cached with options": ("def f(): return {}\nx = lru_cache(maxsize=1)(f)", "x"),
-    "partial": ("from functools import partial\ndef f(a): return {}\nx = partial(f, 1)", "x"),
+    "partial": (
+        "from functools import partial\ndef f(a): return {}\nx = partial(f, 1)",
+        "x",
+    ),
     "decorated by a call": ("def x(): return {}\nx = deco(x)", "x"),
     "decorated here": (
         "def deco(f):\n def g(): return {}\n return g\ndef x(): ...\nx = deco(x)",
@@ -114,9 +119,15 @@ WRAPPED = {
         "class C:\n def f(self): return {}\n x = property(f)\n @x.setter\n def x(self, v): ...",
         "C.x",
     ),
-    "staticmethod of a function": ("def f(): return {}\nclass C:\n x = staticmethod(f)", "C.x"),
+    "staticmethod of a function": (
+        "def f(): return {}\nclass C:\n x = staticmethod(f)",
+        "C.x",
+    ),
     "elsewhere": ("from .a import f\nfrom functools import cache\nx = cache(f)", "x"),
-    "registered": ("@dispatch\ndef x(a): ...\n@x.register(int)\ndef _(a): return {}", "x"),
+    "registered": (
+        "@dispatch\ndef x(a): ...\n@x.register(int)\ndef _(a): return {}",
+        "x",
+    ),
     "registered for an annotation": (
         "@dispatch\ndef x(a): ...\n@x.register\ndef _(a: {}): ...",
         "x",
@@ -129,7 +140,10 @@ WRAPPED = {
         "@custom_op('x')\ndef x(a): ...\n@x.register_fake\ndef _(a): return {}",
         "x",
     ),
-    "schema of an operator": ("@torch.library.custom_op('n::x')\ndef x(a: {}): ...", "x"),
+    "schema of an operator": (
+        "@torch.library.custom_op('n::x')\ndef x(a: {}): ...",
+        "x",
+    ),
     "schema of an operator made below": (
         "def x(a: {}): ...\nif gpu:\n direct_register_custom_op(op_name='x', op_func=x)",
         "x",
@@ -140,8 +154,14 @@ WRAPPED = {
     ),
     "constants of a kernel": ("@triton.jit\ndef x(a, b: {}): ...", "x"),
     "a route's parameters": ("@router.post('/')\nasync def x(a: {}): ...", "x"),
-    "a method set below its class": ("def f(self): return {}\nclass x: ...\nx.run = f", "x"),
-    "such a method, wrapped": ("def f(self): return {}\nclass x: ...\nx.run = cache(f)", "x"),
+    "a method set below its class": (
+        "def f(self): return {}\nclass x: ...\nx.run = f",
+        "x",
+    ),
+    "such a method, wrapped": (
+        "def f(self): return {}\nclass x: ...\nx.run = cache(f)",
+        "x",
+    ),
 }
 
 
@@ -149,7 +169,10 @@ WRAPPED = {
 def test_what_a_call_wraps_counts(source: str, name: str) -> None:
     """Another body of the function that stands behind a name is another source of that name."""
     first, second = (
-        facts_of(release(source.replace("{}", one), a=f"def f(): return {one}"), Target("up", name))
+        facts_of(
+            release(source.replace("{}", one), a=f"def f(): return {one}"),
+            Target("up", name),
+        )
         for one in ("int", "str")
     )
     assert first.fingerprint
@@ -177,9 +200,15 @@ def test_a_written_constructor_is_made_of_the_fields() -> None:
     """That of a dataclass has no other source when a method of its class changes."""
     head = "from dataclasses import dataclass\n@dataclass\n"
     source = f"{head}class C:\n a: int = 1\n def f(self): return 1"
-    edits = (("return 1", "return 2"), ("a: int = 1", "a: int = 2"), ("a: int", "b: int"))
+    edits = (
+        ("return 1", "return 2"),
+        ("a: int = 1", "a: int = 2"),
+        ("a: int", "b: int"),
+    )
     texts = (source, *(source.replace(*one) for one in edits))
-    plain, *others = (fingerprint.of_resolution(resolve(one, "C.__init__")) for one in texts)
+    plain, *others = (
+        fingerprint.of_resolution(resolve(one, "C.__init__")) for one in texts
+    )
     assert [one == plain for one in others] == [True, False, False]
 
 
@@ -187,7 +216,9 @@ def test_all_parts_of_a_property_count() -> None:
     """The setter is part of the property."""
     source = "class C:\n @property\n def p(self): ...\n @p.setter\n def p(self, v): self.v = v"
     other = source.replace("self.v = v", "self.w = v")
-    one, two = (fingerprint.of_resolution(resolve(text, "C.p")) for text in (source, other))
+    one, two = (
+        fingerprint.of_resolution(resolve(text, "C.p")) for text in (source, other)
+    )
     assert one != two
 
 
@@ -238,5 +269,6 @@ def test_is_the_same_on_every_python() -> None:
     expected = json.loads(CORPUS.read_text())
     assert of(SPELLINGS) == expected["spellings"]
     assert (
-        of("class x(y, metaclass=z):\n  a: int = 1\n  @b\n  def c(self): ...") == expected["class"]
+        of("class x(y, metaclass=z):\n  a: int = 1\n  @b\n  def c(self): ...")
+        == expected["class"]
     )

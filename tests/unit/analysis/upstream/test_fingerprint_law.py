@@ -54,7 +54,10 @@ def _original(name: str) -> dict[str, str | None]:
 
 def _prints(source: str, targets: list[str]) -> dict[str, str | None]:
     resolver = Resolver(Memory({"up.": source}))
-    return {one: fingerprint.of_resolution(resolver.resolve(Target("up", one))) for one in targets}
+    return {
+        one: fingerprint.of_resolution(resolver.resolve(Target("up", one)))
+        for one in targets
+    }
 
 
 def _spaced(source: str, chance: random.Random) -> str:
@@ -123,7 +126,9 @@ HARMLESS: dict[str, Callable[[str, random.Random], str]] = {
 
 
 @given(
-    st.sampled_from(STANDARD), st.sampled_from(sorted(HARMLESS)), st.randoms(use_true_random=False)
+    st.sampled_from(STANDARD),
+    st.sampled_from(sorted(HARMLESS)),
+    st.randoms(use_true_random=False),
 )
 @settings(max_examples=20, deadline=None)
 def test_an_edit_that_changes_nothing_is_no_drift(
@@ -160,7 +165,9 @@ class _Change(ast.NodeTransformer):
 def _can_change(node: ast.AST) -> bool:
     if isinstance(node, ast.arguments):
         return bool(node.defaults)
-    return isinstance(node, (ast.BinOp, ast.Compare, ast.BoolOp, ast.Return, ast.Call, ast.Name))
+    return isinstance(
+        node, (ast.BinOp, ast.Compare, ast.BoolOp, ast.Return, ast.Call, ast.Name)
+    )
 
 
 def _changed(node: ast.AST) -> Any:
@@ -169,11 +176,15 @@ def _changed(node: ast.AST) -> Any:
     elif isinstance(node, ast.BinOp):
         node.op = ast.Mult() if not isinstance(node.op, ast.Mult) else ast.Sub()
     elif isinstance(node, ast.Compare):
-        node.ops[0] = ast.NotEq() if not isinstance(node.ops[0], ast.NotEq) else ast.Eq()
+        node.ops[0] = (
+            ast.NotEq() if not isinstance(node.ops[0], ast.NotEq) else ast.Eq()
+        )
     elif isinstance(node, ast.BoolOp):
         node.op = ast.And() if isinstance(node.op, ast.Or) else ast.Or()
     elif isinstance(node, ast.Return):
-        node.value = ast.Tuple([node.value or ast.Constant(None), ast.Constant(7)], ast.Load())
+        node.value = ast.Tuple(
+            [node.value or ast.Constant(None), ast.Constant(7)], ast.Load()
+        )
     elif isinstance(node, ast.Call):
         node.args = [*node.args, ast.Constant("one more")]
     elif isinstance(node, ast.Name):
@@ -181,7 +192,9 @@ def _changed(node: ast.AST) -> Any:
     return node
 
 
-@given(st.sampled_from(STANDARD), st.integers(0, 10_000), st.randoms(use_true_random=False))
+@given(
+    st.sampled_from(STANDARD), st.integers(0, 10_000), st.randoms(use_true_random=False)
+)
 @settings(max_examples=40, deadline=None)
 def test_an_edit_that_changes_something_is_seen(
     name: str, place: int, chance: random.Random
@@ -221,7 +234,9 @@ def _functions(tree: ast.Module) -> list[tuple[str, ast.FunctionDef]]:
 
 @given(st.sampled_from(STANDARD), st.randoms(use_true_random=False))
 @settings(max_examples=10, deadline=None)
-def test_a_target_that_is_renamed_or_moved_is_absent(name: str, chance: random.Random) -> None:
+def test_a_target_that_is_renamed_or_moved_is_absent(
+    name: str, chance: random.Random
+) -> None:
     """Its old place is absent; the new one has the same source, its name aside."""
     tree = ast.parse(_source(name))
     choice = chance.choice(

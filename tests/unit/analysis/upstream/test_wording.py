@@ -56,7 +56,10 @@ PLAIN = "def x(a):\n    return a\n"
         ("def x(a):\n# a remark\n    return a\n", (1, 3)),
         ("async def x(a):\n    return a", (1, 2)),
         ("class x(\n    y,\n):\n    def x(self): ...\n\n    z = 1\n", (1, 6)),
-        ("try:\n    import y\nexcept ImportError:\n    def x(a):\n        return a\n", (4, 5)),
+        (
+            "try:\n    import y\nexcept ImportError:\n    def x(a):\n        return a\n",
+            (4, 5),
+        ),
         ("x = [\n    1,\n]\ny = 2", (1, 3)),
         ("x: int = 1", (1, 1)),
         ("def x(): return 1\r\ny = 1\r\n", (1, 1)),
@@ -82,7 +85,12 @@ def test_finds_members() -> None:
             def x(): return 3
     """
     found = [wording(source, name) for name in ("A.x", "B.C.x", "B.x", "x")]
-    assert [one and one.lines for one in found] == [((3, 3),), ((7, 7),), ((8, 9),), None]
+    assert [one and one.lines for one in found] == [
+        ((3, 3),),
+        ((7, 7),),
+        ((8, 9),),
+        None,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +125,9 @@ def test_conditions_count() -> None:
 
 def test_the_rest_of_the_module_does_not_count() -> None:
     """Other definitions come and go."""
-    assert mark("import y\ndef z(): return 1\n\n\n" + PLAIN + "\n\nclass Y: ...\n") == mark(PLAIN)
+    assert mark(
+        "import y\ndef z(): return 1\n\n\n" + PLAIN + "\n\nclass Y: ...\n"
+    ) == mark(PLAIN)
 
 
 def test_follows_plain_imports() -> None:
@@ -143,7 +153,9 @@ def test_follows_plain_imports() -> None:
         ("class A:\n    def x(self): ...\ndef A(): ...", "A.x"),
     ],
 )
-def test_says_nothing_of_what_indentation_does_not_tell(source: str, qualname: str) -> None:
+def test_says_nothing_of_what_indentation_does_not_tell(
+    source: str, qualname: str
+) -> None:
     """Missing, inherited, bound or imported in several ways, indented by tabs, items."""
     assert wording(source, qualname) is None
 
@@ -198,7 +210,9 @@ def test_the_same_wording_is_the_same_source(name: str, seed: int) -> None:
     except SyntaxError:
         return
     old, new = (Resolver(Memory({"up.": text})) for text in (source, edited))
-    for target in (Target("up", one) for one in chance.sample(targets, min(8, len(targets)))):
+    for target in (
+        Target("up", one) for one in chance.sample(targets, min(8, len(targets)))
+    ):
         before = facts_of(old, target)
         written = wording(edited, target.qualname)
         if before.wording and written and written.mark == before.wording:

@@ -35,7 +35,9 @@ BINDS = st.one_of(
     st.builds("def {}(): ...\n{}.x = Own()".format, NAMES, NAMES),
     st.builds("def f(): global {0}; {0} = Own()\nf()".format, NAMES),
     st.builds("def f({0}): return {0}.x\nf(Own())".format, NAMES),
-    st.builds("def f():\n    from up.b import {0}\n    return {0}.x\nf()".format, NAMES),
+    st.builds(
+        "def f():\n    from up.b import {0}\n    return {0}.x\nf()".format, NAMES
+    ),
 )
 
 FIRST = "import up.a as m\nfrom up import a\nfrom up.a import C\nfrom up.b import D"
@@ -95,10 +97,16 @@ def test_nothing_is_reported_that_is_not_read(lines: list[str]) -> None:
 
 
 @given(st.permutations(["C", "D", "m"]), st.lists(READS, max_size=6))
-def test_where_nothing_is_bound_twice_all_is_reported(names: list[str], reads: list[str]) -> None:
+def test_where_nothing_is_bound_twice_all_is_reported(
+    names: list[str], reads: list[str]
+) -> None:
     """What Python reads of names that only an import binds is reported."""
     first, second, third = names
-    imports = [f"from up.a import {first}", f"from up.b import m as {second}", "import up.a"]
+    imports = [
+        f"from up.a import {first}",
+        f"from up.b import m as {second}",
+        "import up.a",
+    ]
     text = "\n".join([*imports, "from up import a", f"import up.b as {third}", *reads])
     read, has_ended = run(text)
     assert has_ended

@@ -32,13 +32,19 @@ def told(text: str) -> list[str]:
     [
         ("import up.a", ["import up.a"]),
         ("import up.a as m; m.C.f", ["import up.a", "attribute up.a:C.f"]),
-        ("import up.a, up.b; up.a.C", ["import up.a", "import up.b", "attribute up.a:C"]),
+        (
+            "import up.a, up.b; up.a.C",
+            ["import up.a", "import up.b", "attribute up.a:C"],
+        ),
         ("from up.a import C as D; D.f", ["import up.a:C", "attribute up.a:C.f"]),
         ("from up.a import C; C(1)", ["import up.a:C", "call up.a:C"]),
         ("from up.a import *", ["import up.a"]),
         ("import other.up; from .up import x", []),
         ("import up\nclass D(up.C): ...", ["import up", "base up:C"]),
-        ("from up import C\ndef f():\n    return C.x", ["import up:C", "attribute up:C.x"]),
+        (
+            "from up import C\ndef f():\n    return C.x",
+            ["import up:C", "attribute up:C.x"],
+        ),
         ("from up import C\ndef f(C):\n    return C.x", ["import up:C"]),
         ("from up import C\nC = wrap(C)\nC.x", ["import up:C"]),
         ("from up import C\n[C.x for C in several]", ["import up:C"]),
@@ -46,16 +52,28 @@ def told(text: str) -> list[str]:
         ("from up import C\ndef f():\n    global C\n    C = 1\nC.x", ["import up:C"]),
         ("from up import C\nif (C := f()): C.x", ["import up:C"]),
         ("from up import C\n[(C := x) for x in y]\nC.x", ["import up:C"]),
-        ("def f():\n    from up import C\n    C.x", ["import up:C", "attribute up:C.x"]),
-        ("from up import C\nclass K:\n    C = 1\n    def f(self):\n        C.x", ["import up:C"]),
+        (
+            "def f():\n    from up import C\n    C.x",
+            ["import up:C", "attribute up:C.x"],
+        ),
+        (
+            "from up import C\nclass K:\n    C = 1\n    def f(self):\n        C.x",
+            ["import up:C"],
+        ),
         (
             "from up import C\ndef f():\n    from up.a import C\n    C.x",
             ["import up:C", "import up.a:C"],
         ),
         ("import up\nup.C.x = 1", ["import up", "attribute up:C"]),
-        ("import up\ngetattr(up.C, 'x')", ["import up", "attribute up:C.x", "attribute up:C"]),
+        (
+            "import up\ngetattr(up.C, 'x')",
+            ["import up", "attribute up:C.x", "attribute up:C"],
+        ),
         ("importlib.import_module('up.a')", ["import up.a"]),
-        ("from __future__ import annotations\nimport up\ndef f(x: up.C): ...", ["import up"]),
+        (
+            "from __future__ import annotations\nimport up\ndef f(x: up.C): ...",
+            ["import up"],
+        ),
         (
             "from __future__ import generators\nimport up\ndef f(x: up.C): ...",
             ["import up", "attribute up:C"],
@@ -84,9 +102,17 @@ def test_overrides_and_calls_of_the_base() -> None:
             def g(self): ...
     """
     _, base, override, call = read(text)
-    assert (base.how, str(override.target), str(override.ours)) == ("base", "up:C.f", "(self, a)")
+    assert (base.how, str(override.target), str(override.ours)) == (
+        "base",
+        "up:C.f",
+        "(self, a)",
+    )
     assert call.call is not None
-    assert (str(call.target), call.call.places, call.call.names) == ("up:C.__init__", 1, ("y",))
+    assert (str(call.target), call.call.places, call.call.names) == (
+        "up:C.__init__",
+        1,
+        ("y",),
+    )
     assert call.call.bound
 
 
@@ -103,11 +129,17 @@ def test_overrides_and_calls_of_the_base() -> None:
         ("with open(x):\n    from up import X", False),
         ("if TYPE_CHECKING:\n    from up import X", True),
         ("if vllm_version_is('1'):\n    from up import X", True),
-        ("if Version(up.__version__) >= Version('1'): ...\nelse:\n    from up import X", True),
+        (
+            "if Version(up.__version__) >= Version('1'): ...\nelse:\n    from up import X",
+            True,
+        ),
         ("if envs.USE_X:\n    from up import X", True),
         ("if ready:\n    from up import X", False),
         ("new = find_spec('x') is not None\nif new:\n    from up import X", True),
-        ("def f():\n    if not vllm_version_is('1'):\n        return\n    from up import X", True),
+        (
+            "def f():\n    if not vllm_version_is('1'):\n        return\n    from up import X",
+            True,
+        ),
         ("def f():\n    if not ready:\n        return\n    from up import X", False),
         (
             "try:\n    import x\nexcept ImportError:\n    x = None\nif x:\n    from up import X",
@@ -120,16 +152,28 @@ def test_overrides_and_calls_of_the_base() -> None:
         ("if getattr(model, 'quick', None):\n    from up import X", False),
         ("import up\nif getattr(up, 'Y', None):\n    from up import X", True),
         ("import up\nup.X = 1\nfrom up import X", True),
-        ("import sys\nsys.modules['up.a'] = mine\nimport up.a\nfrom up import X", False),
+        (
+            "import sys\nsys.modules['up.a'] = mine\nimport up.a\nfrom up import X",
+            False,
+        ),
         ("import up\nsetattr(up, 'X', 1)\nfrom up import X", True),
-        ("try:\n    from up import X\nexcept ImportError as e:\n    raise Old from e", False),
+        (
+            "try:\n    from up import X\nexcept ImportError as e:\n    raise Old from e",
+            False,
+        ),
         (
             "def f():\n    try:\n        from up import X\n    except ImportError:\n        raise",
             True,
         ),
         ("import up\nif up.__version__ < '1':\n    raise Old\nfrom up import X", False),
-        ("import up\ndef f():\n    if up.version:\n        raise Old\n    from up import X", True),
-        ("import up\nmatch up.__version__:\n    case '1':\n        from up import X", True),
+        (
+            "import up\ndef f():\n    if up.version:\n        raise Old\n    from up import X",
+            True,
+        ),
+        (
+            "import up\nmatch up.__version__:\n    case '1':\n        from up import X",
+            True,
+        ),
         (f"from up import Y\nz = Y{DEEP}\nfrom up import X", False),
         (f"from up import Y\nif find_spec(Y{DEEP}): ...\nfrom up import X", False),
         (f"from up import Y\nz = 0 if envs else Y{DEEP}\nfrom up import X", False),

@@ -16,7 +16,18 @@ from patchkit.registry import read_pack
 if TYPE_CHECKING:
     from support.packages import World
 
-__all__ = ["BODY", "COPY", "KINDS", "STEPS", "F", "carry", "code", "edit", "world", "written"]
+__all__ = [
+    "BODY",
+    "COPY",
+    "KINDS",
+    "STEPS",
+    "F",
+    "carry",
+    "code",
+    "edit",
+    "world",
+    "written",
+]
 
 KINDS = {
     "function": ("f", "def f(a):\n{}"),
@@ -31,7 +42,10 @@ KINDS = {
         "class A:\n    @property\n    def f(self):\n        return 1\n\n"
         "    @f.setter\n    def f(self, a):\n{}",
     ),
-    "decorated": ("f", "import functools\n\n\n@functools.lru_cache(maxsize=3)\ndef f(a):\n{}"),
+    "decorated": (
+        "f",
+        "import functools\n\n\n@functools.lru_cache(maxsize=3)\ndef f(a):\n{}",
+    ),
     "nested class": ("A.B.f", "class A:\n    class B:\n        def f(self, a):\n{}"),
 }
 STEPS = [f"step_{n} = run({n})" for n in range(8)]
@@ -63,7 +77,10 @@ def carry(
     (world.folder / "pack").mkdir(exist_ok=True)
     world.pack(
         row(
-            "p", "patch_a" if bodies else None, *changes, **{"requires": "('up>=1,<2',)", **fields}
+            "p",
+            "patch_a" if bodies else None,
+            *changes,
+            **{"requires": "('up>=1,<2',)", **fields},
         ),
         *filter(None, [more]),
         **bodies,

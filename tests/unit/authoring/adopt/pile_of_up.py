@@ -15,7 +15,18 @@ from patchkit.cli import main
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PROBE", "TOOLS", "World", "adopt", "both", "forms", "here", "kinds", "program", "world"]
+__all__ = [
+    "PROBE",
+    "TOOLS",
+    "World",
+    "adopt",
+    "both",
+    "forms",
+    "here",
+    "kinds",
+    "program",
+    "world",
+]
 
 PILES = Path(__file__).with_name("piles")
 
@@ -69,7 +80,11 @@ def here(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """A release of `up` on an index, and the same on the path."""
     no_own_packs(monkeypatch)
     monkeypatch.chdir(world.folder)
-    for name, value in {"CONFIG_FILE": "/dev/null", "NO_INDEX": "1", "FIND_LINKS": "."}.items():
+    for name, value in {
+        "CONFIG_FILE": "/dev/null",
+        "NO_INDEX": "1",
+        "FIND_LINKS": ".",
+    }.items():
         monkeypatch.setenv(f"PIP_{name}", value)
     monkeypatch.setenv("PATCHKIT_VERSIONS", "up=1.0")
     write_wheels(world.folder, {"1.0": UP})
@@ -79,7 +94,10 @@ def here(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def adopt(
-    here: World, capsys: pytest.CaptureFixture[str], modules: Mapping[str, str], *words: str
+    here: World,
+    capsys: pytest.CaptureFixture[str],
+    modules: Mapping[str, str],
+    *words: str,
 ) -> dict[str, Any]:
     """Write a pile, adopt it into `mine`, and return what is told."""
     for name, text in modules.items():

@@ -45,7 +45,11 @@ def here(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two releases of `up` on an index."""
     no_own_packs(monkeypatch)
     monkeypatch.chdir(world.folder)
-    for name, value in {"CONFIG_FILE": "/dev/null", "NO_INDEX": "1", "FIND_LINKS": "."}.items():
+    for name, value in {
+        "CONFIG_FILE": "/dev/null",
+        "NO_INDEX": "1",
+        "FIND_LINKS": ".",
+    }.items():
         monkeypatch.setenv(f"PIP_{name}", value)
     write_wheels(world.folder, {"1.0": OLD, "1.1": NEW})
     return world.folder
@@ -57,7 +61,10 @@ def rows(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, list[str]
     code = main(["adopt", *words, "--into", "mine", "--of", "up", "--format", "json"])
     told = json.loads(capsys.readouterr().out)
     assert code == bool(told["left"])
-    return {one["name"]: [each["kind"] for each in one["changes"]] for one in told["patches"]}
+    return {
+        one["name"]: [each["kind"] for each in one["changes"]]
+        for one in told["patches"]
+    }
 
 
 def test_a_later_release(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,8 +74,24 @@ def test_a_later_release(here: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "from up.lib import f" in (here / "mine" / "patch_new.py").read_text()
     sys.path_importer_cache.clear()
     assert main(["check", "--patches", "mine", "--releases", "up==1.0"]) == 0
-    assert main(["adopt", "up==1.1", "--into", "other", "--of", "up", "--releases", "up==1.0"]) == 1
-    assert "up/gone.py:1  up.gone\n    the file is gone there" in capsys.readouterr().out
+    assert (
+        main(
+            [
+                "adopt",
+                "up==1.1",
+                "--into",
+                "other",
+                "--of",
+                "up",
+                "--releases",
+                "up==1.0",
+            ]
+        )
+        == 1
+    )
+    assert (
+        "up/gone.py:1  up.gone\n    the file is gone there" in capsys.readouterr().out
+    )
 
 
 def test_a_row_that_uses_what_none_says_is_named(
@@ -76,9 +99,22 @@ def test_a_row_that_uses_what_none_says_is_named(
 ) -> None:
     """It may do harm alone."""
     old = {"lib": "class C:\n    a: int\n", "user": "def f(c):\n    return c.a\n"}
-    new = {"lib": "class C:\n    a: int\n    b: int\n", "user": "def f(c):\n    return c.b\n"}
+    new = {
+        "lib": "class C:\n    a: int\n    b: int\n",
+        "user": "def f(c):\n    return c.b\n",
+    }
     write_wheels(here, {"2.0": old, "2.1": new})
-    words = ["up==2.1", "--into", "mine", "--of", "up", "--releases", "up==2.0", "--format", "json"]
+    words = [
+        "up==2.1",
+        "--into",
+        "mine",
+        "--of",
+        "up",
+        "--releases",
+        "up==2.0",
+        "--format",
+        "json",
+    ]
     assert main(["adopt", *words]) == 1
     (left,) = json.loads(capsys.readouterr().out)["left"]
     assert (left["place"], left["used_by"]) == ("up.lib:C.b", ["user"])
@@ -89,10 +125,22 @@ def test_a_diff(
 ) -> None:
     """Files that the release does not have, such as tests, are listed."""
     (here / "some.diff").write_text(DIFF)
-    words = ["adopt", "some.diff", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    words = [
+        "adopt",
+        "some.diff",
+        "--into",
+        "mine",
+        "--of",
+        "up",
+        "--releases",
+        "up==1.0",
+    ]
     assert main([*words, "--dry-run"]) == 1
     out = capsys.readouterr().out
-    assert "tests/test_lib.py:1  tests/test_lib.py\n    the release has no such file" in out
+    assert (
+        "tests/test_lib.py:1  tests/test_lib.py\n    the release has no such file"
+        in out
+    )
     assert not (here / "mine").exists()
     assert rows(capsys, "some.diff", "--releases", "up==1.0") == {"lib": ["Edit"]}
     assert main(words) == 2  # a pack that is there stays as it is
@@ -101,7 +149,10 @@ def test_a_diff(
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        (DIFF.replace("return a\n", "return b\n"), "nearest begin with line '4  def f(a):'"),
+        (
+            DIFF.replace("return a\n", "return b\n"),
+            "nearest begin with line '4  def f(a):'",
+        ),
         ("", "expected a unified diff"),
         (None, "No such file"),
     ],
@@ -112,7 +163,16 @@ def test_what_is_no_diff_of_it(
     """One error, and nothing is written."""
     if text is not None:
         (here / "some.diff").write_text(text)
-    words = ["adopt", "some.diff", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    words = [
+        "adopt",
+        "some.diff",
+        "--into",
+        "mine",
+        "--of",
+        "up",
+        "--releases",
+        "up==1.0",
+    ]
     assert main(words) == 2
     assert fault in capsys.readouterr().err
     assert not (here / "mine").exists()
@@ -127,7 +187,9 @@ def installed(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     record = ""
     for name, text in {"__init__": "", **OLD}.items():
         (site / "up" / f"{name}.py").write_text(text)
-        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        digest = base64.urlsafe_b64encode(
+            hashlib.sha256(text.encode()).digest()
+        ).decode()
         record += f"up/{name}.py,sha256={digest.rstrip('=')},{len(text)}\n"
     (site / "up-1.0.dist-info" / "METADATA").write_text("Name: up\nVersion: 1.0\n")
     (site / "up-1.0.dist-info" / "RECORD").write_text(record)
@@ -135,13 +197,17 @@ def installed(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return site / "up" / "lib.py"
 
 
-def test_an_edited_installation(installed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_edited_installation(
+    installed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What its RECORD has another hash of becomes rows; its files are given back on request."""
     words = ["adopt", "up", "--installed", "--into", "mine", "--of", "up"]
     assert main(words) == 2
     assert "contains no change that a row can express" in capsys.readouterr().err
     installed.write_text(NEW["lib"])
-    assert rows(capsys, "up", "--installed", "--restore") == {"lib": ["Add", "Replace", "Edit"]}
+    assert rows(capsys, "up", "--installed", "--restore") == {
+        "lib": ["Add", "Replace", "Edit"]
+    }
     assert installed.read_text() == OLD["lib"]
 
 
@@ -155,7 +221,9 @@ def test_no_file_is_given_back_while_something_is_in_no_row(
     assert main(words) == 1
     out, err = capsys.readouterr()
     assert "\nin no row\n" in out
-    assert "--restore: no file was given back, as what is in no row would be lost" in err
+    assert (
+        "--restore: no file was given back, as what is in no row would be lost" in err
+    )
     assert installed.read_text() == edited
     assert (here / "mine").exists()
 
@@ -168,7 +236,9 @@ def test_another_build_than_the_index_has(
     (site / "up-1.0.dist-info").mkdir(parents=True)
     (site / "up").mkdir()
     (site / "up" / "lib.py").write_text("edited = 1\n")
-    digest = base64.urlsafe_b64encode(hashlib.sha256(b"another = 1\n").digest()).decode()
+    digest = base64.urlsafe_b64encode(
+        hashlib.sha256(b"another = 1\n").digest()
+    ).decode()
     (site / "up-1.0.dist-info" / "METADATA").write_text("Name: up\nVersion: 1.0\n")
     record = f"up/lib.py,sha256={digest.rstrip('=')},12\n"
     (site / "up-1.0.dist-info" / "RECORD").write_text(record)
@@ -192,8 +262,19 @@ def test_a_new_file_that_is_no_module(
     here: Path, capsys: pytest.CaptureFixture[str], path: str
 ) -> None:
     """It is listed; there is nothing to write."""
-    (here / "some.diff").write_text(f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,1 @@\n+x = 1\n")
-    words = ["adopt", "some.diff", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    (here / "some.diff").write_text(
+        f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,1 @@\n+x = 1\n"
+    )
+    words = [
+        "adopt",
+        "some.diff",
+        "--into",
+        "mine",
+        "--of",
+        "up",
+        "--releases",
+        "up==1.0",
+    ]
     assert main(words) == 1
     out = capsys.readouterr().out
     assert out.startswith("0 rows mine, for up==1.0 (not written)\n\nin no row\n")
@@ -206,5 +287,10 @@ def test_wrong_use(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--restore: found no --installed" in capsys.readouterr().err
     assert main(["adopt", "nobody", "--installed", "--into", "mine"]) == 2
     assert "found no distribution 'nobody'" in capsys.readouterr().err
-    assert main(["adopt", "up==9", "--into", "mine", "--of", "up", "--releases", "up==1.0"]) == 2
+    assert (
+        main(
+            ["adopt", "up==9", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+        )
+        == 2
+    )
     assert "found no release that 'up==9' allows" in capsys.readouterr().err

@@ -51,8 +51,14 @@ def unsaid(old: str, new: str) -> list[str]:
         (("size = 1", "size = 2"), ["Replace up.mod:C.size"]),
         (("self._p = value", "self._p = int(value)"), ["Edit up.mod:C.p.fset"]),
         (("super().m()", "super().m() + 1"), ["Edit up.mod:C.m"]),
-        (("    def m(self)", "    def n(self): ...\n\n    def m(self)"), ["Add up.mod:C.n"]),
-        (("class C:", "class D:\n    def m(self): ...\n\n\nclass C:"), ["Add up.mod:D"]),
+        (
+            ("    def m(self)", "    def n(self): ...\n\n    def m(self)"),
+            ["Add up.mod:C.n"],
+        ),
+        (
+            ("class C:", "class D:\n    def m(self): ...\n\n\nclass C:"),
+            ["Add up.mod:D"],
+        ),
         (("def f(a):", "@cached\ndef f(a):"), ["Replace up.mod:f"]),
         (("# nothing", ""), []),
         (("from up.lib import g", "from up.lib import g, h"), []),
@@ -65,7 +71,9 @@ def unsaid(old: str, new: str) -> list[str]:
         ),
     ],
 )
-def test_each_definition_has_its_change(change: tuple[str, str], expected: list[str]) -> None:
+def test_each_definition_has_its_change(
+    change: tuple[str, str], expected: list[str]
+) -> None:
     assert changes(OLD, OLD.replace(*change)) == expected
 
 
@@ -74,15 +82,33 @@ def test_each_definition_has_its_change(change: tuple[str, str], expected: list[
     [
         (("class C:", "class C(B):"), "up.mod:C: bases, decorators"),
         (("LIMIT = 1\n", ""), "up.mod:LIMIT: it is gone there"),
-        (("LIMIT = 1", "LIMIT = 1\nprint(LIMIT)"), "up.mod: it runs as the module is imported"),
-        (("    def m(self)", "    new: int\n\n    def m(self)"), "up.mod:C.new: it is a field"),
         (
-            ("    def m(self)", "    def n(self):\n        return self.__x\n\n    def m(self)"),
+            ("LIMIT = 1", "LIMIT = 1\nprint(LIMIT)"),
+            "up.mod: it runs as the module is imported",
+        ),
+        (
+            ("    def m(self)", "    new: int\n\n    def m(self)"),
+            "up.mod:C.new: it is a field",
+        ),
+        (
+            (
+                "    def m(self)",
+                "    def n(self):\n        return self.__x\n\n    def m(self)",
+            ),
             "up.mod:C.n: it uses __x, which is private",
         ),
-        (("LIMIT = 1", "LIMIT = len(globals())"), "up.mod:LIMIT: it uses globals, which"),
-        (("def f(a)", "n = 1; m = 2\n\n\ndef f(a)"), "up.mod:n: it cannot be taken out"),
-        (("def f(a)", "def n():\n    global LIMIT\n\n\ndef f(a)"), "up.mod:n: it sets LIMIT"),
+        (
+            ("LIMIT = 1", "LIMIT = len(globals())"),
+            "up.mod:LIMIT: it uses globals, which",
+        ),
+        (
+            ("def f(a)", "n = 1; m = 2\n\n\ndef f(a)"),
+            "up.mod:n: it cannot be taken out",
+        ),
+        (
+            ("def f(a)", "def n():\n    global LIMIT\n\n\ndef f(a)"),
+            "up.mod:n: it sets LIMIT",
+        ),
     ],
 )
 def test_what_no_row_says_is_told(change: tuple[str, str], expected: str) -> None:

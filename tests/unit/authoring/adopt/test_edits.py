@@ -60,7 +60,15 @@ def test_decorators_have_run_already() -> None:
 
 LINES = st.lists(
     st.sampled_from(
-        ["x = 1", "y = x", "g(x)", "# a word", "z = '''\n  a\n'''", "if x: y = 2", "h(x,\n  y)"]
+        [
+            "x = 1",
+            "y = x",
+            "g(x)",
+            "# a word",
+            "z = '''\n  a\n'''",
+            "if x: y = 2",
+            "h(x,\n  y)",
+        ]
     ),
     min_size=1,
     max_size=12,

@@ -57,9 +57,15 @@ def here(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A release of `up` on an index, and a folder with its files under git."""
     no_own_packs(monkeypatch)
     monkeypatch.chdir(world.folder)
-    for name, value in {"CONFIG_FILE": "/dev/null", "NO_INDEX": "1", "FIND_LINKS": "."}.items():
+    for name, value in {
+        "CONFIG_FILE": "/dev/null",
+        "NO_INDEX": "1",
+        "FIND_LINKS": ".",
+    }.items():
         monkeypatch.setenv(f"PIP_{name}", value)
-    write_wheels(world.folder, {"1.0": {"lib": LIB, "other": "def deep(n):\n    return n"}})
+    write_wheels(
+        world.folder, {"1.0": {"lib": LIB, "other": "def deep(n):\n    return n"}}
+    )
     return world.folder
 
 
@@ -106,7 +112,14 @@ def test_each_kind_that_a_diff_can_say(
     code, diff, said = export(capsys)
     assert (code, said) == (0, "")
     found = applied(here, diff)
-    assert {"f", "g", "helper", "BIG", "Config.grow", "Config.many"} <= found.named.keys()
+    assert {
+        "f",
+        "g",
+        "helper",
+        "BIG",
+        "Config.grow",
+        "Config.many",
+    } <= found.named.keys()
     assert found.text(found.named["f"]).endswith("return a + 1")
     assert found.text(found.named["Config.parse"]) == (
         "    @staticmethod\n    def parse(text):\n        return dumps(text)"
@@ -116,10 +129,13 @@ def test_each_kind_that_a_diff_can_say(
     assert found.imports["dumps"] == "from json import dumps"  # g's default needs it
     assert "__all__ = ['made']" in (here / "tree/up/new.py").read_text()
     code_of_it = (
-        "import up.lib as m; print(m.g(2), m.f(1), m.Config(many=[3]).grow(), m.Config().many)"
+        "import up.lib as m; "
+        "print(m.g(2), m.f(1), m.Config(many=[3]).grow(), m.Config().many)"
     )
     run = [sys.executable, "-c", code_of_it]
-    out = subprocess.run(run, cwd=here / "tree", check=True, capture_output=True, timeout=30).stdout
+    out = subprocess.run(
+        run, cwd=here / "tree", check=True, capture_output=True, timeout=30
+    ).stdout
     assert out.decode().split("\n")[0] == "22 2 1 [1]"
 
 
@@ -127,11 +143,19 @@ def test_each_kind_that_a_diff_can_say(
     ("change", "fields", "reason"),
     [
         ("Wrap('up.lib:f', by='around')", {}, "Wrap has no text of its own"),
-        ("AfterImport('up.lib', call='serve')", {}, "AfterImport has no text of its own"),
+        (
+            "AfterImport('up.lib', call='serve')",
+            {},
+            "AfterImport has no text of its own",
+        ),
         ("Replace('up.lib:f', by='parse', when='helper')", {}, "under a condition"),
         ("Replace('up.lib:f', by='parse')", {"env": "'X'"}, "under a condition"),
         ("Replace('up.lib:f', by='dumps')", {}, "alone defines dumps"),
-        ("Replace('up.lib:f', by='above')", {}, "uses MIDDLE, which no plain assignment alone"),
+        (
+            "Replace('up.lib:f', by='above')",
+            {},
+            "uses MIDDLE, which no plain assignment alone",
+        ),
         ("Add('up.lib:os', by='helper')", {}, ""),
         ("Edit('up.lib:f', old='return b', new='return a')", {}, "it occurs 0 times"),
         ("Replace('up.lib:gone', by='parse')", {}, "gone"),
@@ -191,7 +215,11 @@ def used():
 @pytest.mark.parametrize(
     ("change", "removed", "added"),
     [
-        ("Replace('up.lib:HERE', by='LOW')", "HERE, THERE = 1, 2", "HERE, THERE = 7, 2  # places"),
+        (
+            "Replace('up.lib:HERE', by='LOW')",
+            "HERE, THERE = 1, 2",
+            "HERE, THERE = 7, 2  # places",
+        ),
         ("Replace('up.lib:SHORT', by='LOW')", '    "short",', "    7,"),
         ("Replace('up.lib:Config.height', by='LOW')", "", "    width, height = 3, 7"),
         ("Replace('up.lib:QUOTIENT', by='LOW')", None, "QUOTIENT = 7"),
@@ -217,7 +245,9 @@ def test_names_that_are_set_together(
     assert (code, said) == (0, "")
     lines = diff.splitlines()
     assert any(line.startswith(f"+{added}") for line in lines)
-    minus = [line for line in lines if line.startswith("-") and not line.startswith("---")]
+    minus = [
+        line for line in lines if line.startswith("-") and not line.startswith("---")
+    ]
     assert len(minus) == (removed is not None)
     if removed:
         assert minus[0].startswith(f"-{removed}")
@@ -226,12 +256,19 @@ def test_names_that_are_set_together(
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ("Replace('up.lib:TWICE', by='LOW')", "more than one statement of up/lib.py sets TWICE"),
+        (
+            "Replace('up.lib:TWICE', by='LOW')",
+            "more than one statement of up/lib.py sets TWICE",
+        ),
         ("Replace('up.lib:HERE', by='SWAPPED')", "alone defines SWAPPED"),
     ],
 )
 def test_names_that_cannot_be_told_apart(
-    here: Path, world: World, capsys: pytest.CaptureFixture[str], change: str, reason: str
+    here: Path,
+    world: World,
+    capsys: pytest.CaptureFixture[str],
+    change: str,
+    reason: str,
 ) -> None:
     """Nothing is written of a name that is set twice, or of values that depend on one another."""
     write_wheels(here, {"1.0": {"lib": PAIRS}})
@@ -259,14 +296,20 @@ def test_what_a_diff_brings_of_names_that_are_set_together(
     assert not found.imports
     program = "import up.lib as m; print(m.used(), m.HERE, m.THERE)"
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=here / "tree", check=True, capture_output=True, timeout=30)
+    done = subprocess.run(
+        command, cwd=here / "tree", check=True, capture_output=True, timeout=30
+    )
     assert done.stdout.split() == [b"12", b"7", b"2"]
 
 
 @pytest.mark.processes
-def test_a_point_release_comes_back(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_point_release_comes_back(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Rows of a later release, written as a diff, make the later release's functions."""
-    new = LIB.replace("return a\n", "b = a\n    return b\n").replace("LIMIT = 1", "LIMIT = 2")
+    new = LIB.replace("return a\n", "b = a\n    return b\n").replace(
+        "LIMIT = 1", "LIMIT = 2"
+    )
     new = f"from json import dumps\n{new}\n\ndef g(x):\n    return dumps(x)\n"
     new = f"{new}\n\ndef k():\n    return g(LIMIT)\n"
     write_wheels(here, {"1.1": {"lib": new, "other": "def deep(n):\n    return n"}})
@@ -281,7 +324,9 @@ def test_a_point_release_comes_back(here: Path, capsys: pytest.CaptureFixture[st
     assert diff.count("+def g(x)") == 1  # k uses it, and does not bring another
 
 
-def test_a_bill_of_materials(here: Path, world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bill_of_materials(
+    here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """CycloneDX's schema takes it; a patch that no diff can say has none."""
     world.pack(
         row(
@@ -291,7 +336,12 @@ def test_a_bill_of_materials(here: Path, world: World, capsys: pytest.CaptureFix
             why="'It is one less.'",
             upstream="'https://example.org/issues/1'",
         ),
-        row("wrap", "patch_lib", "Wrap('up.lib:f', by='around')", upstream="'none: local'"),
+        row(
+            "wrap",
+            "patch_lib",
+            "Wrap('up.lib:f', by='around')",
+            upstream="'none: local'",
+        ),
         patch_lib=BODY,
     )
     code, out, _ = export(capsys, "--format", "sbom")
@@ -311,7 +361,9 @@ def test_several_releases_are_refused(
 ) -> None:
     """A diff is of one."""
     write_wheels(here, {"2.0": {"lib": LIB}})
-    world.pack(row("one", "patch_lib", "Replace('up.lib:f', by='parse')"), patch_lib=BODY)
+    world.pack(
+        row("one", "patch_lib", "Replace('up.lib:f', by='parse')"), patch_lib=BODY
+    )
     code, _, said = export(capsys, "--releases", "up==2.0")
     assert code == 2
     assert "found up 1.0, up 2.0, expected one release" in said

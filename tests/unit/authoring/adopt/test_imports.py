@@ -23,8 +23,14 @@ MOVED = {
         ("from up.mod import f as one", "from up.late import f as one"),
         ("from up.mod import g", "from up.late import h as g"),
         ("from up.mod import g as h", "from up.late import h"),
-        ("from up.mod import a, f, b", "from up.mod import a, b\nfrom up.late import f"),
-        ("from up.mod import (\n    f,  # why\n)\nx = 1", "from up.late import f\nx = 1"),
+        (
+            "from up.mod import a, f, b",
+            "from up.mod import a, b\nfrom up.late import f",
+        ),
+        (
+            "from up.mod import (\n    f,  # why\n)\nx = 1",
+            "from up.late import f\nx = 1",
+        ),
         ("from up.mod import \\\n    f\nx = 1", "from up.late import f\nx = 1"),
         ("from up.mod import f  # noqa: F401", "from up.late import f  # noqa: F401"),
         ("from up import part, mod", "from up import mod\nfrom up.inner import part"),
@@ -56,7 +62,10 @@ MOVED = {
             "try:\n    from up.mod import f\nexcept ValueError:\n    from up.mod import g\n",
             "try:\n    from up.late import f\nexcept ValueError:\n    from up.late import h as g\n",
         ),
-        ("a = '''\n\f'''\n\ffrom up.mod import f", "a = '''\n\f'''\n\ffrom up.late import f"),
+        (
+            "a = '''\n\f'''\n\ffrom up.mod import f",
+            "a = '''\n\f'''\n\ffrom up.late import f",
+        ),
     ],
 )
 def test_a_name_is_bound_as_before(text: str, new: str) -> None:

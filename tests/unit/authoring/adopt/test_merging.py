@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.processes  # git
 BASE = "".join(f"line {n}\n" for n in range(6))
 LINES = [f"line {n}" for n in range(6)]
-MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 @st.composite
@@ -62,14 +64,18 @@ def text_of(lines: list[str]) -> str:
 
 def changed(base: list[str], side: list[str]) -> Iterator[tuple[int, int]]:
     """The lines of the base that a side has changed, from and up to."""
-    for tag, start, end, *_ in SequenceMatcher(None, base, side, autojunk=False).get_opcodes():
+    for tag, start, end, *_ in SequenceMatcher(
+        None, base, side, autojunk=False
+    ).get_opcodes():
         if tag != "equal":
             yield start, end
 
 
 @MANY
 @given(sides())
-def test_what_git_merges_is_merged_so(texts: tuple[list[str], list[str], list[str]]) -> None:
+def test_what_git_merges_is_merged_so(
+    texts: tuple[list[str], list[str], list[str]],
+) -> None:
     """Where git sees no conflict its text is it; a conflict that is left is one of git's, too."""
     count, text = of_git(*map(text_of, texts))
     done = merged(*map(text_of, texts))
@@ -80,7 +86,9 @@ def test_what_git_merges_is_merged_so(texts: tuple[list[str], list[str], list[st
 
 @MANY
 @given(sides())
-def test_no_change_of_either_side_is_lost(texts: tuple[list[str], list[str], list[str]]) -> None:
+def test_no_change_of_either_side_is_lost(
+    texts: tuple[list[str], list[str], list[str]],
+) -> None:
     """Without a conflict all that a side has added is there, and what it has deleted is not."""
     base, ours, theirs = texts
     done = merged(*map(text_of, texts))
@@ -97,7 +105,9 @@ def test_no_change_of_either_side_is_lost(texts: tuple[list[str], list[str], lis
 
 @MANY
 @given(sides())
-def test_a_conflict_shows_all_sides(texts: tuple[list[str], list[str], list[str]]) -> None:
+def test_a_conflict_shows_all_sides(
+    texts: tuple[list[str], list[str], list[str]],
+) -> None:
     """And it is one: the changes overlap, or both sides have inserted at one place."""
     base, ours, theirs = texts
     done = merged(*map(text_of, texts))
@@ -149,7 +159,9 @@ def test_several_conflicts_are_told_one_by_one() -> None:
 def test_no_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """One error says what is missing."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ScaffoldError, match="git: No such file or directory, expected it on PATH"):
+    with pytest.raises(
+        ScaffoldError, match="git: No such file or directory, expected it on PATH"
+    ):
         merged(BASE, BASE, BASE)
 
 
@@ -159,12 +171,18 @@ def test_a_git_that_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         merged(BASE, BASE + "\0", BASE)
 
 
-def test_settings_of_git_do_not_matter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_settings_of_git_do_not_matter(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Another style of conflicts, a repository that is none, another language."""
     (tmp_path / ".gitconfig").write_text(
         "[merge]\n\tconflictStyle = merge\n[core]\n\tautocrlf = true\n"
     )
-    for name, value in (("HOME", str(tmp_path)), ("GIT_DIR", "/nowhere"), ("LANG", "C")):
+    for name, value in (
+        ("HOME", str(tmp_path)),
+        ("GIT_DIR", "/nowhere"),
+        ("LANG", "C"),
+    ):
         monkeypatch.setenv(name, value)
     (one,) = merged(BASE, BASE.replace("3", "O"), BASE.replace("3", "T")).conflicts
     assert one == (

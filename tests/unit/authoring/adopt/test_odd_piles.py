@@ -56,7 +56,9 @@ def test_rows_do_what_an_odd_pile_does(
 
 
 @pytest.mark.parametrize("form", forms("no_wraps"))
-def test_what_is_no_wrapper(here: World, capsys: pytest.CaptureFixture[str], form: str) -> None:
+def test_what_is_no_wrapper(
+    here: World, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
     """Names that stand for something else in it, or in a part of it, are the pile's own matter."""
     told = adopt(here, capsys, {"patches": program("no_wraps", form)})
     assert kinds(told) == {"patches": [("Replace", "up.lib:C.m")]}
@@ -90,7 +92,9 @@ def test_names_of_rows(here: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--patches", "mine"]) == 0
 
 
-def test_a_check_of_the_pile_is_in_the_row(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_of_the_pile_is_in_the_row(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """`verify` is written like any other field."""
     text = """\
     from pile.tools import register_patch
@@ -104,7 +108,9 @@ def test_a_check_of_the_pile_is_in_the_row(here: World, capsys: pytest.CaptureFi
     assert __import__("mine").PATCHES[1].verify == "verify_0"
 
 
-def test_conditions_of_several_importers(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_conditions_of_several_importers(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A plain import counts more than one under a condition; relative names are told whole."""
     here.module(
         "pile.__init__",
@@ -125,7 +131,10 @@ def test_conditions_of_several_importers(here: World, capsys: pytest.CaptureFixt
     sys.path_importer_cache.clear()
     rows = {one.name: one for one in __import__("mine").PATCHES}
     assert [rows[one].when for one in "abc"] == ["when", None, None]
-    assert "from pile.config import WANTED" in (here.folder / "mine" / "patch_a.py").read_text()
+    assert (
+        "from pile.config import WANTED"
+        in (here.folder / "mine" / "patch_a.py").read_text()
+    )
 
 
 @pytest.mark.processes
@@ -141,7 +150,9 @@ def test_a_package_that_is_left_is_no_part_of_it(
 ) -> None:
     """The pile is kept off all the same, so that nothing is wrapped twice."""
     modules = {"patches": HEAD + WRAP.format("'new', old(a)")}
-    told = adopt(here, capsys, {"__init__": f"{init}from pile import patches\n", **modules})
+    told = adopt(
+        here, capsys, {"__init__": f"{init}from pile import patches\n", **modules}
+    )
     assert [one["name"] for one in told["patches"]] == ["old-pile", "patches"]
     assert {one["file"] for one in told["left"]} == {"pile/__init__.py"}
     theirs, ours = both(here)
@@ -149,7 +160,9 @@ def test_a_package_that_is_left_is_no_part_of_it(
 
 
 @pytest.mark.processes
-def test_stand_ins_have_all_names(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stand_ins_have_all_names(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Also for whoever asks for all at once, or for a module below that nobody has imported.
 
     A module of the package itself is an attribute of it, as after any import.
@@ -158,7 +171,9 @@ def test_stand_ins_have_all_names(here: World, capsys: pytest.CaptureFixture[str
     text = "from up.lib import C\nNAME = 'mine'\nC.new = 1\n"
     here.module("pile.inner.patches.__init__", text)
     adopt(here, capsys, {"patches": text.replace("new", "more")})
-    held = "import json\nfrom patchkit import applied\napplied(packs='mine').__enter__()\n"
+    held = (
+        "import json\nfrom patchkit import applied\napplied(packs='mine').__enter__()\n"
+    )
     probe = "import pile\nfrom pile.inner.patches.helper import VALUE\nfrom pile.patches import *\n"
     probe += "import pile.patches\n"
     answer = "print(json.dumps([NAME, VALUE, pile.patches.NAME]))"
@@ -190,13 +205,24 @@ def test_what_other_modules_use_stays_as_it_is(
     assert ours == theirs
 
 
-def test_names_of_files_stay_names(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_of_files_stay_names(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What a folder or a file is called ends up in comments and texts only."""
     folder = here.folder / "loose\nimport nowhere #"
     folder.mkdir()
     for name in ("one", 'a"\nimport nowhere #'):
         (folder / f"{name}.py").write_text("from up.lib import C\nC.new = 1\n")
-    words = ["--into", "mine", "--of", "up", "--releases", "up==1.0", "--format", "json"]
+    words = [
+        "--into",
+        "mine",
+        "--of",
+        "up",
+        "--releases",
+        "up==1.0",
+        "--format",
+        "json",
+    ]
     assert main(["adopt", str(folder), *words]) == 1
     told = json.loads(capsys.readouterr().out)
     assert [one["name"] for one in told["patches"]] == ["one"]
@@ -219,6 +245,8 @@ def test_observing_leaves_no_files(
     """No compiled modules beside the pile's, either; a safe path of Python's does no harm."""
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.setenv("PYTHONSAFEPATH", "1")
-    told = adopt(here, capsys, {"patches": f"{HEAD}C.m = lambda: 1\n"}, "--dry-run", "--observe")
+    told = adopt(
+        here, capsys, {"patches": f"{HEAD}C.m = lambda: 1\n"}, "--dry-run", "--observe"
+    )
     assert (told["observed"]["faults"], told["observed"]["inactive"]) == ({}, [])
     assert list((here.folder / "pile").rglob("*.pyc")) == []

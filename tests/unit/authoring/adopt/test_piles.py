@@ -17,7 +17,9 @@ from patchkit.cli import main
 __all__ = ["here", "world"]
 
 
-def test_undo_gives_everything_back(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_undo_gives_everything_back(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Adopted rows are rows like any others: the release is the original again."""
     text = "from up.lib import C\n\n\ndef m(self, a, b=0):\n    return 'new'\n\n\nC.m = m\n"
     adopt(here, capsys, {"patches": text})
@@ -31,7 +33,9 @@ def test_undo_gives_everything_back(here: World, capsys: pytest.CaptureFixture[s
     assert main(["check", "--patches", "mine", "--releases", "up==1.0"]) == 0
 
 
-def test_conditions_of_the_importing_file(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_conditions_of_the_importing_file(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A test of the version is a requirement, any other a `when`; `try` makes a row optional."""
     here.module(
         "pile.__init__",
@@ -56,13 +60,23 @@ def test_conditions_of_the_importing_file(here: World, capsys: pytest.CaptureFix
     )
     text = "from up.lib import C\nC.{0} = {1}\n"
     modules = {f"patch_{one}": text.format(f"new_{one}", f"'{one}'") for one in "abd"}
-    modules["patch_c"] = text.format("new_c", "'c'") + "assert __import__('os').environ['WANTED']\n"
+    modules["patch_c"] = (
+        text.format("new_c", "'c'") + "assert __import__('os').environ['WANTED']\n"
+    )
     told = adopt(here, capsys, modules)
     assert list(kinds(told)) == ["a", "b", "c", "d"]
     sys.path_importer_cache.clear()
     rows = {one.name: one for one in __import__("mine").PATCHES}
-    assert [rows[one].requires[0] for one in "abc"] == ["up==1.0", "up>=1.0,!=1.0", "up==1.0"]
-    assert (rows["c"].when, rows["a"].required, rows["d"].required) == ("when", True, False)
+    assert [rows[one].requires[0] for one in "abc"] == [
+        "up==1.0",
+        "up>=1.0,!=1.0",
+        "up==1.0",
+    ]
+    assert (rows["c"].when, rows["a"].required, rows["d"].required) == (
+        "when",
+        True,
+        False,
+    )
     main(["show", "c", "--patches", "mine"])
     from up.lib import C
 
@@ -70,14 +84,18 @@ def test_conditions_of_the_importing_file(here: World, capsys: pytest.CaptureFix
         assert (C.new_a, C.new_d, hasattr(C, "new_c")) == ("a", "d", False)  # type: ignore[attr-defined]
 
 
-def test_a_chain_keeps_its_order(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_chain_keeps_its_order(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The second row of a target comes after the first, and calls what that has put there."""
     here.module("pile.__init__", "from pile import patch_z, patch_a\n")
     text = (
         "from up.lib import C\nold = C.m\n\n\ndef m(self, a, b=0):\n"
         "    return '{0}', old(self, a)\n\n\nC.m = m\n"
     )
-    told = adopt(here, capsys, {"patch_a": text.format("a"), "patch_z": text.format("z")})
+    told = adopt(
+        here, capsys, {"patch_a": text.format("a"), "patch_z": text.format("z")}
+    )
     assert list(kinds(told)) == ["z", "a"]
     sys.path_importer_cache.clear()
     assert [one.after for one in __import__("mine").PATCHES] == [(), (), ("z",)]
@@ -133,7 +151,9 @@ def test_modules_that_the_pile_does_not_import_stay_with_it(
 
 
 @pytest.mark.processes
-def test_a_package_that_patches(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_package_that_patches(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Its submodules are imported as before, and other modules that are named alike are apart."""
     here.module("pile.patches.helper", "VALUE = 'helped'\n")
     text = "from up import lib\nfrom .helper import VALUE\nlib.extra = VALUE\n"
@@ -145,8 +165,12 @@ def test_a_package_that_patches(here: World, capsys: pytest.CaptureFixture[str])
     told = adopt(here, capsys, modules)
     assert told["left"] == []
     assert sorted(kinds(told)) == ["patches", "x", "x-2"]
-    probe = f"import pile.patches.helper, pile.patch_x, pile.x\n{PROBE}".replace("lib.g()", "lib.g")
-    theirs = here.answer(f"import pile.patches\n{probe}".replace(", user.use()", ""), PATCHKIT="0")
+    probe = f"import pile.patches.helper, pile.patch_x, pile.x\n{PROBE}".replace(
+        "lib.g()", "lib.g"
+    )
+    theirs = here.answer(
+        f"import pile.patches\n{probe}".replace(", user.use()", ""), PATCHKIT="0"
+    )
     held = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
     assert here.answer(f"{held}{probe}".replace(", user.use()", "")) == theirs
 
@@ -155,14 +179,25 @@ def test_modules_in_no_package(here: World, capsys: pytest.CaptureFixture[str]) 
     """Nothing can keep them off: this is said."""
     (here.folder / "loose").mkdir()
     (here.folder / "loose" / "one.py").write_text("from up.lib import C\nC.new = 1\n")
-    words = ["--into", "mine", "--of", "up", "--releases", "up==1.0", "--format", "json"]
+    words = [
+        "--into",
+        "mine",
+        "--of",
+        "up",
+        "--releases",
+        "up==1.0",
+        "--format",
+        "json",
+    ]
     assert main(["adopt", "loose", *words]) == 1
     told = json.loads(capsys.readouterr().out)
     assert [one["name"] for one in told["patches"]] == ["one"]
     assert "nothing keeps it off" in told["left"][0]["reason"]
 
 
-def test_a_sweep_over_all_modules(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_over_all_modules(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It is a row that repoints the copies of what it replaces."""
     text = """\
     import sys
@@ -185,7 +220,9 @@ def test_a_sweep_over_all_modules(here: World, capsys: pytest.CaptureFixture[str
         assert lib.C.__name__ == "E"
 
 
-def test_what_the_pile_says_in_words(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_pile_says_in_words(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A catalogue in comments, by its headings, else the docstring, says why a row is there."""
     here.module(
         "pile.__init__",
@@ -235,11 +272,19 @@ def test_observing(here: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert seen["inactive"] == ["up.lib:extra"]
     assert [one["place"] for one in told["left"]] == ["up.lib:C.m"]
     shutil.rmtree(here.folder / "mine")
-    told = adopt(here, capsys, {"patches": "import nowhere\n" + dedent(text)}, "--dry-run", *words)
+    told = adopt(
+        here,
+        capsys,
+        {"patches": "import nowhere\n" + dedent(text)},
+        "--dry-run",
+        *words,
+    )
     assert "ModuleNotFoundError" in str(told["observed"]["faults"])
 
 
-def test_what_it_says_to_people(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_it_says_to_people(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """How much is in rows, and where the rest is."""
     here.module("pile.patches", "from up.lib import C\nC.new = 1\ndel C.size\n")
     words = ["adopt", "pile", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
@@ -280,7 +325,16 @@ def test_a_release_whose_name_begins_with_upstreams(
         archive.writestr("up_pile/__init__.py", "")
         archive.writestr("up_pile/patches.py", "from up.lib import C\nC.new = 1\n")
         archive.writestr("up_pile-1.0.dist-info/METADATA", "Name: up-pile\n")
-    words = ["adopt", "up-pile==1.0", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    words = [
+        "adopt",
+        "up-pile==1.0",
+        "--into",
+        "mine",
+        "--of",
+        "up",
+        "--releases",
+        "up==1.0",
+    ]
     assert main(words) == 0
     assert "1 of 1 changes are in rows" in capsys.readouterr().out
 
@@ -288,7 +342,16 @@ def test_a_release_whose_name_begins_with_upstreams(
 def test_part_of_a_package(here: World, capsys: pytest.CaptureFixture[str]) -> None:
     """It is adopted as what it is named, with a word that its modules have longer names."""
     here.module("pile.sub.patches", "from up.lib import C\nC.new = 1\n")
-    words = ["adopt", "pile/sub", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    words = [
+        "adopt",
+        "pile/sub",
+        "--into",
+        "mine",
+        "--of",
+        "up",
+        "--releases",
+        "up==1.0",
+    ]
     assert main(words) == 0
     assert "pile/sub is a part of a package" in capsys.readouterr().err
 
@@ -296,7 +359,10 @@ def test_part_of_a_package(here: World, capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        (["--only", "patches"], "--only: pile has no module patches, expected its whole name"),
+        (
+            ["--only", "patches"],
+            "--only: pile has no module patches, expected its whole name",
+        ),
         (["--stub", "absent"], "--stub: found no --observe, expected both"),
         (["--into", "my-pack"], "found 'my-pack', expected a name to import"),
     ],
@@ -311,11 +377,18 @@ def test_wrong_use(
     assert fault in capsys.readouterr().err
 
 
-def test_a_pile_that_no_row_says(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pile_that_no_row_says(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """All of it is listed, and nothing is written."""
     here.module("pile.patches", "from up import lib\nlib.LIST.append(1)\n")
-    assert main(["adopt", "pile", "--into", "mine", "--of", "up", "--releases", "up==1.0"]) == 1
-    assert "\npile/patches.py:2  lib.LIST.append(1)\n    it cha" in capsys.readouterr().out
+    assert (
+        main(["adopt", "pile", "--into", "mine", "--of", "up", "--releases", "up==1.0"])
+        == 1
+    )
+    assert (
+        "\npile/patches.py:2  lib.LIST.append(1)\n    it cha" in capsys.readouterr().out
+    )
     assert not (here.folder / "mine").exists()
 
 
@@ -326,7 +399,9 @@ def test_a_pile_that_no_row_says(here: World, capsys: pytest.CaptureFixture[str]
         ("def\n", "contains no patch that a row can express"),
     ],
 )
-def test_no_pile(here: World, capsys: pytest.CaptureFixture[str], text: str, fault: str) -> None:
+def test_no_pile(
+    here: World, capsys: pytest.CaptureFixture[str], text: str, fault: str
+) -> None:
     """One error, and nothing is written."""
     here.module("pile.patches", text)
     words = ["adopt", "pile", "--into", "mine", "--of", "up", "--releases", "up==1.0"]

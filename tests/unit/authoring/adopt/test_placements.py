@@ -87,11 +87,17 @@ REASONS = {
 
 
 @pytest.mark.parametrize("form", forms("left"))
-def test_what_no_row_says(here: World, capsys: pytest.CaptureFixture[str], form: str) -> None:
+def test_what_no_row_says(
+    here: World, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
     """It is listed with its file, its line, its code and the reason."""
     told = adopt(here, capsys, {"patches": program("left", form)})
     assert told["left"]
     for one in told["left"]:
         assert REASONS[form] in one["reason"]
-        assert (one["file"], one["line"] > 3, bool(one["code"])) == ("pile/patches.py", True, True)
+        assert (one["file"], one["line"] > 3, bool(one["code"])) == (
+            "pile/patches.py",
+            True,
+            True,
+        )
     assert told["sites"] == told["expressed"] + len(told["left"])

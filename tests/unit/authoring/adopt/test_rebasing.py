@@ -30,7 +30,9 @@ pytestmark = pytest.mark.processes  # git
 def test_an_edit_of_every_kind_of_function(world: World, kind: str) -> None:
     """The lines that it names have changed: the Edit is written for the new ones."""
     name, _ = KINDS[kind]
-    change = edit(name, "step_3 = run(3)\nstep_4 = run(4)", "step_3 = run(3)\nstep_4 = run(44)")
+    change = edit(
+        name, "step_3 = run(3)\nstep_4 = run(4)", "step_3 = run(3)\nstep_4 = run(44)"
+    )
     done = carry(world, code(kind), code(kind, step_3="step_3 = walk(3)"), change)
     assert (done.result, done.conflicts) == ("merged", [])
     ((made,),) = done.changes
@@ -60,26 +62,42 @@ def test_a_copy_of_every_kind_of_function(world: World, kind: str) -> None:
 def test_edits_of_one_function_are_carried_together(world: World) -> None:
     """The first of them is what both have become, the second is gone."""
     changes = (
-        edit("f", "step_1 = run(1)\nstep_2 = run(2)", "step_1 = run(11)\nstep_2 = run(2)"),
+        edit(
+            "f", "step_1 = run(1)\nstep_2 = run(2)", "step_1 = run(11)\nstep_2 = run(2)"
+        ),
         edit("f", "run(6)", "run(66)"),
     )
     done = carry(world, F, code("function", step_2="step_2 = walk(2)"), *changes)
     first, second = done.changes
-    made = [("step_6 = run(6)", "step_6 = run(66)"), ("step_1 = run(1)", "step_1 = run(11)")]
+    made = [
+        ("step_6 = run(6)", "step_6 = run(66)"),
+        ("step_1 = run(1)", "step_1 = run(11)"),
+    ]
     assert [(one.old, one.new) for one in first] == made
     assert not second
     assert written(done).count("Edit('up.mod:f'") == 2
 
 
-@pytest.mark.parametrize("more", [", when='asked'", ", requires=('other',)", ", rebind=False"])
-def test_edits_under_other_conditions_are_carried_apart(world: World, more: str) -> None:
+@pytest.mark.parametrize(
+    "more", [", when='asked'", ", requires=('other',)", ", rebind=False"]
+)
+def test_edits_under_other_conditions_are_carried_apart(
+    world: World, more: str
+) -> None:
     """What becomes of one is not made under the condition of the other."""
     changes = (
-        edit("f", "step_1 = run(1)\nstep_2 = run(2)", "step_1 = run(11)\nstep_2 = run(2)", more),
+        edit(
+            "f",
+            "step_1 = run(1)\nstep_2 = run(2)",
+            "step_1 = run(11)\nstep_2 = run(2)",
+            more,
+        ),
         edit("f", "run(6)", "run(66)"),
     )
     body = "def asked():\n    return True\n"
-    done = carry(world, F, code("function", step_2="step_2 = walk(2)"), *changes, body=body)
+    done = carry(
+        world, F, code("function", step_2="step_2 = walk(2)"), *changes, body=body
+    )
     (first,), (second,) = done.changes
     assert (first.new, second.new) == ("step_1 = run(11)", "run(66)")
     assert [
@@ -111,7 +129,12 @@ def test_a_part_that_upstream_has_goes(world: World) -> None:
         "Add('up.late:h', by='h')",
     )
     done = carry(
-        world, old, new, *changes, body="def h():\n    return 1\n", late="def h():\n    return 2\n"
+        world,
+        old,
+        new,
+        *changes,
+        body="def h():\n    return 1\n",
+        late="def h():\n    return 2\n",
     )
     assert done.result == "merged"
     assert "changes=(Edit('up.mod:g',old='run(4)',new='run(44)'),)" in written(done)

@@ -99,7 +99,10 @@ def test_imports_of_a_body_that_two_rows_use(world: World) -> None:
     g = F.replace("def f", "def g").replace("run", "go")
     old, new = f"{F}\n\n{g}", F
     done = carry(world, old, new, COPY, body=body, late=g)
-    assert (done.result, done.files[1].text) == ("merged", body.replace("up.mod", "up.late"))
+    assert (done.result, done.files[1].text) == (
+        "merged",
+        body.replace("up.mod", "up.late"),
+    )
     other = row("q", "patch_a", "Wrap('up.late:f', by='f')")
     done = carry(world, old, new, COPY, body=body, late=g, more=other)
     assert [str(one.target) for one in done.conflicts] == ["up.mod:g"]

@@ -33,7 +33,9 @@ pytestmark = pytest.mark.processes  # git
         "f = print\n",
     ],
 )
-@pytest.mark.parametrize("change", ["Replace('up.mod:f', by='f')", edit("f", "run(3)", "run(33)")])
+@pytest.mark.parametrize(
+    "change", ["Replace('up.mod:f', by='f')", edit("f", "run(3)", "run(33)")]
+)
 def test_a_target_of_another_kind(world: World, new: str, change: str) -> None:
     """A person has to decide; nothing is planned."""
     done = carry(
@@ -51,7 +53,8 @@ def test_a_target_of_another_kind(world: World, new: str, change: str) -> None:
 def test_a_merge_that_does_not_parse(world: World) -> None:
     """Each side has deleted the other half of a block."""
     old = (
-        "def f(a):\n    one()\n    if a:\n        two()\n        three()\n    four()\n    five()\n"
+        "def f(a):\n    one()\n    if a:\n        two()\n        three()\n"
+        "    four()\n    five()\n"
     )
     new = old.replace("        two()\n", "")
     done = carry(world, old, new, COPY, body=old.replace("        three()\n", ""))
@@ -65,7 +68,9 @@ def test_what_is_gone(world: World) -> None:
     """Said with the release that lacks it."""
     done = carry(world, F, "g = 1\n", edit("f", "run(3)", "run(33)"))
     assert "up 2.0" in done.conflicts[0].reason
-    done = carry(world, "g = 1\n", F.replace("run", "other"), edit("f", "run(3)", "run(33)"))
+    done = carry(
+        world, "g = 1\n", F.replace("run", "other"), edit("f", "run(3)", "run(33)")
+    )
     assert "up 1.1" in done.conflicts[0].reason
 
 

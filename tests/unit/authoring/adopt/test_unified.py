@@ -28,7 +28,9 @@ def test_several_hunks_of_several_files() -> None:
 
     text = "".join(
         "".join(
-            difflib.unified_diff(OLD.splitlines(True), NEW.splitlines(True), f"a/{one}", f"b/{one}")
+            difflib.unified_diff(
+                OLD.splitlines(True), NEW.splitlines(True), f"a/{one}", f"b/{one}"
+            )
         )
         for one in ("x.py", "src/y.py")
     )
@@ -61,7 +63,10 @@ def test_what_git_writes(tmp_path: Path) -> None:
     ends = {name.rpartition("/")[2]: one for name, one in found.items() if name}
     assert (ends["new.py"].old, ends["gone.py"].new) == (None, None)
     assert applied(ends["new.py"].hunks, b"", "new.py") == b"y = 1\n"
-    assert applied(ends["m.py"].hunks, OLD.encode(), "m.py").rstrip() == NEW.rstrip().encode()
+    assert (
+        applied(ends["m.py"].hunks, OLD.encode(), "m.py").rstrip()
+        == NEW.rstrip().encode()
+    )
 
 
 def test_lines_are_found_where_they_are_by_now() -> None:
@@ -74,7 +79,8 @@ def test_a_hunk_without_a_place_names_what_is_near() -> None:
         "-", "--- a/x.py\n+++ b/x.py\n@@ -1,1 +1,1 @@\n-return call(a, b)\n+return 1\n"
     )
     with pytest.raises(
-        ScaffoldError, match=r"x\.py: found no lines as the hunk at line 1.*call\(a, c\)"
+        ScaffoldError,
+        match=r"x\.py: found no lines as the hunk at line 1.*call\(a, c\)",
     ):
         applied(file.hunks, b"x = 1\nreturn call(a, c)\n", "x.py")
 
@@ -103,7 +109,11 @@ def test_what_difflib_writes_is_applied(old: list[str], new: list[str]) -> None:
     import difflib
 
     texts = ["".join(f"{one}\n" for one in some) for some in (old, new)]
-    diff = "".join(difflib.unified_diff(*(one.splitlines(True) for one in texts), "a/x", "b/x"))
+    diff = "".join(
+        difflib.unified_diff(*(one.splitlines(True) for one in texts), "a/x", "b/x")
+    )
     files = read_diff("-", diff) if diff else []
-    result = applied(files[0].hunks, texts[0].encode(), "x") if files else texts[0].encode()
+    result = (
+        applied(files[0].hunks, texts[0].encode(), "x") if files else texts[0].encode()
+    )
     assert result == texts[1].encode()

@@ -42,7 +42,10 @@ def test_what_was_edited_is_given_back(fault: str, tmp_path: Path) -> None:
     if fault == "unwritable":
         (tmp_path / ".patch_a.py.patchkit").mkdir()
     before = all_in(tmp_path)
-    files = [PlannedFile("row", rows, b"two", b"old"), PlannedFile("body", body, b"two", b"old")]
+    files = [
+        PlannedFile("row", rows, b"two", b"old"),
+        PlannedFile("body", body, b"two", b"old"),
+    ]
     with pytest.raises(ScaffoldError, match="nothing was written"):
         write(files)
     assert all_in(tmp_path) == before
@@ -119,7 +122,10 @@ def test_src_is_no_package_before_it_is_there_either(tmp_path: Path) -> None:
 def test_packages_around_it_are_made(tmp_path: Path) -> None:
     """Each folder above the pack, up to its top package, becomes a package."""
     place = place_of("a.b.worker", tmp_path, nowhere)
-    assert place.new_parents == [tmp_path / "a/__init__.py", tmp_path / "a/b/__init__.py"]
+    assert place.new_parents == [
+        tmp_path / "a/__init__.py",
+        tmp_path / "a/b/__init__.py",
+    ]
 
 
 def test_an_importable_pack_lies_where_it_is_imported_from(tmp_path: Path) -> None:

@@ -58,7 +58,9 @@ def row(
 
 def file(*rows: str) -> str:
     words = ", ".join(patchkit.__all__)
-    names = "".join(f"{n}_change = Wrap('up.mod:{n}', by='around_{n}')\n" for n in "abc")
+    names = "".join(
+        f"{n}_change = Wrap('up.mod:{n}', by='around_{n}')\n" for n in "abc"
+    )
     return (
         f"'''Rows: ü.'''\n\nfrom patchkit import {words}\n\nRANGE = ['up>=1', 'other']\n"
         f"{names}PATCHES = (\n    {', '.join(rows)},\n)\n\nLATER = 'ü'  # stays\n"
@@ -86,7 +88,9 @@ def edited(
     st.lists(st.sampled_from(sorted(WAYS)), min_size=3, max_size=3),
     st.sampled_from(LAYOUTS),
     st.sampled_from(REQUIRES),
-    st.lists(st.sampled_from([None, [], [NEW], [NEW, LONG], [LONG]]), min_size=3, max_size=3),
+    st.lists(
+        st.sampled_from([None, [], [NEW], [NEW, LONG], [LONG]]), min_size=3, max_size=3
+    ),
     st.sampled_from([("up>=1", "other"), ("up>=2.0,<2.1", "other"), ("up>=2.0",)]),
     st.sampled_from(["\n", "\r\n"]),
     st.booleans(),
@@ -101,7 +105,10 @@ def test_a_row_becomes_what_was_asked_for(
     last: bool,
 ) -> None:
     """Python reads the new changes and range from it; every other line stays byte for byte."""
-    new = [[one] if other is None else other for one, other in zip((A, B, C), become, strict=True)]
+    new = [
+        [one] if other is None else other
+        for one, other in zip((A, B, C), become, strict=True)
+    ]
     changes = ",\n            ".join(
         WAYS[way].format(n=n) for way, n in zip(ways, "abc", strict=True)
     )
@@ -115,7 +122,9 @@ def test_a_row_becomes_what_was_asked_for(
     assert read["q"] == {one.name: one for one in patches(old.encode())}["q"]
     if newline == "\r\n":
         assert content.count(b"\n") == content.count(b"\r\n")
-    start, end = (content.decode().replace("\r\n", "\n").partition('name="p"')[i] for i in (0, 2))
+    start, end = (
+        content.decode().replace("\r\n", "\n").partition('name="p"')[i] for i in (0, 2)
+    )
     before = old.replace("\r\n", "\n")
     assert before.startswith(start)
     assert end.endswith(before[before.rindex("        why=") :][-20:])
@@ -146,7 +155,9 @@ def test_a_row_that_is_written_otherwise_is_its_authors(text: str) -> None:
         "def made(name, requires, changes):\n"
         "    return Patch(name=name, requires=requires, changes=changes[:1])\n\n\nPATCHES",
     )
-    with pytest.raises(ScaffoldError, match="written otherwise, expected a row written as Patch"):
+    with pytest.raises(
+        ScaffoldError, match="written otherwise, expected a row written as Patch"
+    ):
         edited(content, [[NEW]] * len(patches(content.encode())[0].changes))
 
 
@@ -173,4 +184,6 @@ def test_a_change_that_goes_takes_its_comma_with_it(at: int) -> None:
     new: list[list[Change]] = [[A], [B], [C]]
     new[at] = []
     content = edited(file(row("a_change, b_change, c_change")), new)
-    assert list(patches(content)[0].changes) == [one for several in new for one in several]
+    assert list(patches(content)[0].changes) == [
+        one for several in new for one in several
+    ]

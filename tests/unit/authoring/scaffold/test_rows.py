@@ -20,7 +20,11 @@ NEW = Patch(
     roles={Role.WORKER},
     changes=(
         Wrap(
-            "up.mod:f", by="around_f", requires=("up>=1.2",), rebind=("more", "most"), when="asked"
+            "up.mod:f",
+            by="around_f",
+            requires=("up>=1.2",),
+            rebind=("more", "most"),
+            when="asked",
         ),
         Edit("up.mod:g", old='it\'s "a"', new="b\\", rebind=False),
     ),
@@ -52,8 +56,14 @@ def files(draw: st.DrawFn) -> str:
     """An `__init__.py` with some rows, in many hands' layouts."""
     forms = draw(st.lists(st.sampled_from(sorted(OLD)), max_size=3))
     rows = [OLD[form].format(n=f"old-{at}") for at, form in enumerate(forms)]
-    layout = draw(st.sampled_from(LAYOUTS)) if rows else draw(st.sampled_from(["()", "(\n)"]))
-    head = draw(st.sampled_from(["", '"""Rows: ü."""\n\n', "# -*- coding: utf-8 -*-\n"]))
+    layout = (
+        draw(st.sampled_from(LAYOUTS))
+        if rows
+        else draw(st.sampled_from(["()", "(\n)"]))
+    )
+    head = draw(
+        st.sampled_from(["", '"""Rows: ü."""\n\n', "# -*- coding: utf-8 -*-\n"])
+    )
     annotation = draw(st.sampled_from(["", ": tuple[object, ...]"]))
     tail = draw(st.sampled_from(["", "\n", "\n\nLATER = 'ü'  # stays\n"]))
     start = f"{head}{draw(st.sampled_from(IMPORTS))}\n{HELPER}PATCHES{annotation} = "
@@ -89,7 +99,9 @@ def rows_of(content: bytes) -> list[Patch]:
 def test_the_import_is_sorted() -> None:
     """Whatever it was before; one that has all words is left as it is."""
     text = b"from patchkit import Wrap, Patch\nPATCHES = ()\n"
-    assert with_row(FILE, text, NEW).startswith(b"from patchkit import Edit, Patch, Role, Wrap\n")
+    assert with_row(FILE, text, NEW).startswith(
+        b"from patchkit import Edit, Patch, Role, Wrap\n"
+    )
     text = b"from patchkit import Wrap, Patch, Role, Edit\nPATCHES = ()\n"
     assert with_row(FILE, text, NEW).startswith(text[:45])
 
@@ -120,7 +132,9 @@ def test_the_import_is_sorted() -> None:
 )
 def test_what_is_written_otherwise_is_refused(text: str) -> None:
     """It is one clear error that names the file, and nothing is guessed."""
-    with pytest.raises(ScaffoldError, match=r"^my_pack/__init__\.py: .*expected one plain tuple"):
+    with pytest.raises(
+        ScaffoldError, match=r"^my_pack/__init__\.py: .*expected one plain tuple"
+    ):
         with_row(FILE, text.encode(), NEW)
 
 

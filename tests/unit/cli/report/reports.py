@@ -49,7 +49,9 @@ def sample() -> Report:
         [finding(release=release, **fields) for release in releases[1:]]
         + [finding("PK304", message="no end", patch="two")],
         {
-            "one": dict(zip(releases, [State.OK, State.BROKEN, State.BROKEN], strict=True)),
+            "one": dict(
+                zip(releases, [State.OK, State.BROKEN, State.BROKEN], strict=True)
+            ),
             "two": dict.fromkeys(releases, State.OK),
         },
     )
@@ -60,7 +62,10 @@ def large() -> Report:
     releases = [f"vllm 0.{number // 4}.{number % 4}" for number in range(80)]
     names = [f"patch-number-{number}" for number in range(60)]
     grid = {
-        name: {one: STATES[(row * 7 + at * 3 + at // 5) % 5] for at, one in enumerate(releases)}
+        name: {
+            one: STATES[(row * 7 + at * 3 + at // 5) % 5]
+            for at, one in enumerate(releases)
+        }
         for row, name in enumerate(names)
     }
     found = [

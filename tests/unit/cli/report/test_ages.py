@@ -20,6 +20,8 @@ from patchkit.cli.report.words import age
         (259_200.0, "3 days ago"),
     ],
 )
-def test_an_age_is_in_the_largest_unit_that_fits_twice(seconds: float, text: str) -> None:
+def test_an_age_is_in_the_largest_unit_that_fits_twice(
+    seconds: float, text: str
+) -> None:
     """Nobody counts thousands of seconds."""
     assert age(seconds) == text

@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 EMPTY = Report([])
 HOSTILE_REPORT = Report(
     ["vllm 0.9.0"],
-    [finding(patch=HOSTILE, target=HOSTILE, message=HOSTILE, fix=HOSTILE, release="vllm 0.9.0")],
+    [
+        finding(
+            patch=HOSTILE,
+            target=HOSTILE,
+            message=HOSTILE,
+            fix=HOSTILE,
+            release="vllm 0.9.0",
+        )
+    ],
     {HOSTILE: {"vllm 0.9.0": State.BROKEN}},
 )
 
@@ -53,7 +61,13 @@ ALL = [as_table, as_github, as_markdown, as_html]
 @pytest.mark.parametrize("page", ALL)
 def test_every_page_takes_every_report(page: Callable[[Report], str]) -> None:
     """Nothing found, no release, a patch in no release, and much of everything are all pages."""
-    for report in (EMPTY, Report([], [], {"a": {}}), Report(["vllm 0.9.0"]), sample(), LARGE):
+    for report in (
+        EMPTY,
+        Report([], [], {"a": {}}),
+        Report(["vllm 0.9.0"]),
+        sample(),
+        LARGE,
+    ):
         page(report)
 
 
@@ -99,7 +113,13 @@ def test_few_columns_are_in_words() -> None:
     """A state is a word, and the finding has all that is known."""
     text = as_table(sample())
     assert re.search(r"one +ok +broken", text)
-    for part in ("PK101", "target missing", "it is gone", "fix: name it", "vllm 0.10.0 - 0.11.0"):
+    for part in (
+        "PK101",
+        "target missing",
+        "it is gone",
+        "fix: name it",
+        "vllm 0.10.0 - 0.11.0",
+    ):
         assert part in text
 
 
@@ -206,7 +226,9 @@ def test_a_report_becomes_no_element(report: Report) -> None:
     assert len(page.all("script")) == len(page.all("style")) == 1
     names = {name for _, attributes in page.tags for name in attributes}
     assert not {name for name in names if name.startswith("on") or name == "style"}
-    links = [attributes.get(name) for _, attributes in page.tags for name in ("src", "href")]
+    links = [
+        attributes.get(name) for _, attributes in page.tags for name in ("src", "href")
+    ]
     assert all(link.startswith(("#", "data:,")) for link in links if link)
 
 
@@ -216,13 +238,18 @@ def test_a_cell_leads_to_what_is_said_of_it() -> None:
     cells = [one for one in page.all("a") if "data-run" in one]
     assert [one["data-title"] for one in cells] == ["one, vllm 0.10.0 - 0.11.0: broken"]
     assert str(cells[0]["href"])[1:] in {one["id"] for one in page.all("section")}
-    assert [one["data-runs"] for one in page.all("article")] == [cells[0]["data-run"], ""]
+    assert [one["data-runs"] for one in page.all("article")] == [
+        cells[0]["data-run"],
+        "",
+    ]
     assert [one["data-runs"] for one in page.all("details")] == [cells[0]["data-run"]]
 
 
 def test_a_code_leads_to_what_it_means() -> None:
     """Where that is known it is a link within the page; elsewhere a word."""
-    page = Page(as_html(sample(), (), (), {"PK101": "It is gone.", "PK999": "Nobody asked."}))
+    page = Page(
+        as_html(sample(), (), (), {"PK101": "It is gone.", "PK999": "Nobody asked."})
+    )
     tags = [one for one in page.all("a") if "tag" in str(one.get("class"))]
     assert [one["href"] for one in tags] == ["#PK101"]
     assert {one["id"] for one in page.all("section")} == {"p0", "p1", "PK101"}
@@ -230,8 +257,13 @@ def test_a_code_leads_to_what_it_means() -> None:
 
 def test_the_parts_of_a_meaning_stand_out() -> None:
     """Their headings are bold, and other asterisks stay."""
-    text = as_html(sample(), meanings={"PK101": "**Example.** `**kwargs`\n\n**Why.** <b>"})
-    assert '<p class="message"><b>Example.</b> `**kwargs`\n\n<b>Why.</b> &lt;b&gt;</p>' in text
+    text = as_html(
+        sample(), meanings={"PK101": "**Example.** `**kwargs`\n\n**Why.** <b>"}
+    )
+    assert (
+        '<p class="message"><b>Example.</b> `**kwargs`\n\n<b>Why.</b> &lt;b&gt;</p>'
+        in text
+    )
 
 
 def test_the_page_says_how_it_was_made() -> None:
@@ -256,7 +288,8 @@ def _colors(css: str) -> dict[str, str]:
 def _light(color: str) -> float:
     parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in parts
     )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -267,7 +300,9 @@ def test_every_text_stands_out(scheme: int) -> None:
     css = re.findall(r":root \{(.*?)\}", as_html(EMPTY), re.DOTALL)[scheme]
     colors = _colors(css)
     pairs = [(one, f"{one}-page") for one in ("ok", "unreviewed", "drift", "broken")]
-    pairs += [(one, on) for one in ("text", "quiet", "link") for on in ("page", "raised")]
+    pairs += [
+        (one, on) for one in ("text", "quiet", "link") for on in ("page", "raised")
+    ]
     for text, ground in pairs:
         dark, bright = sorted((_light(colors[text]), _light(colors[ground])))
         assert (bright + 0.05) / (dark + 0.05) >= 4.5, (text, ground)

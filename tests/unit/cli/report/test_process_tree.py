@@ -10,7 +10,9 @@ from patchkit.cli.report.process_tree import process_tree
 def test_when_a_child_began_counts_from_its_root() -> None:
     """Where it is not known when, nothing is said."""
     root = ProcessStatus("node", 10, started=1_800_000_000.0, roles=["main"])
-    late = ProcessStatus("node", 11, started=1_800_000_002.5, roles=["engine-core"], parent=root)
+    late = ProcessStatus(
+        "node", 11, started=1_800_000_002.5, roles=["engine-core"], parent=root
+    )
     unknown = ProcessStatus("node", 12, is_reached=False, parent=root)
     started = process_tree(Picture([root, late, unknown])).columns[2]
     assert started.header == "started"

@@ -17,7 +17,9 @@ from patchkit.cli.report.status_html import as_html
 if TYPE_CHECKING:
     from pathlib import Path
 
-HOSTILE_LOOK = look(journal(1, role("main"), patch("one", "failed", HOSTILE), argv=[HOSTILE]))
+HOSTILE_LOOK = look(
+    journal(1, role("main"), patch("one", "failed", HOSTILE), argv=[HOSTILE])
+)
 EMPTY, WELL = look(), look(*engine())
 
 
@@ -29,9 +31,13 @@ def write(place: Path) -> str:
     return str(place)
 
 
-@pytest.mark.parametrize("seen", [EMPTY, WELL, HOSTILE_LOOK], ids=["empty", "well", "hostile"])
+@pytest.mark.parametrize(
+    "seen", [EMPTY, WELL, HOSTILE_LOOK], ids=["empty", "well", "hostile"]
+)
 @pytest.mark.parametrize("is_watched", [False, True])
-def test_a_journal_becomes_no_element(seen: dict[str, object], is_watched: bool) -> None:
+def test_a_journal_becomes_no_element(
+    seen: dict[str, object], is_watched: bool
+) -> None:
     """Tags match, the only script is the page's own, and nothing is loaded."""
     text = as_html(draw([seen]), is_watched=is_watched)
     page = Page(text.replace('<input type="checkbox" id="pause">', ""))
@@ -51,7 +57,9 @@ def test_the_page_says_what_the_terminal_says(
     words = capsys.readouterr().out.split()
     assert {"engine-core", "VllmWorker-1", "applied", "agreement"} & set(words)
     assert not [word for word in words if word not in page]
-    assert {one.name for one in tmp_path.iterdir() if one.suffix != ".jsonl"} == {"status.html"}
+    assert {one.name for one in tmp_path.iterdir() if one.suffix != ".jsonl"} == {
+        "status.html"
+    }
 
 
 def test_a_link_leads_to_the_page_as_before(tmp_path: Path) -> None:
@@ -66,7 +74,9 @@ def test_a_link_leads_to_the_page_as_before(tmp_path: Path) -> None:
 def test_every_state_has_its_look() -> None:
     """What failed, what is applied and what is quiet are told apart by classes that have rules."""
     page = Page(as_html(draw([HOSTILE_LOOK])))
-    classes = {name for one in page.all("span") for name in str(one.get("class")).split()}
+    classes = {
+        name for one in page.all("span") for name in str(one.get("class")).split()
+    }
     assert {"ok", "bad"} <= classes
     styles = as_html(draw([EMPTY])).split("<style>")[1].split("</style>")[0]
     assert not [name for name in classes if f".{name}" not in styles]
@@ -85,7 +95,10 @@ def test_a_page_that_cannot_be_written_is_wrong_use(
     """One line names the file and the cause."""
     out = tmp_path / "nowhere" / "status.html"
     assert main(["status", write(tmp_path), "--html", str(out)]) == 2
-    assert f"{out}: cannot be written (No such file or directory)" in capsys.readouterr().err
+    assert (
+        f"{out}: cannot be written (No such file or directory)"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_full_disk_leaves_the_page_before(
@@ -103,4 +116,6 @@ def test_a_full_disk_leaves_the_page_before(
     monkeypatch.setattr("pathlib.Path.write_text", full)
     assert main(["status", place, "--html", str(out)]) == 2
     assert out.read_text() == "the page before"
-    assert {one.name for one in tmp_path.iterdir() if one.suffix != ".jsonl"} == {"status.html"}
+    assert {one.name for one in tmp_path.iterdir() if one.suffix != ".jsonl"} == {
+        "status.html"
+    }

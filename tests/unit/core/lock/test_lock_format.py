@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 SPAN = Span("0123456789abcdef", "vllm", "0.11.1", "0.13.0")
 WRITTEN = SPAN._replace(wordings=("0" * 16, "1" * 16))
 LOCK = Lock(
-    {"b": {"m:g": [WRITTEN], "m:f": [SPAN._replace(last="0.11.1")]}, "a": {"m:T['x y']": []}}
+    {
+        "b": {"m:g": [WRITTEN], "m:f": [SPAN._replace(last="0.11.1")]},
+        "a": {"m:T['x y']": []},
+    }
 )
 
 TEXT = """\
@@ -38,8 +41,12 @@ VERSIONS = st.sampled_from(["0.1", "0.10.1", "0.10.2.post1", "2.60.0", "7"])
 PROJECTS = st.sampled_from(["vllm", "ray", "torch-npu"])
 WORDINGS = st.lists(MARKS, max_size=12).map(tuple)
 SPANS = st.builds(Span, MARKS, PROJECTS, VERSIONS, VERSIONS, WORDINGS)
-TARGETS = st.dictionaries(st.sampled_from(["a.b:c", "a:T['k']", "a:C.f"]), st.lists(SPANS))
-LOCKS = st.builds(Lock, st.dictionaries(st.sampled_from(["a", "a-b", "ray-worker", "z9"]), TARGETS))
+TARGETS = st.dictionaries(
+    st.sampled_from(["a.b:c", "a:T['k']", "a:C.f"]), st.lists(SPANS)
+)
+LOCKS = st.builds(
+    Lock, st.dictionaries(st.sampled_from(["a", "a-b", "ray-worker", "z9"]), TARGETS)
+)
 
 
 def test_the_file_is_sorted_and_small() -> None:
@@ -70,7 +77,9 @@ def test_what_is_written_is_read(lock: Lock) -> None:
         ("format 2\n\n# said\na\n   m:f\n", 5, "m:f"),
     ],
 )
-def test_a_malformed_lock_is_one_error_with_its_line(text: str, line: int, found: str) -> None:
+def test_a_malformed_lock_is_one_error_with_its_line(
+    text: str, line: int, found: str
+) -> None:
     """File, line, what stands there and what should."""
     with pytest.raises(LockError) as caught:
         parse_lock(text, "my.lock")
@@ -92,7 +101,11 @@ def test_writes_the_whole_or_nothing(tmp_path: Path) -> None:
 def test_fingerprints_of_a_target() -> None:
     """What has been reviewed of it, wherever."""
     assert LOCK.fingerprints("b", "m:g") == {"0123456789abcdef"}
-    assert LOCK.fingerprints("b", "m:other") == LOCK.fingerprints("c", "m:g") == frozenset()
+    assert (
+        LOCK.fingerprints("b", "m:other")
+        == LOCK.fingerprints("c", "m:g")
+        == frozenset()
+    )
 
 
 def test_what_a_line_holds_is_not_repeated_whole() -> None:

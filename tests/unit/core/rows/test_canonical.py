@@ -37,14 +37,20 @@ class Named(set[int]):
         self.name = name
 
 
-LITERALS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+LITERALS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+)
 VALUES = st.recursive(
     LITERALS | st.sampled_from([Colour.RED, Colour.BLUE, function, Point, list[int]]),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.builds(Point, inner),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.text(), inner) | st.builds(Point, inner)
+    ),
 )
 
 
-@given(st.sets(st.text() | st.integers()), st.dictionaries(st.text(), VALUES), st.randoms())
+@given(
+    st.sets(st.text() | st.integers()), st.dictionaries(st.text(), VALUES), st.randoms()
+)
 def test_order_says_nothing_where_it_is_none(
     names: set[Any], table: dict[str, Any], r: Any
 ) -> None:

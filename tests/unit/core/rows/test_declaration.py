@@ -29,7 +29,9 @@ from patchkit.core.rows.target import Target
         ("vllm.v1:Engine.step", "vllm.v1", "Engine.step"),
     ],
 )
-def test_a_target_is_a_module_and_a_name_in_it(text: str, module: str, qualname: str) -> None:
+def test_a_target_is_a_module_and_a_name_in_it(
+    text: str, module: str, qualname: str
+) -> None:
     """A target reads as it is written, and writes as it was read."""
     target = Target.parse(text)
     assert (target.module, target.qualname) == (module, qualname)
@@ -37,7 +39,19 @@ def test_a_target_is_a_module_and_a_name_in_it(text: str, module: str, qualname:
 
 
 @pytest.mark.parametrize(
-    "text", ["", ":", "vllm:", ":Engine", "vllm.", ".vllm", "a b:c", "vllm:a:b", "vllm:a.", "1:a"]
+    "text",
+    [
+        "",
+        ":",
+        "vllm:",
+        ":Engine",
+        "vllm.",
+        ".vllm",
+        "a b:c",
+        "vllm:a:b",
+        "vllm:a.",
+        "1:a",
+    ],
 )
 def test_what_is_no_target_is_refused(text: str) -> None:
     """Half a target, or words that are no identifiers, are no target."""
@@ -59,7 +73,10 @@ def test_what_is_no_target_is_refused(text: str) -> None:
     ],
 )
 def test_every_kind_says_its_word_its_place_and_its_object(
-    change: patchkit.core.rows.declaration.Change, kind: str, place: Target, body_name: str
+    change: patchkit.core.rows.declaration.Change,
+    kind: str,
+    place: Target,
+    body_name: str,
 ) -> None:
     """All kinds answer the same questions, however their fields are called."""
     assert (change.kind, change.place, change.body_name) == (kind, place, body_name)

@@ -75,7 +75,9 @@ def test_a_process_is_known_by_its_target(one: ProcessRow) -> None:
 
 def test_the_target_is_worth_more_than_the_name() -> None:
     """What a process runs is what it is; the name stands in where the target is a stranger's."""
-    worker = upstream_function("vllm.v1.executor.multiproc_executor:WorkerProc.worker_main")
+    worker = upstream_function(
+        "vllm.v1.executor.multiproc_executor:WorkerProc.worker_main"
+    )
     assert role_of(process(worker, name="EngineCore")) is Role.WORKER
     assert role_of(process(print, name="EngineCore")) is Role.ENGINE_CORE
     assert role_of(process(print)) is None
@@ -148,18 +150,42 @@ def test_patchkits_own_rows_are_well_formed() -> None:
     [
         (None, "", "None", "a ProcessRow"),
         ((3,), "", "3", "a ProcessRow"),
-        (ProcessRow("pid", "x", Role.MAIN), ".by", "'pid'", "one of target, actor, call, name"),
-        (ProcessRow("target", "pkg.mod", Role.MAIN), ".what", "'pkg.mod'", "'module:qualname'"),
+        (
+            ProcessRow("pid", "x", Role.MAIN),
+            ".by",
+            "'pid'",
+            "one of target, actor, call, name",
+        ),
+        (
+            ProcessRow("target", "pkg.mod", Role.MAIN),
+            ".what",
+            "'pkg.mod'",
+            "'module:qualname'",
+        ),
         (ProcessRow("name", "", Role.MAIN), ".what", "''", "a string"),
         (ProcessRow("name", "Stage", "chief"), ".role", "'chief'", "None or a Role"),  # type: ignore[arg-type]
-        (ProcessRow("name", "Stage", None), ".why", "''", "the reason why it has no role"),
-        (ProcessRow("name", "EngineCore", Role.MAIN), ".what", "another row has", "another"),
+        (
+            ProcessRow("name", "Stage", None),
+            ".why",
+            "''",
+            "the reason why it has no role",
+        ),
+        (
+            ProcessRow("name", "EngineCore", Role.MAIN),
+            ".what",
+            "another row has",
+            "another",
+        ),
     ],
 )
-def test_a_malformed_row_is_refused(given: Any, place: str, found: str, expected: str) -> None:
+def test_a_malformed_row_is_refused(
+    given: Any, place: str, found: str, expected: str
+) -> None:
     """One error names the entry, the field, what was found and what was expected."""
     with pytest.raises(ProcessRowError) as caught:
-        check_processes("distribution x", (given,) if isinstance(given, ProcessRow) else given, OWN)
+        check_processes(
+            "distribution x", (given,) if isinstance(given, ProcessRow) else given, OWN
+        )
     text = str(caught.value)
     assert text.startswith(f"distribution x, PROCESSES[0]{place}: found ")
     assert found in text
@@ -174,7 +200,8 @@ def test_two_rows_of_one_package_may_not_be_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "on"), [("1", True), ("", False), ("0", False), (" 0 ", False), (None, False)]
+    ("value", "on"),
+    [("1", True), ("", False), ("0", False), (" 0 ", False), (None, False)],
 )
 def test_a_variable_switches_a_frontend_on(value: str | None, on: bool) -> None:
     """As vLLM reads it: a number other than 0."""

@@ -94,5 +94,7 @@ def test_what_it_may_not_hold_names_file_and_field(
 def test_a_section_that_is_no_table(tmp_path: Path) -> None:
     """It says what was expected in its place."""
     write(tmp_path, "[tool]\npatchkit = 1\n")
-    with pytest.raises(SettingsError, match=r"tool\.patchkit: found 1, expected a table"):
+    with pytest.raises(
+        SettingsError, match=r"tool\.patchkit: found 1, expected a table"
+    ):
         Project.read(tmp_path)

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.samples import pack_source, patch, row_source
 
-from patchkit import Add, AddField, AfterImport, BeforeImport, Edit, Provide, Replace, Role, Wrap
+from patchkit import (
+    Add,
+    AddField,
+    AfterImport,
+    BeforeImport,
+    Edit,
+    Provide,
+    Replace,
+    Role,
+    Wrap,
+)
 from patchkit.core.rows.declaration import Change
 from patchkit.core.rows.rules import check_patch
 from patchkit.errors import DeclarationError
@@ -41,7 +51,12 @@ def refusal(**fields: Any) -> DeclarationError:
         ("requires", ("vllm>=>0.11",), "'vllm>=>0.11'", REQUIREMENT),
         ("requires", ("vllm 0.11",), "'vllm 0.11'", REQUIREMENT),
         ("requires", ("vllm @ https://example.org/v.whl",), "vllm @", REQUIREMENT),
-        ("roles", {"driver"}, "the unknown role 'driver'", "'main', 'engine-core', 'worker'"),
+        (
+            "roles",
+            {"driver"},
+            "the unknown role 'driver'",
+            "'main', 'engine-core', 'worker'",
+        ),
         ("roles", {Role.MAIN, 3}, "the unknown role 3", "'main'"),
         ("roles", "main", "str 'main'", "some of 'main'"),
         ("roles", set(), "set()", "some of 'main'"),
@@ -61,7 +76,9 @@ def refusal(**fields: Any) -> DeclarationError:
         ("when", "not a name", "'not a name'", "the name of an object in the body"),
     ],
 )
-def test_a_malformed_field_is_named(field: str, value: object, found: str, expected: str) -> None:
+def test_a_malformed_field_is_named(
+    field: str, value: object, found: str, expected: str
+) -> None:
     """One error names pack, patch, field, what stands there and what should."""
     error = refusal(**{field: value})
     assert error.pack == "my.pack"
@@ -76,13 +93,38 @@ def test_a_malformed_field_is_named(field: str, value: object, found: str, expec
     [
         ("m:f", "changes[1]", "str 'm:f'", "a change, such as Replace"),
         (Change(), "changes[1]", "Change(", "a change, such as Replace"),
-        (Replace("no colon", by="g"), "changes[1] Replace target", "'no colon'", "module:qualname"),
+        (
+            Replace("no colon", by="g"),
+            "changes[1] Replace target",
+            "'no colon'",
+            "module:qualname",
+        ),
         (Replace("m", by="g"), "changes[1] Replace target", "'m'", "module:qualname"),
-        (Replace("m:f:g", by="g"), "changes[1] Replace target", "'m:f:g'", "module:qualname"),
+        (
+            Replace("m:f:g", by="g"),
+            "changes[1] Replace target",
+            "'m:f:g'",
+            "module:qualname",
+        ),
         (Wrap(None, by="g"), "changes[1] Wrap target", "None", "module:qualname"),  # type: ignore[arg-type]
-        (AfterImport("m:f", call="g"), "changes[1] AfterImport module", "'m:f'", "'module'"),
-        (BeforeImport("", call="g"), "changes[1] BeforeImport module", "''", "'module'"),
-        (Replace("m:f", by="a b"), "changes[1] Replace by", "'a b'", "an object in the body"),
+        (
+            AfterImport("m:f", call="g"),
+            "changes[1] AfterImport module",
+            "'m:f'",
+            "'module'",
+        ),
+        (
+            BeforeImport("", call="g"),
+            "changes[1] BeforeImport module",
+            "''",
+            "'module'",
+        ),
+        (
+            Replace("m:f", by="a b"),
+            "changes[1] Replace by",
+            "'a b'",
+            "an object in the body",
+        ),
         (
             AddField("m:C", "x", "int", lambda: 1),
             "changes[1] AddField default",
@@ -95,17 +137,57 @@ def test_a_malformed_field_is_named(field: str, value: object, found: str, expec
             "generator",
             "literal",
         ),
-        (AfterImport("m", call=print), "changes[1] AfterImport call", "print", "an object in"),  # type: ignore[arg-type]
+        (
+            AfterImport("m", call=print),
+            "changes[1] AfterImport call",
+            "print",
+            "an object in",
+        ),  # type: ignore[arg-type]
         (Edit("m:f", old="", new="b"), "changes[1] Edit old", "str ''", "a string"),
-        (Edit("m:f", old="a", new="b", count=0), "changes[1] Edit count", "int 0", "from 1 on"),
-        (AddField("m:C", "", "int", 0), "changes[1] AddField name", "str ''", "a string"),
+        (
+            Edit("m:f", old="a", new="b", count=0),
+            "changes[1] Edit count",
+            "int 0",
+            "from 1 on",
+        ),
+        (
+            AddField("m:C", "", "int", 0),
+            "changes[1] AddField name",
+            "str ''",
+            "a string",
+        ),
         (Add("m:A['k'", by="g"), "changes[1] Add target", "m:A['k'", "module:qualname"),
         (Provide("m:f"), "changes[1] Provide module", "'m:f'", "'module'"),
-        (Wrap("m:f", by="g", rebind=("a b",)), "changes[1] Wrap rebind", "'a b'", "a package"),
-        (Wrap("m:f", by="g", rebind=("m:T",)), "changes[1] Wrap rebind", "'m:T'", "a package"),
-        (Wrap("m:f", by="g", requires="ray"), "changes[1] Wrap requires", "str 'ray'", TEXTS),
-        (Wrap("m:f", by="g", requires=("=1",)), "changes[1] Wrap requires", "'=1'", REQUIREMENT),
-        (Wrap("m:f", by="g", when="a b"), "changes[1] Wrap when", "'a b'", "an object in the body"),
+        (
+            Wrap("m:f", by="g", rebind=("a b",)),
+            "changes[1] Wrap rebind",
+            "'a b'",
+            "a package",
+        ),
+        (
+            Wrap("m:f", by="g", rebind=("m:T",)),
+            "changes[1] Wrap rebind",
+            "'m:T'",
+            "a package",
+        ),
+        (
+            Wrap("m:f", by="g", requires="ray"),
+            "changes[1] Wrap requires",
+            "str 'ray'",
+            TEXTS,
+        ),
+        (
+            Wrap("m:f", by="g", requires=("=1",)),
+            "changes[1] Wrap requires",
+            "'=1'",
+            REQUIREMENT,
+        ),
+        (
+            Wrap("m:f", by="g", when="a b"),
+            "changes[1] Wrap when",
+            "'a b'",
+            "an object in the body",
+        ),
         (
             Wrap("m:f", by="g", rebind="no"),  # type: ignore[arg-type]
             "changes[1] Wrap rebind",
@@ -130,8 +212,17 @@ def test_a_malformed_change_is_named_with_its_number(
         {"roles": None},
         {"roles": ["main", Role.WORKER]},
         {"requires": ["vllm"], "changes": [Replace("m:f", by="Outer.inner")]},
-        {"body": None, "changes": [Edit("m:f", old="a", new=""), AddField("m:C", "n", "int", 0)]},
-        {"changes": [Add("m:A['k']", by="new"), Provide("m.new"), Wrap("m:L[0].x", by="by")]},
+        {
+            "body": None,
+            "changes": [Edit("m:f", old="a", new=""), AddField("m:C", "n", "int", 0)],
+        },
+        {
+            "changes": [
+                Add("m:A['k']", by="new"),
+                Provide("m.new"),
+                Wrap("m:L[0].x", by="by"),
+            ]
+        },
         {"changes": [Replace("m:f", by="g", rebind=("plugin", "m.part"))]},
         {"requires": ("ray[default]>=2.35; python_version >= '3.10'", "vllm==0.*")},
         {"env": "NAME=with = sign", "when": "is_needed"},
@@ -194,8 +285,12 @@ def test_a_row_without_a_body_is_refused(write_pack: Callable[..., Path]) -> Non
     )
 
 
-@pytest.mark.parametrize("body", ["'a'", "'patch_'", "'sub.patch_a'", "'patch_a.py'", "3"])
-def test_a_body_is_called_patch_something(write_pack: Callable[..., Path], body: str) -> None:
+@pytest.mark.parametrize(
+    "body", ["'a'", "'patch_'", "'sub.patch_a'", "'patch_a.py'", "3"]
+)
+def test_a_body_is_called_patch_something(
+    write_pack: Callable[..., Path], body: str
+) -> None:
     """A body is a sibling module whose name starts with `patch_`."""
     write_pack("my_pack", pack_source(row_source(body=body)))
     error = pack_refusal("my_pack")
@@ -210,7 +305,11 @@ def test_a_pack_that_is_a_plain_module_is_refused(
     write_pack("unused_pack", "", bodies=())
     (tmp_path / "flat_pack.py").write_text(pack_source(row_source()))
     error = pack_refusal("flat_pack")
-    assert (error.pack, error.field, error.found) == ("flat_pack", "package", "a plain module")
+    assert (error.pack, error.field, error.found) == (
+        "flat_pack",
+        "package",
+        "a plain module",
+    )
 
 
 def test_several_rows_may_share_a_body(write_pack: Callable[..., Path]) -> None:
@@ -232,9 +331,13 @@ def test_a_pack_in_a_zip_is_read(
     assert [row.body for row in read_pack("zipped_pack")] == ["zipped_pack.patch_a"]
 
 
-def test_the_files_of_a_row_must_be_in_its_pack(write_pack: Callable[..., Path]) -> None:
+def test_the_files_of_a_row_must_be_in_its_pack(
+    write_pack: Callable[..., Path],
+) -> None:
     """A file that decides what the patch does is there, in the pack's folder or below it."""
-    folder = write_pack("my_pack", pack_source(row_source(data="('table.json', 'more/b.json')")))
+    folder = write_pack(
+        "my_pack", pack_source(row_source(data="('table.json', 'more/b.json')"))
+    )
     (folder / "more").mkdir()
     (folder / "table.json").touch()
     error = pack_refusal("my_pack")
@@ -250,7 +353,9 @@ def test_a_file_of_a_row_in_a_zip_is_refused(
 ) -> None:
     """A pack may be imported from a zip, but not with such files."""
     with zipfile.ZipFile(tmp_path / "packs.zip", "w") as file:
-        file.writestr("zip_pack/__init__.py", pack_source(row_source(data="('t.json',)")))
+        file.writestr(
+            "zip_pack/__init__.py", pack_source(row_source(data="('t.json',)"))
+        )
         file.writestr("zip_pack/patch_a.py", "")
         file.writestr("zip_pack/t.json", "")
     monkeypatch.syspath_prepend(str(tmp_path / "packs.zip"))
@@ -258,7 +363,9 @@ def test_a_file_of_a_row_in_a_zip_is_refused(
 
 
 @pytest.mark.parametrize("name", ["'/etc/hosts'", "'../a.json'", "'a/../../b'", "''"])
-def test_a_file_outside_of_the_pack_is_refused(write_pack: Callable[..., Path], name: str) -> None:
+def test_a_file_outside_of_the_pack_is_refused(
+    write_pack: Callable[..., Path], name: str
+) -> None:
     """What lies elsewhere does not come along with the pack."""
     write_pack("my_pack", pack_source(row_source(data=f"({name},)")))
     assert "inside it" in pack_refusal("my_pack").expected

@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 
 def selection(
-    settings: Settings | None = None, environ: Mapping[str, str] | None = None, **versions: str
+    settings: Settings | None = None,
+    environ: Mapping[str, str] | None = None,
+    **versions: str,
 ) -> Selection:
     """A selection where nothing is installed but the given versions."""
-    return Selection(settings or Settings(), Versions(versions, path=[]), environ=environ or {})
+    return Selection(
+        settings or Settings(), Versions(versions, path=[]), environ=environ or {}
+    )
 
 
 def reason(chosen: Selection, **fields: Any) -> str | None:
@@ -69,7 +73,9 @@ def test_disabled_and_only() -> None:
         ("FLAG=", {"FLAG": "1"}, "FLAG is '1', not ''"),
     ],
 )
-def test_a_wanted_variable(env: str, environ: dict[str, str], expected: str | None) -> None:
+def test_a_wanted_variable(
+    env: str, environ: dict[str, str], expected: str | None
+) -> None:
     """`NAME` must be set, `NAME=value` must hold that value."""
     assert reason(selection(environ=environ, vllm="0.12.0"), env=env) == expected
 
@@ -96,7 +102,11 @@ def test_one_change_for_here_is_enough() -> None:
     chosen = selection(vllm="0.12.0")
     assert reason(chosen, changes=(_OLD, _NEW)) is None
     one = row(changes=(_OLD, _NEW))
-    assert [chosen.applies(change, one) for change in (_OLD, _NEW, _RAY)] == [False, True, False]
+    assert [chosen.applies(change, one) for change in (_OLD, _NEW, _RAY)] == [
+        False,
+        True,
+        False,
+    ]
 
 
 def test_no_change_for_here_is_a_reason() -> None:
@@ -105,7 +115,9 @@ def test_no_change_for_here_is_a_reason() -> None:
     assert reason(selection(vllm="0.12.0"), changes=(_OLD, _RAY)) == expected
 
 
-def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_process_environment_is_the_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Without an argument the process's own variables decide."""
     chosen = Selection(Settings(), Versions({"vllm": "0.12.0"}, path=[]))
     monkeypatch.setenv("SOME_FLAG", "1")

@@ -9,7 +9,10 @@ from patchkit.core.rows.target import Item, Target
 NAMES = st.sampled_from(["a", "b_c", "é", "_"])
 STEPS = st.lists(
     st.one_of(
-        NAMES, st.builds(Item, st.one_of(st.integers(), st.sampled_from(["k", "a.b", "it's"])))
+        NAMES,
+        st.builds(
+            Item, st.one_of(st.integers(), st.sampled_from(["k", "a.b", "it's"]))
+        ),
     ),
     max_size=5,
 )
@@ -18,7 +21,9 @@ STEPS = st.lists(
 @given(NAMES, STEPS)
 def test_a_qualname_is_taken_apart(first: str, rest: list[str | Item]) -> None:
     """Names and items come back as they were written."""
-    text = first + "".join(str(one) if isinstance(one, Item) else f".{one}" for one in rest)
+    text = first + "".join(
+        str(one) if isinstance(one, Item) else f".{one}" for one in rest
+    )
     target = Target.parse(f"pkg.mod:{text}")
     assert target.steps == (first, *rest)
     assert str(target) == f"pkg.mod:{text}"

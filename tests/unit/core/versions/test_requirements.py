@@ -56,7 +56,9 @@ BOUND = bounds() | st.sampled_from(REAL)
 
 
 SPECIFIERS = st.lists(
-    st.tuples(st.sampled_from(["<", "<=", ">", ">=", "==", "!=", "~="]), st.sampled_from(REAL)),
+    st.tuples(
+        st.sampled_from(["<", "<=", ">", ">=", "==", "!=", "~="]), st.sampled_from(REAL)
+    ),
     min_size=1,
     max_size=3,
 )
@@ -65,11 +67,15 @@ SPECIFIERS = st.lists(
 class TestLaws:
     @given(ANY, BOUND)
     @example(Drawn("0.12.0rc1", 0, (0, 12, 0), None), Drawn("0.12", 0, (0, 12), None))
-    @example(Drawn("0.12.0.dev1+g1", 0, (0, 12, 0), None), Drawn("0.12", 0, (0, 12), None))
+    @example(
+        Drawn("0.12.0.dev1+g1", 0, (0, 12, 0), None), Drawn("0.12", 0, (0, 12), None)
+    )
     @example(Drawn("0.5.0.post1", 0, (0, 5, 0), 1), Drawn("0.5.0", 0, (0, 5, 0), None))
     def test_order_is_that_of_the_releases(self, version: Drawn, bound: Drawn) -> None:
         """All four ordering operators say what the plain order of the two releases says."""
-        said = {op: satisfies(version.text, op + bound.text) for op in strategies.ORDERED}
+        said = {
+            op: satisfies(version.text, op + bound.text) for op in strategies.ORDERED
+        }
         assert said == {
             "<": version.key < bound.key,
             "<=": version.key <= bound.key,
@@ -120,16 +126,22 @@ class TestLaws:
         assert counts_as(normal) == normal
 
     @given(versions(local=False), strategies.LOCALS, BOUND)
-    def test_local_part_never_decides(self, version: Drawn, local: str, bound: Drawn) -> None:
+    def test_local_part_never_decides(
+        self, version: Drawn, local: str, bound: Drawn
+    ) -> None:
         """A local part changes no answer, on the version's side or the bound's."""
         other = f"{version.text}+{local}"
         for op in (*strategies.ORDERED, "==", "!="):
-            assert satisfies(version.text, op + bound.text) == satisfies(other, op + bound.text)
+            assert satisfies(version.text, op + bound.text) == satisfies(
+                other, op + bound.text
+            )
         assert satisfies(version.text, f"=={other}")
         assert satisfies(other, f"=={version.text}+something.else")
 
     @given(ANY, BOUND, BOUND)
-    def test_bounds_are_all_asked(self, version: Drawn, low: Drawn, high: Drawn) -> None:
+    def test_bounds_are_all_asked(
+        self, version: Drawn, low: Drawn, high: Drawn
+    ) -> None:
         """Several bounds hold where each of them does."""
         expected = low.key <= version.key < high.key
         assert satisfies(version.text, f">={low.text}, <{high.text}") is expected
@@ -142,7 +154,9 @@ class TestLaws:
             keys = sorted({drawn.key for drawn in published})
             for drawn in published[:: 1 + len(published) // 40]:
                 below = {
-                    other.key for other in published if satisfies(other.text, f"<{drawn.text}")
+                    other.key
+                    for other in published
+                    if satisfies(other.text, f"<{drawn.text}")
                 }
                 assert sorted(below) == keys[: keys.index(drawn.key)]
 
@@ -160,14 +174,22 @@ class TestLaws:
 class TestSaysNothing:
     @pytest.mark.parametrize(
         "text",
-        ["0.1.dev16577+g0abc123", "0.1.dev1", "0.0.1.dev2", "0.1.0.dev3", "0.0.post1.dev3+gabc"],
+        [
+            "0.1.dev16577+g0abc123",
+            "0.1.dev1",
+            "0.0.1.dev2",
+            "0.1.0.dev3",
+            "0.0.post1.dev3+gabc",
+        ],
     )
     def test_fallback_versions(self, text: str) -> None:
         """A dev build of release 0.1 or lower was numbered by nobody, and is refused."""
         with pytest.raises(VersionError, match="does not say which release"):
             counts_as(text)
 
-    @pytest.mark.parametrize("text", ["dev", "empty", "unknown", "", "0.11.x", "v", "latest"])
+    @pytest.mark.parametrize(
+        "text", ["dev", "empty", "unknown", "", "0.11.x", "v", "latest"]
+    )
     def test_what_is_no_version(self, text: str) -> None:
         """What cannot be parsed is refused, and the message shows it."""
         with pytest.raises(VersionError, match=re.escape(repr(text))):
@@ -184,7 +206,10 @@ class TestSaysNothing:
         """For vLLM, the error says what was found and where, and asks for VLLM_VERSION."""
         with pytest.raises(VersionError) as caught:
             _ = FoundVersion("vllm", "0.1.dev16577+gabc", "distribution vllm").counts_as
-        for words in ("vllm: found '0.1.dev16577+gabc' in distribution vllm", "Set VLLM_VERSION"):
+        for words in (
+            "vllm: found '0.1.dev16577+gabc' in distribution vllm",
+            "Set VLLM_VERSION",
+        ):
             assert words in str(caught.value)
 
     def test_way_out_for_others(self) -> None:
@@ -225,24 +250,49 @@ class TestRequirement:
     @pytest.mark.processes
     @pytest.mark.parametrize(
         "text",
-        ["vllm", "vllm>=0.11,<0.13", "torch_npu", "ray == 2.35.*", "vllm~=0.11.0rc1", "a!=1"],
+        [
+            "vllm",
+            "vllm>=0.11,<0.13",
+            "torch_npu",
+            "ray == 2.35.*",
+            "vllm~=0.11.0rc1",
+            "a!=1",
+        ],
     )
     def test_plain_forms_need_no_packaging(self, text: str) -> None:
         """Checking a plain row imports neither packaging nor pathlib nor importlib.metadata."""
-        command = [sys.executable, "-S", "-c", program(__file__, "plain_requirement"), text]
+        command = [
+            sys.executable,
+            "-S",
+            "-c",
+            program(__file__, "plain_requirement"),
+            text,
+        ]
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            command, env=env, capture_output=True, text=True, check=True
+        )
         assert done.stdout.strip() == ""
 
     @pytest.mark.parametrize(
-        "text", ["", "vllm>=", "vllm>=0.11<0.13", ">=0.11", "vllm >= banana", "vllm; nothing > 1"]
+        "text",
+        [
+            "",
+            "vllm>=",
+            "vllm>=0.11<0.13",
+            ">=0.11",
+            "vllm >= banana",
+            "vllm; nothing > 1",
+        ],
     )
     def test_refused(self, text: str) -> None:
         """What is no requirement is refused with what was found and what was expected."""
         with pytest.raises(RequirementError) as caught:
             check_requirement(text)
         assert repr(text) in str(caught.value)
-        assert "expected a name with bounds such as 'vllm>=0.11,<0.13'" in str(caught.value)
+        assert "expected a name with bounds such as 'vllm>=0.11,<0.13'" in str(
+            caught.value
+        )
 
     def test_url_is_refused(self) -> None:
         """A requirement with a URL is refused: it names no versions."""
@@ -319,7 +369,9 @@ def test_whether_a_range_is_empty(texts: list[str], expected: bool) -> None:
 
 
 @given(versions(local=False), st.lists(strategies.clauses(), max_size=4))
-def test_a_range_with_a_version_in_it_is_not_empty(version: Drawn, texts: list[str]) -> None:
+def test_a_range_with_a_version_in_it_is_not_empty(
+    version: Drawn, texts: list[str]
+) -> None:
     """No range is called empty that a version is in."""
     holding = [f"up{one}" for one in texts if satisfies(version.text, one)]
     assert allows_any(holding)

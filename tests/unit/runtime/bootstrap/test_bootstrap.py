@@ -34,7 +34,9 @@ def names(folder: Path) -> list[str]:
 def shut() -> Iterator[Shut]:
     """A folder, and what keeps this process, even root's, from writing there."""
     user = os.geteuid()
-    with tempfile.TemporaryDirectory() as name:  # pytest's own are closed to other users
+    with (
+        tempfile.TemporaryDirectory() as name
+    ):  # pytest's own are closed to other users
 
         def close() -> None:
             Path(name).chmod(0o555)
@@ -71,7 +73,9 @@ def test_installing_again_touches_nothing(tmp_path: Path) -> None:
 def test_the_pth_is_a_comment_and_one_import_line(tmp_path: Path) -> None:
     """`site` takes any other line for a folder, and reads the file in the locale's encoding."""
     install(tmp_path)
-    comment, line = (tmp_path / "patchkit-bootstrap.pth").read_text("ascii").splitlines()
+    comment, line = (
+        (tmp_path / "patchkit-bootstrap.pth").read_text("ascii").splitlines()
+    )
     assert comment.startswith("#")
     assert line.startswith("import os; os.environ.get(")
 
@@ -79,7 +83,9 @@ def test_the_pth_is_a_comment_and_one_import_line(tmp_path: Path) -> None:
 def test_the_start_is_a_comment_and_one_entry_point(tmp_path: Path) -> None:
     """PEP 829: `module:function`, here of the module beside it."""
     install(tmp_path)
-    comment, line = (tmp_path / "patchkit-bootstrap.start").read_text("ascii").splitlines()
+    comment, line = (
+        (tmp_path / "patchkit-bootstrap.start").read_text("ascii").splitlines()
+    )
     assert comment.startswith("#")
     assert line == "_patchkit_bootstrap:start"
 
@@ -183,8 +189,12 @@ def test_many_at_once_agree(tmp_path: Path) -> None:
 # -- where patchkit lies -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("location", ["/a b/c", '/it\'s "q"\\1\n', "/caf\u00e9", "/\udcff"])
-def test_a_location_is_recorded_whatever_it_holds(tmp_path: Path, location: str) -> None:
+@pytest.mark.parametrize(
+    "location", ["/a b/c", '/it\'s "q"\\1\n', "/caf\u00e9", "/\udcff"]
+)
+def test_a_location_is_recorded_whatever_it_holds(
+    tmp_path: Path, location: str
+) -> None:
     """The module stays ASCII and valid, and gives the same location back."""
     install(tmp_path, location)
     text = (tmp_path / NAMES[0]).read_text("ascii")
@@ -216,7 +226,9 @@ def test_a_python_is_asked_whether_it_finds_patchkit_alone(
 
 
 @pytest.mark.processes
-def test_a_python_that_cannot_be_asked_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_that_cannot_be_asked_finds_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """An embedded Python has no executable."""
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     assert bootstrap.location_found_alone() is None
@@ -238,7 +250,12 @@ def test_the_folder_is_one_whose_pth_files_count(
 def test_removing_leaves_what_was_there_before(tmp_path: Path) -> None:
     """All that was written goes, the bytecode too; what others have there stays."""
     (tmp_path / "__pycache__").mkdir()
-    for name in ("other.pth", "_patchkit.py", ".x.tmp", "__pycache__/other.cpython-311.pyc"):
+    for name in (
+        "other.pth",
+        "_patchkit.py",
+        ".x.tmp",
+        "__pycache__/other.cpython-311.pyc",
+    ):
         (tmp_path / name).write_text("import x\n")
     before = sorted(tmp_path.rglob("*"))
     install(tmp_path)

@@ -23,7 +23,9 @@ world = packages.world
 environment = venvs.environment
 
 WRAP = "Wrap('up.mod:function', by='by')"
-BY = "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+BY = (
+    "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+)
 NOT_PATCHED = "patchkit: this process is not patched: "
 
 
@@ -56,7 +58,12 @@ def test_patchkit_1_arms(installed: Venv, option: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("option", "environ"),
-    [((), {}), ((), {"PATCHKIT": "0"}), ((), {"PATCHKIT": ""}), (("-S",), {"PATCHKIT": "1"})],
+    [
+        ((), {}),
+        ((), {"PATCHKIT": "0"}),
+        ((), {"PATCHKIT": ""}),
+        (("-S",), {"PATCHKIT": "1"}),
+    ],
 )
 def test_otherwise_nothing_is_imported(
     installed: Venv, option: tuple[str, ...], environ: dict[str, str]
@@ -69,7 +76,9 @@ def test_otherwise_nothing_is_imported(
 
 def test_armed_once_and_nothing_waits(installed: Venv) -> None:
     """`site` runs the `.pth` files of a venv twice; only the session's finder is left."""
-    code = "import json, sys; print(json.dumps([type(f).__name__ for f in sys.meta_path]))"
+    code = (
+        "import json, sys; print(json.dumps([type(f).__name__ for f in sys.meta_path]))"
+    )
     finders = installed.answer("-c", code, PATCHKIT="1")
     assert finders.count("Finder") == 1
     assert "_Waiting" not in finders
@@ -142,7 +151,9 @@ def torn_module(venv: Venv) -> None:
 
 
 def loud_pack(venv: Venv) -> None:
-    (venv.world.folder / "pack" / "__init__.py").write_text("raise RuntimeError('a\\nb')\n")
+    (venv.world.folder / "pack" / "__init__.py").write_text(
+        "raise RuntimeError('a\\nb')\n"
+    )
 
 
 def leaving_pack(venv: Venv) -> None:
@@ -156,7 +167,10 @@ def unreadable_pack(venv: Venv) -> None:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (no_patchkit, ["found no patchkit", "install vllm-patchkit, or delete", "bootstrap.py"]),
+        (
+            no_patchkit,
+            ["found no patchkit", "install vllm-patchkit, or delete", "bootstrap.py"],
+        ),
         (half_patchkit, ["patchkit.auto"]),
         (no_dependency, ["pack pack", "no_such_library"]),
         (no_module, ["_patchkit_bootstrap"]),
@@ -166,7 +180,9 @@ def unreadable_pack(venv: Venv) -> None:
         (unreadable_pack, ["pack pack"]),
     ],
 )
-def test_what_is_broken_is_one_line(installed: Venv, spoil: object, words: list[str]) -> None:
+def test_what_is_broken_is_one_line(
+    installed: Venv, spoil: object, words: list[str]
+) -> None:
     """Python starts and does its work; the line says what is wrong."""
     spoil(installed)  # type: ignore[operator]
     done = installed.run("-c", "print('at work')", PATCHKIT="1")
@@ -178,14 +194,18 @@ def test_what_is_broken_is_one_line(installed: Venv, spoil: object, words: list[
 
 def test_a_malformed_setting_is_one_line(installed: Venv) -> None:
     """The same for a variable that holds what it may not."""
-    done = installed.run("-c", "print('at work')", PATCHKIT="1", PATCHKIT_ON_FAILURE="perhaps")
+    done = installed.run(
+        "-c", "print('at work')", PATCHKIT="1", PATCHKIT_ON_FAILURE="perhaps"
+    )
     assert (done.returncode, done.stdout) == (0, "at work\n")
     assert done.stderr.startswith(f"{NOT_PATCHED}PATCHKIT_ON_FAILURE: found 'perhaps'")
     assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("spoil", [no_patchkit, no_module])
-def test_a_closed_stderr_hides_the_line_and_nothing_else(installed: Venv, spoil: object) -> None:
+def test_a_closed_stderr_hides_the_line_and_nothing_else(
+    installed: Venv, spoil: object
+) -> None:
     """Daemons close it; the line has nowhere to go, and must not go elsewhere."""
     spoil(installed)  # type: ignore[operator]
     command = ["sh", "-c", f"exec {installed.python} -c \"print('at work')\" 2>&-"]
@@ -239,7 +259,9 @@ def test_a_recorded_location_comes_last_on_the_path(installed: Venv) -> None:
     done = installed.run("-I", "-c", code, PATCHKIT="1")
     assert done.stdout.splitlines() == [str(REPOSITORY), '["main"]']
     installed.finds(str(installed.world.folder), str(REPOSITORY), *DEPENDENCIES)
-    assert installed.run("-I", "-c", code, PATCHKIT="1").stdout.splitlines()[1:] == ['["main"]']
+    assert installed.run("-I", "-c", code, PATCHKIT="1").stdout.splitlines()[1:] == [
+        '["main"]'
+    ]
 
 
 def test_a_location_that_is_gone_is_named(installed: Venv) -> None:
@@ -253,9 +275,13 @@ def test_a_location_that_is_gone_is_named(installed: Venv) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_a_zipped_patchkit_installs_and_arms(environment: Venv, upstream: World) -> None:
+def test_a_zipped_patchkit_installs_and_arms(
+    environment: Venv, upstream: World
+) -> None:
     """Its files are read through its loader."""
-    zipped = shutil.make_archive(str(upstream.folder / "kit"), "zip", REPOSITORY, "patchkit")
+    zipped = shutil.make_archive(
+        str(upstream.folder / "kit"), "zip", REPOSITORY, "patchkit"
+    )
     environment.finds(str(upstream.folder), zipped, *DEPENDENCIES)
     done = environment.run("-m", "patchkit", "bootstrap", "install")
     assert done.returncode == 0, done.stderr
@@ -277,7 +303,9 @@ def vllm(world: World, environment: Venv) -> Venv:
     world.module("vllm.v1.executor.multiproc_executor", WORKER)
     world.module("ask", ASK)
     by = "def by(wrapped, instance, args, kwargs): return (KIND, wrapped(*args, **kwargs))\n"
-    bodies = {f"patch_{kind}": f"KIND = {kind!r}\n{by}" for kind in ("main", "core", "worker")}
+    bodies = {
+        f"patch_{kind}": f"KIND = {kind!r}\n{by}" for kind in ("main", "core", "worker")
+    }
     world.pack(
         row("main", "patch_main", WRAP, roles="{Role.MAIN}"),
         row("core", "patch_core", WRAP, roles="{Role.ENGINE_CORE}"),
@@ -299,18 +327,27 @@ if __name__ == "__main__":
 ONLY = {"PATCHKIT_ONLY": "main,core,worker"}
 CHILDREN = [
     ("vllm.v1.engine.core", "EngineCoreProc.run_engine_core", "engine-core", "core"),
-    ("vllm.v1.executor.multiproc_executor", "WorkerProc.worker_main", "worker", "worker"),
+    (
+        "vllm.v1.executor.multiproc_executor",
+        "WorkerProc.worker_main",
+        "worker",
+        "worker",
+    ),
     ("up.tell", "target", "main", "main"),
 ]
 
 
 def roles_by_process(world: World) -> Iterator[list[str]]:
     """The roles that each process has entered, in order."""
-    for _, entries in itertools.groupby(world.entries(), key=lambda entry: entry["pid"]):
+    for _, entries in itertools.groupby(
+        world.entries(), key=lambda entry: entry["pid"]
+    ):
         yield [entry["role"] for entry in entries if entry["event"] == "role"]
 
 
-def script(venv: Venv, child: tuple[str, ...], method: str, before: str = "pass") -> Path:
+def script(
+    venv: Venv, child: tuple[str, ...], method: str, before: str = "pass"
+) -> Path:
     module, target, *_ = child
     code = PARENT.format(module=module, target=target, method=method, before=before)
     return venv.world.module("script", code)
@@ -326,7 +363,9 @@ def test_a_child_has_its_role(vllm: Venv, child: tuple[str, ...], method: str) -
 
 
 @pytest.mark.parametrize("child", CHILDREN, ids=[child[2] for child in CHILDREN])
-def test_a_spawned_child_is_never_something_else_first(vllm: Venv, child: tuple[str, ...]) -> None:
+def test_a_spawned_child_is_never_something_else_first(
+    vllm: Venv, child: tuple[str, ...]
+) -> None:
     """Every process enters one role, and there is one process of the child's."""
     vllm.answer(str(script(vllm, child, "spawn")), PATCHKIT="1", **ONLY)
     entered = list(roles_by_process(vllm.world))
@@ -335,7 +374,9 @@ def test_a_spawned_child_is_never_something_else_first(vllm: Venv, child: tuple[
 
 
 @pytest.mark.parametrize("child", CHILDREN, ids=[child[2] for child in CHILDREN])
-def test_a_child_of_a_parent_that_is_not_armed(vllm: Venv, child: tuple[str, ...]) -> None:
+def test_a_child_of_a_parent_that_is_not_armed(
+    vllm: Venv, child: tuple[str, ...]
+) -> None:
     """It knows its role by what it is started for."""
     file = script(vllm, child, "spawn", before="os.environ['PATCHKIT'] = '1'")
     roles, patched, _ = vllm.answer(str(file), **ONLY)
@@ -343,7 +384,9 @@ def test_a_child_of_a_parent_that_is_not_armed(vllm: Venv, child: tuple[str, ...
 
 
 @pytest.mark.parametrize(("told", "roles"), [("worker", ["worker"]), (None, [])])
-def test_a_ray_worker_waits_for_its_role(vllm: Venv, told: str | None, roles: list[str]) -> None:
+def test_a_ray_worker_waits_for_its_role(
+    vllm: Venv, told: str | None, roles: list[str]
+) -> None:
     """It is none until its actor's class says what it is, unless somebody has told it."""
     file = vllm.world.module("default_worker", ARMED)
     environ = {"PATCHKIT_ROLE": told} if told else {}

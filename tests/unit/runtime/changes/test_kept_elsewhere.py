@@ -77,7 +77,9 @@ def test_an_attribute_of_a_thread_is_refused(bench: Bench) -> None:
     assert bench.upstream.local.mode == "thread"
 
 
-@pytest.mark.parametrize("target", ["registry['a']", "chain['k']", "os.environ['HOME']"])
+@pytest.mark.parametrize(
+    "target", ["registry['a']", "chain['k']", "os.environ['HOME']"]
+)
 def test_what_sets_items_in_its_own_way_is_refused(bench: Bench, target: str) -> None:
     """What it makes of them, and whether that can be undone, only an AfterImport can know."""
     before = eval(target, vars(bench.upstream))

@@ -31,7 +31,9 @@ CLASS, METHOD = Replace("m:C", by="C"), Wrap("m:C.f", by="by")
         ((Wrap("m:C", by="by"), METHOD), [2]),
     ],
 )
-def test_a_change_inside_what_an_earlier_one_puts_in(changes: object, sizes: list[int]) -> None:
+def test_a_change_inside_what_an_earlier_one_puts_in(
+    changes: object, sizes: list[int]
+) -> None:
     """It waits until that is there; all else is resolved together, in declared order."""
     waves = list(in_waves(enumerate(changes)))  # type: ignore[arg-type]
     assert [len(wave) for wave in waves] == sizes

@@ -33,7 +33,9 @@ def test_a_patched_target_that_somebody_overwrites_stops_the_role(world: World) 
     assert f"up.mod:function was overwritten by {here}" in str(caught.value)
     assert isinstance(caught.value.__cause__, OverwrittenError)
     (entry,) = told(session, "overwritten")
-    assert entry.items() >= {"name": "p", "target": "up.mod:function", "by": here}.items()
+    assert (
+        entry.items() >= {"name": "p", "target": "up.mod:function", "by": here}.items()
+    )
     assert session.states["p"].status == FAILED
     assert load("up.mod").function is stranger
 
@@ -55,7 +57,12 @@ def test_where_a_failure_may_be_it_is_a_warning(
 ) -> None:
     """The process goes on, and nothing of the patch is left; what the stranger put is."""
     required = {"required": "False"} if how == "optional" else {}
-    a_world(world, REPLACE, "Replace('up.mod:Thing', by='original', unrelated=True)", **required)
+    a_world(
+        world,
+        REPLACE,
+        "Replace('up.mod:Thing', by='original', unrelated=True)",
+        **required,
+    )
     session = world.session(on_failure="warn" if how == "warn" else "stop")
     world.module("up.user", "from up.mod import function")
     user = load("up.user")
@@ -80,7 +87,9 @@ def test_the_original_put_back_is_an_overwrite(world: World) -> None:
     original = module.function
     session.arm(MAIN)
     module.function = original
-    with pytest.raises(ApplyError, match="overwritten by its original, which somebody has put"):
+    with pytest.raises(
+        ApplyError, match="overwritten by its original, which somebody has put"
+    ):
         session.stop_if_failed()
 
 
@@ -93,7 +102,9 @@ def test_a_target_that_was_removed(world: World) -> None:
         session.stop_if_failed()
 
 
-def test_who_wraps_ours_is_a_neighbour(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_who_wraps_ours_is_a_neighbour(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Ours acts below; the journal says once who is there, and stderr is quiet."""
     session = a_world(world)
     session.arm(MAIN)
@@ -221,7 +232,8 @@ def test_the_entry_of_an_engine_notices(world: World) -> None:
     """A role begins with a call: it fails before the engine does anything."""
     world.module("up.mod", UPSTREAM)
     world.module(
-        "vllm.v1.engine.core", "class EngineCore:\n    def __init__(self): self.began = True\n"
+        "vllm.v1.engine.core",
+        "class EngineCore:\n    def __init__(self): self.began = True\n",
     )
     world.pack(row("p", "patch_a", REPLACE), patch_a=BODY)
     code = """

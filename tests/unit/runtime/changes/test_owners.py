@@ -91,9 +91,15 @@ def test_a_module_may_make_a_name_on_demand() -> None:
 @pytest.mark.parametrize(
     ("qualname", "words"),
     [
-        ("functoin", ("upstream:functoin", "has no 'functoin'", "did you mean function")),
+        (
+            "functoin",
+            ("upstream:functoin", "has no 'functoin'", "did you mean function"),
+        ),
         ("Child.Iner.deep", ("Child has no 'Iner'", "did you mean Inner")),
-        ("Child.Inner.nothing", ("upstream:Child.Inner.nothing", "Inner has no 'nothing'")),
+        (
+            "Child.Inner.nothing",
+            ("upstream:Child.Inner.nothing", "Inner has no 'nothing'"),
+        ),
         ("function.deeper.still", ("function has no 'deeper'",)),
     ],
 )
@@ -148,14 +154,25 @@ class Undecorated(Config): ...
 
 def test_pydantics_own_classes() -> None:
     """Dataclasses and models that it built itself, not what only derives from them."""
-    marked = [cls for cls in (Standard, Config, Model, Undecorated, object) if is_pydantic(cls)]
+    marked = [
+        cls
+        for cls in (Standard, Config, Model, Undecorated, object)
+        if is_pydantic(cls)
+    ]
     assert marked == [Config, Model]
 
 
 def test_classes_that_were_built_from_their_members() -> None:
     """Standard dataclasses are, instances and plain classes are not."""
     owners = (Standard, Config, Model, Undecorated, Standard(), {})
-    assert [is_built(owner) for owner in owners] == [True, True, True, False, False, False]
+    assert [is_built(owner) for owner in owners] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_a_decorated_method() -> None:

@@ -56,7 +56,9 @@ def ways(world: World, capsys: pytest.CaptureFixture[str]) -> Any:
     world.module("up.ways", WAYS)
     world.module("up.user", "from up.ways import f\n")
 
-    def run(change: str, doing: str, **fields: str) -> tuple[str, str, list[dict[str, Any]]]:
+    def run(
+        change: str, doing: str, **fields: str
+    ) -> tuple[str, str, list[dict[str, Any]]]:
         body = "def f(): return 'ours'\ndef by(w, i, a, k): return w(*a, **k)\n"
         world.pack(row("p", "patch_a", change, **fields), patch_a=body)
         code = f"""
@@ -119,10 +121,15 @@ def test_what_leads_past_ours_is_found(ways: Any, change: str, doing: str) -> No
         (EDIT.format("A.run"), "up.ways.A = type('A', (up.ways.A,), {})"),
         (OF_RUN, "up.ways.A = type('A', (up.ways.A,), {})"),
         (OF_B, "up.ways.Conf = type('Conf', (up.ways.Conf,), {})"),
-        (OF_F, "c = up.ways.f.__code__; up.ways.f.__code__ = c.replace(co_stacksize=99)"),
+        (
+            OF_F,
+            "c = up.ways.f.__code__; up.ways.f.__code__ = c.replace(co_stacksize=99)",
+        ),
     ],
 )
-def test_what_is_put_around_the_way_is_a_neighbour(ways: Any, change: str, doing: str) -> None:
+def test_what_is_put_around_the_way_is_a_neighbour(
+    ways: Any, change: str, doing: str
+) -> None:
     """It leads to ours in the end."""
     status, _, (stranger,) = ways(change, doing)
     assert (status, stranger["wraps"]) == ("applied", True)
@@ -141,10 +148,15 @@ def test_a_way_that_nobody_touches(ways: Any, change: str) -> None:
 def test_a_copy_that_somebody_sets_is_told(ways: Any) -> None:
     """The patch stays, and its status says where it does not act."""
     doing = (
-        "arming.current().enter(Role.WORKER); assert up.user.f() == 'ours'; up.user.f = stranger"
+        "arming.current().enter(Role.WORKER); "
+        "assert up.user.f() == 'ours'; up.user.f = stranger"
     )
     status, _, (stranger,) = ways(OF_F, doing, roles="{Role.WORKER}")
-    assert (status, stranger["target"], stranger["wraps"]) == ("applied", "up.user.f", False)
+    assert (status, stranger["target"], stranger["wraps"]) == (
+        "applied",
+        "up.user.f",
+        False,
+    )
 
 
 def test_ways_through_what_other_patches_replace(world: World) -> None:
@@ -193,8 +205,12 @@ thing.own = function
 """
 
 
-@pytest.mark.parametrize("steps", [("function",), ("Base", "method"), ("Sub", "method")])
-def test_a_step_on_the_way_that_another_takes_the_place_of(steps: tuple[Any, ...]) -> None:
+@pytest.mark.parametrize(
+    "steps", [("function",), ("Base", "method"), ("Sub", "method")]
+)
+def test_a_step_on_the_way_that_another_takes_the_place_of(
+    steps: tuple[Any, ...],
+) -> None:
     """It is found in a module and in a class, which may have inherited what was there."""
     module = module_of(STEPS)
     route = route_of("target", module, steps, [])

@@ -33,7 +33,9 @@ def replacing(value: Any) -> Layer:
 
 
 def site_on(owner: Any, name: str = "name") -> Site:
-    return Sites().at(Location(owner, name, read(owner, name), name in namespace(owner)))
+    return Sites().at(
+        Location(owner, name, read(owner, name), name in namespace(owner))
+    )
 
 
 def upstream(value: Any = "original") -> Any:
@@ -119,9 +121,15 @@ def test_copies_that_refuse() -> None:
         sites.follow(site, owner, Item("copy"))
     undo = push(site, replacing("patched"))
     closing.closed = True
-    with pytest.raises(UndoError, match=r"\['copy'\] \(RuntimeError: the registry is closed\)"):
+    with pytest.raises(
+        UndoError, match=r"\['copy'\] \(RuntimeError: the registry is closed\)"
+    ):
         undo()
-    assert (module.name, other["copy"], closing["copy"]) == ("original", "original", "patched")
+    assert (module.name, other["copy"], closing["copy"]) == (
+        "original",
+        "original",
+        "patched",
+    )
     another = replacing("another")
     with pytest.raises(TargetError, match="the registry is closed"):
         site.put(another)
@@ -234,7 +242,9 @@ def test_what_nobody_holds_is_forgotten() -> None:
     below = push(site, wrapping(0))
     copied = []
     for label in range(1, 1000):
-        undo = push(site, replacing(Around(label, "replaced")) if label % 2 else wrapping(label))
+        undo = push(
+            site, replacing(Around(label, "replaced")) if label % 2 else wrapping(label)
+        )
         if label in (500, 501):
             copied.append(module.name)
         undo()

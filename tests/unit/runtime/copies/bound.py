@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 world = packages.world
 MAIN = frozenset({Role.MAIN})
 WRAPS = (
-    "def around(wrapped, instance, args, kwargs):\n    return 'wrapped', wrapped(*args, **kwargs)\n"
+    "def around(wrapped, instance, args, kwargs):\n"
+    "    return 'wrapped', wrapped(*args, **kwargs)\n"
 )
 
 

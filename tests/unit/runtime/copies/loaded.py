@@ -69,14 +69,18 @@ class Loaded:
         new = New() if new is None else new
         return site, push(site, Layer(lambda _: new))
 
-    def repoint(self, *sites: Site, keepers: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
+    def repoint(
+        self, *sites: Site, keepers: tuple[str, ...] = ()
+    ) -> tuple[list[str], list[str]]:
         """Run one pass over all modules: words of what was repointed, and of what is left."""
         outcome = repoint(sites, copies.scope.all_modules(), self._keepers(keepers))
         return words(outcome.rebound), words(outcome.left)
 
     def restore(self, *sites: Site) -> list[str]:
         """Run the pass after an undo."""
-        return words(restore(sites, copies.scope.all_modules(), self._keepers(())).rebound)
+        return words(
+            restore(sites, copies.scope.all_modules(), self._keepers(())).rebound
+        )
 
     def _keepers(self, keepers: tuple[str, ...]) -> Keepers:
         return Keepers(keepers, self.bodies, self.sites)

@@ -51,7 +51,9 @@ def _user(world: World, code: str) -> Any:
     for name in "ab":
         world.module(f"up.{name}", "from up.base import kept")
     world.module("up.user", f"import up.a, up.b\n{code}")
-    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    world.pack(
+        row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]"
+    )
     session = world.session()
     user = __import__("up.user").user
     session.arm(frozenset({Role.MAIN}))
@@ -70,10 +72,14 @@ def test_what_leads_to_the_target(world: World, code: str) -> None:
 @pytest.mark.processes
 def test_what_python_warns_of(world: World) -> None:
     """It was told when the module was compiled: here it is no error, and not told again."""
-    code = "import up.user, warnings\nwarnings.simplefilter('error')\nimport patchkit.auto"
+    code = (
+        "import up.user, warnings\nwarnings.simplefilter('error')\nimport patchkit.auto"
+    )
     world.module("up.a", "kept = object()")
     world.module("up.user", "import up.a\nkept = up.a.kept\ntext = '\\d'")
-    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    world.pack(
+        row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]"
+    )
     assert world.answer(f"{code}\nimport json\nprint(json.dumps(up.user.kept))") == [1]
 
 
@@ -82,7 +88,9 @@ def test_what_code_binds_otherwise(world: World, code: str) -> None:
     """It is left as it is, and reported: only plain assignments and imports tell."""
     session, user = _user(world, code)
     assert user.kept is user.up.b.kept
-    assert "up.user:kept (origin unknown)" in (session.journal.entries[-1]["out_of_reach"])
+    assert (
+        "up.user:kept (origin unknown)" in (session.journal.entries[-1]["out_of_reach"])
+    )
 
 
 def test_a_name_that_a_class_hides(world: World) -> None:
@@ -99,10 +107,16 @@ def test_the_variable_of_a_comprehension(world: World) -> None:
     world.module("up.base", "kept = object()")
     for name in "ab":
         world.module(f"up.{name}", "from up.base import kept")
-    world.module("up.user", "from up.b import kept\nall_of_them = [kept for kept in (1, 2)]")
-    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    world.module(
+        "up.user", "from up.b import kept\nall_of_them = [kept for kept in (1, 2)]"
+    )
+    world.pack(
+        row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]"
+    )
     world.answer("import up.user, up.a, patchkit.auto\nprint('null')")
-    assert not [words for line in world.entries() for words in line.get("out_of_reach", ())]
+    assert not [
+        words for line in world.entries() for words in line.get("out_of_reach", ())
+    ]
 
 
 @pytest.mark.processes
@@ -110,8 +124,12 @@ def test_a_byte_order_mark_in_a_zip_file(world: World) -> None:
     """A loader gives the source as text, with the mark in it."""
     world.module("up.a", "kept = object()")
     world.module("up.user", "\ufefffrom up.a import kept")
-    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    world.pack(
+        row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]"
+    )
     path = shutil.make_archive(str(world.folder / "all"), "zip", world.folder, "up")
     shutil.rmtree(world.folder / "up")
-    code = f"import sys\nsys.path.insert(0, {path!r})\nimport json, up.user, patchkit.auto"
+    code = (
+        f"import sys\nsys.path.insert(0, {path!r})\nimport json, up.user, patchkit.auto"
+    )
     assert world.answer(f"{code}\nprint(json.dumps(up.user.kept))") == [1]

@@ -35,7 +35,10 @@ def test_upstreams_own_function_as_the_replacement(world: World, late: bool) -> 
     """A second row wraps the target, and not what took its place; undo leaves that alone too."""
     world.module("up.b", SOMEBODY)
     world.module("up.a", TARGET)
-    world.module("up.user", "from up.a import forward as ours\nfrom up.b import forward as theirs")
+    world.module(
+        "up.user",
+        "from up.a import forward as ours\nfrom up.b import forward as theirs",
+    )
     world.pack(
         row("one", "patch_a", "Replace('up.a:forward', by='forward')"),
         row("two", "patch_a", "Wrap('up.a:forward', by='around')"),
@@ -52,7 +55,12 @@ def test_upstreams_own_function_as_the_replacement(world: World, late: bool) -> 
     undo(session, ["one"])
     assert a.forward() == user.ours() == ("wrapped", "a")
     undo(session)
-    assert (a.forward(), user.ours(), b.forward(), user.theirs()) == ("a", "a", "b", "b")
+    assert (a.forward(), user.ours(), b.forward(), user.theirs()) == (
+        "a",
+        "a",
+        "b",
+        "b",
+    )
     for module, names in zip(modules, originals, strict=True):
         assert all(vars(module)[name] is value for name, value in names.items())
 
@@ -85,7 +93,11 @@ def test_the_standard_librarys_own_in_a_child_of_another_role(world: World) -> N
     world.module("up.user", "from up.mod import record")
     world.module("up.neighbour", NEIGHBOUR)
     world.pack(
-        row("one", "patch_a", "Replace('up.mod:record', by='nullcontext', unrelated=True)"),
+        row(
+            "one",
+            "patch_a",
+            "Replace('up.mod:record', by='nullcontext', unrelated=True)",
+        ),
         patch_a="from contextlib import nullcontext",
     )
     session = world.session()
@@ -136,7 +148,11 @@ def test_a_row_that_wraps_one_of_them(world: World) -> None:
     world.module("up.mod", TWO)
     world.module("up.user", "from up.mod import f, g")
     world.pack(
-        row("stubs", "patch_a", "Replace('up.mod:f', by='n'), Replace('up.mod:g', by='n')"),
+        row(
+            "stubs",
+            "patch_a",
+            "Replace('up.mod:f', by='n'), Replace('up.mod:g', by='n')",
+        ),
         row("wrap", "patch_a", "Wrap('up.mod:f', by='around')"),
         patch_a=STUB + WRAPS,
     )
@@ -227,9 +243,13 @@ def test_a_constant_that_others_hold(world: World, late: bool, name: str) -> Non
     world.module("up.mod", SINGLETONS)
     world.module("up.neighbours", NEIGHBOURS)
     world.module(
-        "up.user", f"from up.mod import {name} as kept\nimport up.mod as m\nagain = m.{name}"
+        "up.user",
+        f"from up.mod import {name} as kept\nimport up.mod as m\nagain = m.{name}",
     )
-    world.pack(row("one", "patch_a", f"Replace('up.mod:{name}', by='NEW')"), patch_a="NEW = [1]")
+    world.pack(
+        row("one", "patch_a", f"Replace('up.mod:{name}', by='NEW')"),
+        patch_a="NEW = [1]",
+    )
     everybody = ("up.types", "up.mod", "up.neighbours", "up.user")
     session = world.session()
     if late:
@@ -239,7 +259,11 @@ def test_a_constant_that_others_hold(world: World, late: bool, name: str) -> Non
     new = vars(mod)[name]
     assert new == [1]
     assert user.kept is user.again is new
-    others = [*vars(types).values(), *vars(neighbours).values(), *vars(neighbours.Kept).values()]
+    others = [
+        *vars(types).values(),
+        *vars(neighbours).values(),
+        *vars(neighbours.Kept).values(),
+    ]
     others += [value for key, value in vars(mod).items() if key != name]
     assert not any(value is new for value in others)
     undo(session)
@@ -250,9 +274,13 @@ def test_a_constant_among_its_neighbours(world: World) -> None:
     """Two names of one module for one type are two constants."""
     world.module("up.types", "uint8 = object()")
     world.module(
-        "up.mod", "import up.types\nONE = up.types.uint8\nTWO = up.types.uint8\nTHREE = ONE"
+        "up.mod",
+        "import up.types\nONE = up.types.uint8\nTWO = up.types.uint8\nTHREE = ONE",
     )
-    world.pack(row("one", "patch_a", "Replace('up.mod:ONE', by='NEW')"), patch_a="NEW = object()")
+    world.pack(
+        row("one", "patch_a", "Replace('up.mod:ONE', by='NEW')"),
+        patch_a="NEW = object()",
+    )
     (mod,) = load("up.mod")
     two = mod.TWO
     session = world.session()
@@ -266,7 +294,10 @@ def test_a_constant_among_its_neighbours(world: World) -> None:
 STARS = {
     "theirs": ("from up.b import *\nfrom up.hides import *", False),
     "ours": ("from up.a import *\nfrom up.hides_theirs import *", True),
-    "private": ("from up.b import kept as _kept\nfrom up.private import *\nkept = _kept", False),
+    "private": (
+        "from up.b import kept as _kept\nfrom up.private import *\nkept = _kept",
+        False,
+    ),
     "both": ("from up.b import kept\nfrom up.a import *", None),
     "first": ("from up.a import kept\nfrom up.b import *", None),
 }
@@ -280,11 +311,15 @@ def test_a_star_import(world: World, user: str) -> None:
     for name in "ab":
         world.module(f"up.{name}", "from up.base import kept")
     world.module("up.hides", "__all__ = ['other']\nfrom up.a import kept\nother = 1")
-    world.module("up.hides_theirs", "__all__ = ('other',)\nfrom up.b import kept\nother = 1")
+    world.module(
+        "up.hides_theirs", "__all__ = ('other',)\nfrom up.b import kept\nother = 1"
+    )
     world.module("up.private", "from up.a import kept as _kept")
     code, goes = STARS[user]
     world.module("up.user", code)
-    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    world.pack(
+        row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]"
+    )
     went = "import up.user, patchkit.auto, json\nprint(json.dumps(up.user.kept == [1]))"
     assert world.answer(went) is bool(goes)
     told = [one for line in world.entries() for one in line.get("out_of_reach", ())]

@@ -59,7 +59,8 @@ def test_what_is_out_of_reach_is_named(loaded: Loaded, source: str) -> None:
 def test_what_a_dispatcher_of_the_same_module_has(loaded: Loaded) -> None:
     """It goes on calling the original, whatever the name holds."""
     source = (
-        "import functools\n@functools.singledispatch\ndef on(x): ...\non.register(int, function)"
+        "import functools\n@functools.singledispatch\ndef on(x): ...\n"
+        "on.register(int, function)"
     )
     exec(source, vars(loaded.up))
     site, _ = loaded.changed("function")
@@ -83,7 +84,9 @@ def test_what_our_own_wrappers_hold_is_no_finding(loaded: Loaded) -> None:
         return original, below
 
     site, _ = loaded.changed("function", wrapper)
-    loaded.add("up.user", "from up import function as theirs\nclass A:\n    stored = theirs")
+    loaded.add(
+        "up.user", "from up import function as theirs\nclass A:\n    stored = theirs"
+    )
     assert loaded.repoint(site) == ([], [])
 
 
@@ -105,9 +108,13 @@ def test_annotations_and_bases_are_no_holders(loaded: Loaded) -> None:
 
 def test_a_holder_that_two_modules_import_is_told_once(loaded: Loaded) -> None:
     """A function by where it was made, a table by where it was found first."""
-    source = "from up import function\ndef default(x=function): ...\ntable = {'k': function}"
+    source = (
+        "from up import function\ndef default(x=function): ...\ntable = {'k': function}"
+    )
     loaded.add("up.a", source)
-    loaded.add("up.b", "from up.a import default, table, function as other\nown = [other]")
+    loaded.add(
+        "up.b", "from up.a import default, table, function as other\nown = [other]"
+    )
     site, _ = loaded.changed("function")
     _, left = loaded.repoint(site)
     assert left == ["up.a:default (default of x)", "up.a:table['k']", "up.b:own[0]"]
@@ -135,7 +142,9 @@ FULL = {
 
 
 @pytest.mark.parametrize("source", FULL)
-def test_the_largest_container_that_is_looked_through(loaded: Loaded, source: str) -> None:
+def test_the_largest_container_that_is_looked_through(
+    loaded: Loaded, source: str
+) -> None:
     """One item more is too many."""
     loaded.add("up.user", source.format(MOST - 1))
     site, _ = loaded.changed("function")

@@ -26,11 +26,17 @@ PLACES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     ),
     "default": ("def a{n}(x={copy}): ...", lambda v: v.__defaults__[0]),
     "keyword": ("def a{n}(*, x={copy}): ...", lambda v: v.__kwdefaults__["x"]),
-    "closure": ("a{n} = (lambda x: lambda: x)({copy})", lambda v: v.__closure__[0].cell_contents),
+    "closure": (
+        "a{n} = (lambda x: lambda: x)({copy})",
+        lambda v: v.__closure__[0].cell_contents,
+    ),
     "table": ("a{n} = {{'k': {copy}}}", lambda v: v["k"]),
     "key": ("a{n} = {{1: 'before', {copy}: 'v', 2: 'after'}}", lambda v: list(v)[1]),
     "row": ("a{n} = [{copy}]", lambda v: v[0]),
-    "static": ("class a{n}:\n    kept = staticmethod({copy})", lambda v: vars(v)["kept"].__func__),
+    "static": (
+        "class a{n}:\n    kept = staticmethod({copy})",
+        lambda v: vars(v)["kept"].__func__,
+    ),
     "partial": ("import functools\na{n} = functools.partial({copy})", lambda v: v.func),
 }
 WRITABLE = ("global", "class", "nested", "key")
@@ -58,14 +64,18 @@ def test_any_placement(before: list[Any], meanwhile: list[Any]) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         loaded = Loaded(monkeypatch)
         originals = {copy: eval(copy, {"up": loaded.up}) for copy in COPIES}
-        sites = {copy: loaded.site(copy.partition(".")[2], ("plugin",)) for copy in COPIES}
+        sites = {
+            copy: loaded.site(copy.partition(".")[2], ("plugin",)) for copy in COPIES
+        }
         old = placed(loaded, before, 0)
         undos = [push(site, Layer(lambda _: New())) for site in sites.values()]
         rebound, left = loaded.repoint(*sites.values())
         for module, kind, copy, look in old:
             follows = kind in WRITABLE and module != "stranger"
             assert look() is (sites[copy].current if follows else originals[copy])
-        assert len(rebound) == sum(kind in WRITABLE and m != "stranger" for m, kind, *_ in old)
+        assert len(rebound) == sum(
+            kind in WRITABLE and m != "stranger" for m, kind, *_ in old
+        )
         assert len(rebound) + len(left) == len(old)
         new = placed(loaded, meanwhile, len(before))
         for undo in undos:
@@ -84,5 +94,12 @@ def placed(loaded: Loaded, placements: list[Any], start: int) -> list[Any]:
         source, look = PLACES[kind]
         name = f"{module}.m{number}"
         made = loaded.add(name, source.format(n=number, copy=copy))
-        found.append((module, kind, copy, lambda m=made, n=number, f=look: f(getattr(m, f"a{n}"))))
+        found.append(
+            (
+                module,
+                kind,
+                copy,
+                lambda m=made, n=number, f=look: f(getattr(m, f"a{n}")),
+            )
+        )
     return found

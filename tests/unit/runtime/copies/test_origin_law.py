@@ -53,7 +53,9 @@ HERE = (
     "{new}: object = {old}",
     *UNTOLD,
 )
-DECLARED = "def _bind():\n    global {new}\n    from up.m{at} import {old} as {new}\n_bind()"
+DECLARED = (
+    "def _bind():\n    global {new}\n    from up.m{at} import {old} as {new}\n_bind()"
+)
 THERE = (
     "from up.m{at} import {old} as {new}",
     "import up.m{at}\n{new} = up.m{at}.{old}",
@@ -90,7 +92,11 @@ class Name:
     @property
     def made(self) -> str:
         """What made the object that it began with."""
-        return self.parent.made if self.parent else self.code.partition(" = ")[2] or self.name
+        return (
+            self.parent.made
+            if self.parent
+            else self.code.partition(" = ")[2] or self.name
+        )
 
     @property
     def is_untold(self) -> bool:
@@ -131,7 +137,9 @@ def bound(draw: st.DrawFn, module: int, new: str, names: tuple[Name, ...]) -> Na
     outer = f"K{new}"
     if parent.module != module:
         code = draw(st.sampled_from(THERE)) if "." not in parent.name else THERE[1]
-        return Name(module, new, code.format(new=new, old=parent.name, at=parent.module), parent)
+        return Name(
+            module, new, code.format(new=new, old=parent.name, at=parent.module), parent
+        )
     if draw(st.booleans()):
         code = IN_CLASS.format(outer=outer, old=parent.name)
         return Name(module, f"{outer}.kept", code, parent)
@@ -160,7 +168,9 @@ def patches(draw: st.DrawFn, names: list[Name]) -> list[Patched]:
     found = []
     for number in range(draw(st.integers(1, 4))):
         at = draw(st.sampled_from(names))
-        before = [one for one in names if one.module < at.module and "." not in one.name]
+        before = [
+            one for one in names if one.module < at.module and "." not in one.name
+        ]
         others = [one.name for one in before if one.made != at.made]
         shared = [one for one in ("fun", "atom") if f"up.shared.{one}" != at.made]
         by = draw(st.sampled_from(("stub", "Cls", f"own{number}", *shared, *others)))
@@ -172,7 +182,10 @@ def patches(draw: st.DrawFn, names: list[Name]) -> list[Patched]:
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(("import", "apply", "undo", "become")), st.integers(0, 9)), max_size=8
+    st.tuples(
+        st.sampled_from(("import", "apply", "undo", "become")), st.integers(0, 9)
+    ),
+    max_size=8,
 )
 
 
@@ -219,7 +232,9 @@ class Trial:
             own = [name for name in names if name.module == module]
             code = [name.code for name in own]
             if module % 2:
-                code += [f"__all__ = {[name.name for name in own if '.' not in name.name]}"]
+                code += [
+                    f"__all__ = {[name.name for name in own if '.' not in name.name]}"
+                ]
             world.module(f"up.m{module}", HEAD + "\n".join(code))
         bodies = {f"patch_{number}": self._body(number) for number in self.rows}
         world.pack(*(self._row(number) for number in self.rows), stubs=STUBS, **bodies)
@@ -228,7 +243,9 @@ class Trial:
 
     def _body(self, number: int) -> str:
         by, at = self.rows[number].by, self.rows[number].at
-        taken = [name for name in self.names if name.name == by and name.module < at.module]
+        taken = [
+            name for name in self.names if name.name == by and name.module < at.module
+        ]
         lines = [f"from up.m{name.module} import {name.name}" for name in taken]
         return "\n".join([BODY, f"def own{number}(*args, **kwargs): ...", *lines])
 
@@ -278,7 +295,9 @@ class Trial:
             if getattr(own, "__name__", "") == "around":
                 assert value() == "around", name
             elif own is not None:
-                assert value is own or value.__code__ is own.__code__, name  # methods have a twin
+                assert value is own or value.__code__ is own.__code__, (
+                    name
+                )  # methods have a twin
             elif name.parent is not None:
                 self._check_bound(name, name.parent)
             else:
@@ -293,9 +312,13 @@ class Trial:
             assert value is now, name
         else:
             known = [
-                one for above in parent.line for one in (above.look(), *self.was.get(above, ()))
+                one
+                for above in parent.line
+                for one in (above.look(), *self.was.get(above, ()))
             ]
-            assert self._is_original(name, value) or any(value is one for one in known), name
+            assert self._is_original(name, value) or any(
+                value is one for one in known
+            ), name
 
     def _check_originals(self) -> None:
         for name in self._there():

@@ -17,14 +17,21 @@ def test_a_place_leads_to_where_it_was_bound_from(loaded: Loaded) -> None:
     origins = Origins(loaded.sites)
     assert origins.leads((second, "two"), (first, "one"))
     assert origins.leads((second, "two"), (loaded.up, "function"))
-    for module, name in ((first, "two"), (second, "one"), (loaded.up, "Thing"), (loaded.up, "two")):
+    for module, name in (
+        (first, "two"),
+        (second, "one"),
+        (loaded.up, "Thing"),
+        (loaded.up, "two"),
+    ):
         assert not origins.leads((second, "two"), (module, name))
     assert not origins.leads((first, "one"), (second, "two"))
 
 
 def test_a_place_that_has_it_from_its_own_module(loaded: Loaded) -> None:
     """Another name of the same module is a step like any other."""
-    user = loaded.add("up.user", "from up import function\nmine = function\nkept = mine")
+    user = loaded.add(
+        "up.user", "from up import function\nmine = function\nkept = mine"
+    )
     origins = Origins(loaded.sites)
     for goal in ((user, "mine"), (user, "function"), (loaded.up, "function")):
         assert origins.leads((user, "kept"), goal)

@@ -29,9 +29,14 @@ if TYPE_CHECKING:
 def test_copies_are_repointed_under_whatever_name(loaded: Loaded) -> None:
     """Every module global that is the original becomes the new object, and is reported."""
     one = loaded.add("up.one", "from up import function")
-    two = loaded.add("up.two", "from up import function as renamed\nagain = renamed\nother = len")
+    two = loaded.add(
+        "up.two", "from up import function as renamed\nagain = renamed\nother = len"
+    )
     site, undo = loaded.changed("function", new := New())
-    assert loaded.repoint(site) == (["up.one:function", "up.two:again", "up.two:renamed"], [])
+    assert loaded.repoint(site) == (
+        ["up.one:function", "up.two:again", "up.two:renamed"],
+        [],
+    )
     assert one.function is two.renamed is two.again is new
     assert two.other is len
     undo()
@@ -53,7 +58,9 @@ def test_main_is_in_scope(loaded: Loaded) -> None:
     assert loaded.repoint(site) == (["__main__:function"], [])
 
 
-def test_other_packages_are_reported_and_by_declaration_repointed(loaded: Loaded) -> None:
+def test_other_packages_are_reported_and_by_declaration_repointed(
+    loaded: Loaded,
+) -> None:
     """The scope is the target's own package; a namesake is not part of it."""
     names = ("plugin.a", "plugins", "upper")
     for name in names:
@@ -75,7 +82,10 @@ def test_a_copy_that_refuses_is_named_and_left(loaded: Loaded) -> None:
             def __setattr__(cls, name, value): raise RuntimeError('closed')
         class Kept(metaclass=Closed): kept = function
     """
-    one, two = loaded.add("up.one", dedent(closed)), loaded.add("up.two", "from up import function")
+    one, two = (
+        loaded.add("up.one", dedent(closed)),
+        loaded.add("up.two", "from up import function"),
+    )
     site, undo = loaded.changed("function", new := New())
     rebound, left = loaded.repoint(site)
     assert rebound == ["up.one:function", "up.two:function"]
@@ -88,7 +98,10 @@ def test_a_copy_that_refuses_is_named_and_left(loaded: Loaded) -> None:
 def test_packs_keep_the_originals(loaded: Loaded) -> None:
     """A body calls the original under the name that it imported, and nothing in it is reported."""
     source = "from up import function\ntable = {'k': function}"
-    body, helper = loaded.add("up.pack.patch_a", source), loaded.add("up.pack.helper", source)
+    body, helper = (
+        loaded.add("up.pack.patch_a", source),
+        loaded.add("up.pack.helper", source),
+    )
     namesake = loaded.add("up.packages_of_others", "from up import function")
     original = loaded.up.function
     loaded.bodies = ("up.pack.patch_a",)
@@ -103,7 +116,10 @@ def test_packs_keep_the_originals(loaded: Loaded) -> None:
 
 def test_a_container_is_known_by_identity(loaded: Loaded) -> None:
     """A dict is a copy where it is the very one, not where it is equal."""
-    same, equal = loaded.add("up.same", "from up import TABLE"), loaded.add("up.equal", "TABLE={}")
+    same, equal = (
+        loaded.add("up.same", "from up import TABLE"),
+        loaded.add("up.equal", "TABLE={}"),
+    )
     site, _ = loaded.changed("TABLE", {"new": 1})
     loaded.repoint(site)
     assert (same.TABLE, equal.TABLE) == ({"new": 1}, {})
@@ -120,7 +136,10 @@ def test_a_method_that_was_copied_out_of_its_class(loaded: Loaded) -> None:
 def test_all_sites_in_one_pass(loaded: Loaded) -> None:
     """Several originals are looked for together."""
     other = loaded.add("up.other", "from up import function, Thing")
-    (one, _), (two, _) = loaded.changed("function", "new f"), loaded.changed("Thing", "new class")
+    (one, _), (two, _) = (
+        loaded.changed("function", "new f"),
+        loaded.changed("Thing", "new class"),
+    )
     loaded.repoint(one, two)
     assert (other.function, other.Thing) == ("new f", "new class")
 
@@ -141,15 +160,24 @@ def test_what_a_class_body_stored(loaded: Loaded) -> None:
     """Attributes of classes are copies, of nested classes too; undo restores them."""
     user = loaded.add("up.user", CLASSES + "del function")
     site, undo = loaded.changed("function", new := New())
-    assert loaded.repoint(site) == (["up.user:Outer.Inner.stored", "up.user:Outer.stored"], [])
+    assert loaded.repoint(site) == (
+        ["up.user:Outer.Inner.stored", "up.user:Outer.stored"],
+        [],
+    )
     assert vars(user.Outer)["stored"] is vars(user.Outer.Inner)["stored"] is new
     undo()
-    assert vars(user.Outer)["stored"] is vars(user.Outer.Inner)["stored"] is loaded.up.function
+    assert (
+        vars(user.Outer)["stored"]
+        is vars(user.Outer.Inner)["stored"]
+        is loaded.up.function
+    )
 
 
 def test_another_class_that_took_a_method(loaded: Loaded) -> None:
     """`method = Thing.method` in a class body follows, though the module names no function."""
-    user = loaded.add("up.user", "from up import Thing\nclass Mine:\n    other = Thing.method")
+    user = loaded.add(
+        "up.user", "from up import Thing\nclass Mine:\n    other = Thing.method"
+    )
     site, _ = loaded.changed("Thing.method", new := New())
     assert loaded.repoint(site) == (["up.user:Mine.other"], [])
     assert user.Mine.other is new
@@ -165,7 +193,10 @@ def test_a_base_class_is_no_copy_of_what_a_class_inherits(loaded: Loaded) -> Non
 
 def test_a_class_that_was_imported_is_looked_into_once(loaded: Loaded) -> None:
     """Under the name of the module that made it, whoever imported it."""
-    loaded.add("up.a", "from up import function\nclass Mine:\n    stored = staticmethod(function)")
+    loaded.add(
+        "up.a",
+        "from up import function\nclass Mine:\n    stored = staticmethod(function)",
+    )
     loaded.add("up.b", "from up import function\nfrom up.a import Mine")
     site, _ = loaded.changed("function")
     left = ["up.a:Mine.stored (staticmethod)"]
@@ -308,7 +339,9 @@ def test_a_lazy_module_stays_unloaded(loaded: Loaded, tmp_path: Path) -> None:
         del sys.modules["up.sleeper"]
 
 
-def test_strange_things_in_sys_modules(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strange_things_in_sys_modules(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """None, an instance and a class do no harm; what the instance holds is a copy."""
     function = loaded.up.function
 

@@ -48,7 +48,9 @@ def test_a_copy_of_a_replacement(loaded: Loaded) -> None:
     others = loaded.add("up.others", "from body import new as function")
     undo()
     names = ("Mine.stored", "function", "renamed")
-    places = [f"{module}:{name}" for module in ("plugin", "up.between") for name in names]
+    places = [
+        f"{module}:{name}" for module in ("plugin", "up.between") for name in names
+    ]
     assert loaded.restore(site) == places
     assert upstream.renamed is plugin.Mine.stored is loaded.up.function
     assert others.function is new
@@ -68,7 +70,9 @@ def test_what_a_class_stored_while_a_wrapper_was_on(loaded: Loaded) -> None:
     """Undo reaches class attributes that were made since."""
     site = loaded.site("function")
     undo = push(site, Layer(lambda _: New()))
-    user = loaded.add("up.user", "from up import function\nclass Mine:\n    stored = function")
+    user = loaded.add(
+        "up.user", "from up import function\nclass Mine:\n    stored = function"
+    )
     undo()
     assert loaded.restore(site) == ["up.user:Mine.stored", "up.user:function"]
     assert vars(user.Mine)["stored"] is loaded.up.function
@@ -133,18 +137,25 @@ def test_modules_since_a_module_that_is_gone(loaded: Loaded) -> None:
     assert "up" in copies.scope.modules_since("no such module").modules
 
 
-def test_early_a_module_that_names_nothing_of_the_target_is_not_looked_into(loaded: Loaded) -> None:
+def test_early_a_module_that_names_nothing_of_the_target_is_not_looked_into(
+    loaded: Loaded,
+) -> None:
     """It can have copied nothing yet; late it may have, by way of somebody else."""
     loaded.add("up.user", "held = [up.function]\ndel up")
     site, _ = loaded.changed("function")
     keepers = Keepers((), (), loaded.sites)
     assert repoint([site], copies.scope.modules_since("up"), keepers).left == []
-    assert words(repoint([site], copies.scope.all_modules(), keepers).left) == ["up.user:held[0]"]
+    assert words(repoint([site], copies.scope.all_modules(), keepers).left) == [
+        "up.user:held[0]"
+    ]
 
 
 def test_early_what_the_targets_module_holds_itself_is_found(loaded: Loaded) -> None:
     """A class attribute and a table of the module that is patched at its import."""
-    exec("class Mine:\n    stored = function\nREGISTRY = {'k': function}", vars(loaded.up))
+    exec(
+        "class Mine:\n    stored = function\nREGISTRY = {'k': function}",
+        vars(loaded.up),
+    )
     site, _ = loaded.changed("function")
     keepers = Keepers((), (), loaded.sites)
     outcome = repoint([site], copies.scope.modules_since("up"), keepers)

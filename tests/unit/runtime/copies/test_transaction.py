@@ -22,7 +22,10 @@ def test_a_pass_that_fails_takes_the_patches_back(
     world.module("up.mod", UPSTREAM)
     world.module("up.user", "from up.mod import function")
     world.pack(
-        row("good", "patch_a", WRAP), row("bad", "patch_b", REPLACE), patch_a=BODY, patch_b=BODY
+        row("good", "patch_a", WRAP),
+        row("bad", "patch_b", REPLACE),
+        patch_a=BODY,
+        patch_b=BODY,
     )
     user, module = load("up.user"), load("up.mod")
     original = module.function

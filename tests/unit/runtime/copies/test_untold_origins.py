@@ -32,11 +32,16 @@ def test_what_no_code_names_is_left_and_reported(world: World) -> None:
     world.module("up.mod", "import up.types\nNAMES = up.types.names\nROW = [NAMES]")
     world.module("up.user", HOLDERS)
     world.module("up.other", "from up.types import names\ntable = {'names': names}")
-    world.pack(row("one", "patch_a", "Replace('up.mod:NAMES', by='NEW')"), patch_a="NEW = object()")
+    world.pack(
+        row("one", "patch_a", "Replace('up.mod:NAMES', by='NEW')"),
+        patch_a="NEW = object()",
+    )
     code = "import up.user, up.other, patchkit.auto\nassert up.user.kept is not up.mod.NAMES"
     cannot = "(origin unknown)"
     places = ["up.mod:ROW[0]", "up.user:kept", "up.user:table['names']"]
-    assert sorted(out_of_reach(world, code)) == [f"{place} {cannot}" for place in places]
+    assert sorted(out_of_reach(world, code)) == [
+        f"{place} {cannot}" for place in places
+    ]
 
 
 AGAIN = {
@@ -60,7 +65,9 @@ def test_what_may_have_been_bound_again(world: World, means: str) -> None:
     head = f"import up.a, up.b\nkept = {theirs}\nclass C:\n    kept = {theirs}\n"
     world.module("up.binder", "import up.a, up.user\nup.user.kept = up.a.kept")
     world.module("up.user", head + AGAIN[means])
-    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    world.pack(
+        row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]"
+    )
     where = "kept" if means in ("an update", "another module") else "C.kept"
     user = "up.user" if AGAIN[means] else "up.binder"
     code = f"import {user}, patchkit.auto\nassert up.user.{where} != [1]"
@@ -75,7 +82,9 @@ def test_a_file_that_was_changed_since(world: World, more: str) -> None:
     for name in "ab":
         world.module(f"up.{name}", "from up.base import kept")
     file = world.module("up.user", f"from up.b import kept\n{more}")
-    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    world.pack(
+        row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]"
+    )
     newer = f"# newer\nfrom up.a import kept\n{more}"
     code = f"""
         import pathlib, sys
@@ -95,9 +104,13 @@ def test_what_an_instance_sets(world: World) -> None:
     world.module("up.base", "kept = object()")
     for name in "ab":
         world.module(f"up.{name}", "from up.base import kept")
-    user = "import up.b\nclass C:\n    kept = up.b.kept\n    def run(self): self.kept = 1"
+    user = (
+        "import up.b\nclass C:\n    kept = up.b.kept\n    def run(self): self.kept = 1"
+    )
     world.module("up.user", user)
-    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    world.pack(
+        row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]"
+    )
     assert out_of_reach(world, "import up.user, up.a, patchkit.auto") == []
 
 
@@ -150,7 +163,11 @@ def test_an_application_that_is_a_pack_and_not_named(world: World) -> None:
     """It keeps what it has, and that is said."""
     world.module("up.mod", "def f(): return 'f'")
     world.module("app.service", "from up.mod import f")
-    world.pack(row("one", "patch_a", "Wrap('up.mod:f', by='around')"), name="app", patch_a=WRAPS)
+    world.pack(
+        row("one", "patch_a", "Wrap('up.mod:f', by='around')"),
+        name="app",
+        patch_a=WRAPS,
+    )
     code = "import app.service, patchkit.auto\nassert app.service.f() == 'f'"
     left = out_of_reach(world, code, PATCHKIT_PATCHES="app")
     assert left == ["app.service:f (out of scope)"]
@@ -173,10 +190,14 @@ def register(name):
 
 
 @pytest.mark.processes
-def test_what_the_targets_own_decorator_put_into_an_earlier_module(world: World) -> None:
+def test_what_the_targets_own_decorator_put_into_an_earlier_module(
+    world: World,
+) -> None:
     """A global follows, a table is reported."""
     world.module("up.registry", REGISTRY)
-    world.module("up.mod", "from up.registry import register\n@register('act')\nclass Act: ...")
+    world.module(
+        "up.mod", "from up.registry import register\n@register('act')\nclass Act: ..."
+    )
     world.pack(
         row("one", "patch_a", "Replace('up.mod:Act', by='Act')"),
         patch_a="from up import mod\nclass Act(mod.Act): ...",

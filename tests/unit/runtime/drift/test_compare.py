@@ -38,13 +38,17 @@ def test_the_reviewed_text_is_known_without_a_parser(world: World) -> None:
 
 def test_what_a_call_wraps_is_compared_in_a_process(world: World) -> None:
     """The line that stays the same hides nothing, though no parser was needed for it before."""
-    source = "from functools import lru_cache\ndef f(): return {}\nfunction = lru_cache(f)\n"
+    source = (
+        "from functools import lru_cache\ndef f(): return {}\nfunction = lru_cache(f)\n"
+    )
     a_world(world)
     world.module("up.mod", source.format(1))
     target = Target("up.mod", "function")
     facts = InstalledSource([str(world.folder)]).facts(target)
     assert facts.wording is None
-    lock = Lock({"p": {str(target): [Span(facts.fingerprint or "", "up", "1.0", "1.0")]}})
+    lock = Lock(
+        {"p": {str(target): [Span(facts.fingerprint or "", "up", "1.0", "1.0")]}}
+    )
     assert look(world, lock).verdict(target).state == "reviewed"
     world.module("up.mod", source.format(2))
     assert look(world, lock).verdict(target).state == "drift"

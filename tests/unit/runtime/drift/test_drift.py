@@ -38,10 +38,14 @@ def test_what_was_reviewed_is_applied_in_silence(
     session.arm(MAIN)
     assert load("up.mod").function() == ("by", "old")
     assert not capsys.readouterr().err
-    assert not [entry for entry in session.journal.entries if entry["event"] == "unreviewed"]
+    assert not [
+        entry for entry in session.journal.entries if entry["event"] == "unreviewed"
+    ]
 
 
-def test_drift_is_told_and_applied(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_drift_is_told_and_applied(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Once, on stderr and in the journal, with what to do."""
     a_drifted_world(world)
     session = world.session()
@@ -50,7 +54,9 @@ def test_drift_is_told_and_applied(world: World, capsys: pytest.CaptureFixture[s
     stderr = capsys.readouterr().err
     assert stderr.count("up.mod:function differs from the source last reviewed") == 1
     assert "'patchkit diff p --here', then 'patchkit lock p --here'" in stderr
-    (note,) = (entry for entry in session.journal.entries if entry["event"] == "unreviewed")
+    (note,) = (
+        entry for entry in session.journal.entries if entry["event"] == "unreviewed"
+    )
     assert note["name"] == "p"
     assert "differs from the source last reviewed" in note["reason"]
     assert session.states["p"].status == APPLIED
@@ -72,7 +78,8 @@ def test_stop_applies_nothing(world: World) -> None:
     session = world.session(on_drift="stop")
     session.arm(MAIN)
     with pytest.raises(
-        ApplyError, match=r"DriftError: up\.mod:function differs from the source last reviewed"
+        ApplyError,
+        match=r"DriftError: up\.mod:function differs from the source last reviewed",
     ):
         load("up.mod")
     assert session.states["p"].status == FAILED
@@ -119,7 +126,11 @@ def test_run_says_what_skip_leaves_out(broken: bool, world: World) -> None:
     command = ("-m", "patchkit", "run", "--patches", "pack", "--", sys.executable, "-c")
     done = world.run(*command, "import up.mod", PATCHKIT_ON_DRIFT="skip")
     last = done.stderr.splitlines()[-1]
-    expected = "patchkit.lock:2: found" if broken else "p: left out: up.mod:function differs from"
+    expected = (
+        "patchkit.lock:2: found"
+        if broken
+        else "p: left out: up.mod:function differs from"
+    )
     assert expected in last, done.stderr
 
 
@@ -155,7 +166,9 @@ def stamped(session: Session) -> Any:
     return config.additional_config["patchkit"]["worker"]
 
 
-def test_a_broken_lock_is_no_review(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_lock_is_no_review(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The policy decides, and the line is named."""
     session = a_world(world, WRAP)
     (world.folder / "pack" / "patchkit.lock").write_text("format 2\n<<<<<<< ours\n")
@@ -170,7 +183,9 @@ def test_only_changes_for_here_are_looked_at(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A change for another version needs no review here."""
-    session = a_world(world, WRAP, "Replace('up.mod:Thing', by='function', requires=('up>=2',))")
+    session = a_world(
+        world, WRAP, "Replace('up.mod:Thing', by='function', requires=('up>=2',))"
+    )
     review(world, TARGET)
     session.arm(MAIN)
     assert load("up.mod").function() == ("by", "old")
@@ -189,7 +204,9 @@ def test_a_forked_child_tells_too(world: World) -> None:
     print(json.dumps([os.getpid(), pid]))
     """
     pids = world.answer(script)
-    reporting = [entry["pid"] for entry in world.entries() if entry["event"] == "unreviewed"]
+    reporting = [
+        entry["pid"] for entry in world.entries() if entry["event"] == "unreviewed"
+    ]
     assert sorted(reporting) == sorted(pids)
 
 
@@ -199,7 +216,10 @@ def test_every_process_tells(world: World) -> None:
     a_drifted_world(world)
     done = world.run("-c", "import patchkit.auto, up.mod; print(up.mod.function())")
     assert done.stdout == "('by', 'newer')\n"
-    assert "warning: p: up.mod:function differs from the source last reviewed" in done.stderr
+    assert (
+        "warning: p: up.mod:function differs from the source last reviewed"
+        in done.stderr
+    )
     stopped = world.run("-c", "import patchkit.auto, up.mod", PATCHKIT_ON_DRIFT="stop")
     assert stopped.returncode == 1
     assert "DriftError" in stopped.stderr
@@ -223,7 +243,9 @@ def test_the_source_tells_where_the_version_does_not(
 ) -> None:
     """A build without a tag is judged by what was reviewed, and so are its changes."""
     (world.folder / "up").mkdir()
-    (world.folder / "up" / "__init__.py").write_text("__version__ = '0.1.dev7+g012345'\n")
+    (world.folder / "up" / "__init__.py").write_text(
+        "__version__ = '0.1.dev7+g012345'\n"
+    )
     newer = "Replace('up.mod:Thing', by='function', requires=('up>=2',))"
     a_world(world, WRAP, newer, requires=requires)
     review(world, TARGET)
@@ -240,7 +262,9 @@ def test_a_version_that_says_nothing_is_an_error_where_the_source_does_not_tell(
 ) -> None:
     """Another source, none reviewed, a range that ends in between, a variable that says nothing."""
     (world.folder / "up").mkdir()
-    (world.folder / "up" / "__init__.py").write_text("__version__ = '0.1.dev7+g012345'\n")
+    (world.folder / "up" / "__init__.py").write_text(
+        "__version__ = '0.1.dev7+g012345'\n"
+    )
     a_world(world, WRAP, requires="('up>=1,<1.5',)")
     if case != "unreviewed":
         review(world, TARGET, last="2.0" if case == "between" else "1.0")

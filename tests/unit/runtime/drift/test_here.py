@@ -27,7 +27,9 @@ def test_reads_the_files_of_packages_and_modules(world: World) -> None:
     assert "up" not in sys.modules
 
 
-def test_a_package_that_is_loaded_is_read_where_it_was_loaded_from(world: World) -> None:
+def test_a_package_that_is_loaded_is_read_where_it_was_loaded_from(
+    world: World,
+) -> None:
     """Whatever the path says by now."""
     world.module("up.mod", "x = 1\n")
     __import__("up")

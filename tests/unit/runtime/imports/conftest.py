@@ -121,14 +121,21 @@ def finder(recorder: Recorder) -> Iterator[Finder]:
 def run_child(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run a script in a fresh interpreter that finds patchkit; a hang is an error after a time."""
 
-    def run(script: str, *args: str, limit: float = 20.0) -> subprocess.CompletedProcess[str]:
+    def run(
+        script: str, *args: str, limit: float = 20.0
+    ) -> subprocess.CompletedProcess[str]:
         file = tmp_path / "child.py"
         file.write_text(
             f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n" + textwrap.dedent(script)
         )
         command = [sys.executable, *args, str(file)]
         return subprocess.run(
-            command, capture_output=True, text=True, timeout=limit, check=False, cwd=tmp_path
+            command,
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            check=False,
+            cwd=tmp_path,
         )
 
     return run

@@ -57,7 +57,9 @@ def a_world(world: World, *changes: str, module: str = MODULE, **fields: str) ->
     """A module to run, one that imports it as well, and one patch."""
     world.module("up.mod", module)
     world.module("up.user", USER)
-    world.pack(row("p", "patch_a", *(changes or (WRAP, REPLACE)), **fields), patch_a=BODY)
+    world.pack(
+        row("p", "patch_a", *(changes or (WRAP, REPLACE)), **fields), patch_a=BODY
+    )
     return world
 
 
@@ -68,7 +70,9 @@ def last(done: Any) -> Any:
 
 def run_as_main(world: World, module: str = "up.mod", **environ: str) -> Any:
     """Run it as `patchkit run -- python -m` does."""
-    return world.run("-m", "patchkit", "run", "--", sys.executable, "-m", module, **environ)
+    return world.run(
+        "-m", "patchkit", "run", "--", sys.executable, "-m", module, **environ
+    )
 
 
 # -- processes -------------------------------------------------------------------------------------
@@ -87,7 +91,9 @@ def test_there_is_one_copy(world: World) -> None:
 @pytest.mark.processes
 def test_one_that_its_package_imports(world: World) -> None:
     """It is not executed again."""
-    a_world(world, module=f"print('executed')\n{MODULE.replace('from __future__', '#')}")
+    a_world(
+        world, module=f"print('executed')\n{MODULE.replace('from __future__', '#')}"
+    )
     (world.folder / "up" / "__init__.py").write_text("import up.mod\n")
     done = run_as_main(world)
     assert last(done)[1] == ["by", "old"]
@@ -106,13 +112,18 @@ def test_what_is_main(world: World) -> None:
 @pytest.mark.processes
 def test_calls_beside_the_execution(world: World) -> None:
     """BeforeImport runs before the module, AfterImport before it acts."""
-    changes = "BeforeImport('up.mod', call='before')", "AfterImport('up.mod', call='after')"
+    changes = (
+        "BeforeImport('up.mod', call='before')",
+        "AfterImport('up.mod', call='after')",
+    )
     module = f"print('runs')\ndef main(): print('acts')\n{GUARD} main()\n"
     world.module("up.mod", module)
     body = BODY.partition("def by")[2].replace("(wrapped", "def by(wrapped", 1)
     world.pack(row("p", "patch_a", *changes), patch_a=body)
     done = run_as_main(world)
-    assert done.stdout.split("\n") == ["before", "runs", "after up.mod", "acts", ""], done.stderr
+    assert done.stdout.split("\n") == ["before", "runs", "after up.mod", "acts", ""], (
+        done.stderr
+    )
 
 
 @pytest.mark.processes
@@ -199,7 +210,9 @@ def test_undo_takes_both_back(world: World) -> None:
     main()
 """,
     )
-    first, undone, again = run_as_main(a_world(world, module=module)).stdout.splitlines()
+    first, undone, again = run_as_main(
+        a_world(world, module=module)
+    ).stdout.splitlines()
     assert json.loads(undone)[1:] == ["old", "old", ["old", "old"]]
     assert again == first
 
@@ -211,7 +224,10 @@ def test_lines_stay(world: World) -> None:
     done = run_as_main(a_world(world, WRAP, module=module))
     text = module.splitlines()
     assert f"line {text.index('    main()') + 1}, in <module>" in done.stderr
-    assert f"line {text.index('def helper(): raise ValueError') + 1}, in helper" in done.stderr
+    assert (
+        f"line {text.index('def helper(): raise ValueError') + 1}, in helper"
+        in done.stderr
+    )
 
 
 @pytest.mark.processes
@@ -319,6 +335,8 @@ def test_a_source_that_cannot_be_used(source: str | None) -> None:
 def test_a_loader_that_transforms() -> None:
     """What the loader makes of the source is used: it compiles the tree itself."""
     loader, trees = ALoader(f"x = 1\n{GUARD} pass"), []
-    loader.source_to_code = lambda tree, file: trees.append(tree) or compile(tree, file, "exec")  # type: ignore[method-assign]
+    loader.source_to_code = lambda tree, file: (
+        trees.append(tree) or compile(tree, file, "exec")
+    )  # type: ignore[method-assign]
     running_code(loader, "up.mod", "here.py")
     assert len(trees) == 1

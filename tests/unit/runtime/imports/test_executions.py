@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from patchkit.runtime.imports.finder import Finder
 
 
-def test_import_is_told_before_and_after(lab: Lab, finder: Finder, recorder: Recorder) -> None:
+def test_import_is_told_before_and_after(
+    lab: Lab, finder: Finder, recorder: Recorder
+) -> None:
     """A watcher hears of a module before its first line has run and after its last has."""
     lab.write("lab_mod.py", "value = 1")
     reports: list[object] = []
@@ -62,7 +64,9 @@ def test_submodule(lab: Lab, finder: Finder, recorder: Recorder) -> None:
 
 def test_module_error(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     """A module that raises is not imported; the retry that succeeds is told."""
-    lab.write("lab_mod.py", "if len(lab_log.executions) == 1: raise OSError('first time')")
+    lab.write(
+        "lab_mod.py", "if len(lab_log.executions) == 1: raise OSError('first time')"
+    )
     finder.watch(["lab_mod"])
     with pytest.raises(OSError, match="first time"):
         importlib.import_module("lab_mod")
@@ -72,7 +76,9 @@ def test_module_error(lab: Lab, finder: Finder, recorder: Recorder) -> None:
 
 
 @pytest.mark.parametrize("moment", ["on_importing", "on_imported"])
-def test_watcher_error(lab: Lab, finder: Finder, recorder: Recorder, moment: str) -> None:
+def test_watcher_error(
+    lab: Lab, finder: Finder, recorder: Recorder, moment: str
+) -> None:
     """What the watcher raises is what the import raises; the next import tells again."""
     lab.write("lab_mod.py")
     error = LookupError("the watcher's own")
@@ -103,7 +109,9 @@ def test_reload(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     assert recorder.modules == [module, module]
 
 
-def test_reload_of_module_imported_before(lab: Lab, finder: Finder, recorder: Recorder) -> None:
+def test_reload_of_module_imported_before(
+    lab: Lab, finder: Finder, recorder: Recorder
+) -> None:
     """A module that was imported before anybody watched it is told of when it is reloaded."""
     lab.write("lab_mod.py")
     module = importlib.import_module("lab_mod")
@@ -126,14 +134,17 @@ def test_eviction(lab: Lab, finder: Finder, recorder: Recorder) -> None:
 def test_module_replaces_itself(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     """Where a module puts another object in its place, the watcher gets that object."""
     lab.write(
-        "lab_mod.py", "import sys, types\nsys.modules[__name__] = types.SimpleNamespace(new=1)"
+        "lab_mod.py",
+        "import sys, types\nsys.modules[__name__] = types.SimpleNamespace(new=1)",
     )
     finder.watch(["lab_mod"])
     assert importlib.import_module("lab_mod").new == 1
     assert [module.new for module in recorder.modules] == [1]
 
 
-def test_module_executes_itself_again(lab: Lab, finder: Finder, recorder: Recorder) -> None:
+def test_module_executes_itself_again(
+    lab: Lab, finder: Finder, recorder: Recorder
+) -> None:
     """A module that executes itself once more is told of once: when it is whole."""
     lab.write(
         "lab_mod.py",
@@ -179,12 +190,22 @@ def test_missing_module(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     assert recorder.imports == ["lab_mod"]
 
 
-STEPS = ("import lab_pkg", "import lab_pkg.sub", "evict", "evict sub", "reload", "fail", "succeed")
+STEPS = (
+    "import lab_pkg",
+    "import lab_pkg.sub",
+    "evict",
+    "evict sub",
+    "reload",
+    "fail",
+    "succeed",
+)
 
 
 @given(steps=st.lists(st.sampled_from(STEPS), max_size=12))
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_told_equals_executed(
     lab: Lab, finder: Finder, recorder: Recorder, steps: list[str]

@@ -30,7 +30,9 @@ class Half:
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
 
-    def import_with(self, act: Callable[[Any], object], statements: str = "value = 1") -> Any:
+    def import_with(
+        self, act: Callable[[Any], object], statements: str = "value = 1"
+    ) -> Any:
         self.lab.log.act = lambda: act(sys.modules[NAME])
         self.lab.write(f"{NAME}.py", f"lab_log.act()\n{statements}")
         return importlib.import_module(NAME)
@@ -102,7 +104,9 @@ def test_watcher_that_raises(half: Half, finder: Finder, recorder: Recorder) -> 
 
 def test_module_replaces_itself(half: Half, finder: Finder, recorder: Recorder) -> None:
     """Where the module puts another object in its place, the watcher gets that object."""
-    statements = "import sys, types\nsys.modules[__name__] = types.SimpleNamespace(new=1)"
+    statements = (
+        "import sys, types\nsys.modules[__name__] = types.SimpleNamespace(new=1)"
+    )
     half.import_with(lambda module: finder.await_import(NAME, module), statements)
     assert [module.new for module in recorder.modules] == [1]
 
@@ -120,7 +124,9 @@ def test_asked_while_told(half: Half, finder: Finder, recorder: Recorder) -> Non
     """While the watcher is told of a module the module is whole: there is nothing to await."""
     finder.watch([NAME])
     answers: list[bool] = []
-    recorder.on_imported = lambda name, module: answers.append(finder.await_import(name, module))
+    recorder.on_imported = lambda name, module: answers.append(
+        finder.await_import(name, module)
+    )
     half.import_with(lambda module: None)
     assert answers == [False]
     assert recorder.imports == [NAME]
@@ -190,7 +196,8 @@ class FinalSpec(importlib.machinery.ModuleSpec):
 
 
 @pytest.mark.parametrize(
-    ("kind", "can"), [(SpecOfAnotherKind, True), (SlottedSpec, True), (FinalSpec, False)]
+    ("kind", "can"),
+    [(SpecOfAnotherKind, True), (SlottedSpec, True), (FinalSpec, False)],
 )
 def test_spec_of_another_kind(
     lab: Lab, finder: Finder, recorder: Recorder, kind: type[Any], can: bool
@@ -207,7 +214,9 @@ def test_spec_of_another_kind(
     assert not any("patchkit" in key for key in vars(spec))
 
 
-@pytest.mark.parametrize("odd", [types.ModuleType("odd"), types.SimpleNamespace(), object(), None])
+@pytest.mark.parametrize(
+    "odd", [types.ModuleType("odd"), types.SimpleNamespace(), object(), None]
+)
 def test_objects_that_are_no_modules(finder: Finder, odd: Any) -> None:
     """What is no module, or has no spec, is not half imported and cannot be awaited."""
     assert not is_half_imported(odd)
@@ -305,7 +314,9 @@ def test_asked_between_store_and_call(finder: Finder, recorder: Recorder) -> Non
     is_asked = threading.Event()
     stored = threading.Event()
     answers: list[bool] = []
-    late = threading.Thread(target=lambda: answers.append(finder.await_import(NAME, module)))
+    late = threading.Thread(
+        target=lambda: answers.append(finder.await_import(NAME, module))
+    )
 
     def before_second_read() -> None:
         if threading.current_thread() is late:

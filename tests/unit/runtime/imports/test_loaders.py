@@ -36,7 +36,11 @@ class _Meta:
         self.loader = loader
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        return importlib.util.spec_from_loader(name, self.loader) if name == self.name else None
+        return (
+            importlib.util.spec_from_loader(name, self.loader)
+            if name == self.name
+            else None
+        )
 
 
 def test_source_loader(lab: Lab, finder: Finder) -> None:
@@ -88,7 +92,10 @@ def test_copies_of_loaders(lab: Lab, finder: Finder, recorder: Recorder) -> None
     assert spec is not None
     copy.copy(spec.loader).exec_module(types.ModuleType("lab_mod"))  # type: ignore[union-attr]
     assert recorder.imports == ["lab_mod"]
-    for travelled in (pickle.loads(pickle.dumps(spec.loader)), copy.deepcopy(spec.loader)):
+    for travelled in (
+        pickle.loads(pickle.dumps(spec.loader)),
+        copy.deepcopy(spec.loader),
+    ):
         travelled.exec_module(types.ModuleType("lab_mod"))
     assert len(lab.executions) == 3
     assert recorder.imports == ["lab_mod"]
@@ -104,10 +111,15 @@ def test_zip(lab: Lab, finder: Finder, recorder: Recorder, tmp_path: Path) -> No
         file.writestr("zip_pkg/data.txt", "in a zip")
     sys.path.insert(0, str(archive))
     finder.watch(["zip_one", "zip_pkg"])
-    modules = [importlib.import_module(name) for name in ("zip_one", "zip_two", "zip_pkg")]
+    modules = [
+        importlib.import_module(name) for name in ("zip_one", "zip_two", "zip_pkg")
+    ]
     assert recorder.imports == ["zip_one", "zip_pkg"]
     assert {type(module.__loader__) for module in modules} == {zipimport.zipimporter}
-    assert importlib.resources.files("zip_pkg").joinpath("data.txt").read_text() == "in a zip"
+    assert (
+        importlib.resources.files("zip_pkg").joinpath("data.txt").read_text()
+        == "in a zip"
+    )
     assert modules[0].__loader__.get_source("zip_one") == "value = 1"
 
 
@@ -203,7 +215,9 @@ def test_lazy_finder(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     lab.write("lab_mod.py", "value = 1")
     sys.meta_path.append(_LazyFinder())  # type: ignore[arg-type]
     sys.meta_path.remove(importlib.machinery.PathFinder)
-    recorder.on_imported = lambda name, module: setattr(module, "value", module.value + 1)
+    recorder.on_imported = lambda name, module: setattr(
+        module, "value", module.value + 1
+    )
     finder.watch(["lab_mod"])
     module = importlib.import_module("lab_mod")
     assert recorder.events == [("importing", "lab_mod"), ("imported", "lab_mod")]
@@ -229,7 +243,9 @@ class _OldLoader:
 
 
 @pytest.mark.filterwarnings("ignore::ImportWarning", "ignore::DeprecationWarning")
-@pytest.mark.skipif(sys.version_info >= (3, 15), reason="Python 3.15 knows no load_module")
+@pytest.mark.skipif(
+    sys.version_info >= (3, 15), reason="Python 3.15 knows no load_module"
+)
 def test_old_loader(finder: Finder, recorder: Recorder) -> None:
     """A loader that has only load_module is left alone; later looks see its module."""
     loader: Any = _OldLoader()
@@ -326,7 +342,8 @@ def test_finder_that_remembers_its_spec(finder: Finder, recorder: Recorder) -> N
 def test_warning_blames_the_importer(lab: Lab, finder: Finder) -> None:
     """A module that warns of itself blames the file that imports it, as if it were unwatched."""
     lab.write(
-        "lab_mod.py", "import warnings\nwarnings.warn('old', DeprecationWarning, stacklevel=2)"
+        "lab_mod.py",
+        "import warnings\nwarnings.warn('old', DeprecationWarning, stacklevel=2)",
     )
     finder.watch(["lab_mod"])
     with warnings.catch_warnings(record=True) as caught:

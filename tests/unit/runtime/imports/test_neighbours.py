@@ -30,7 +30,11 @@ class Answering:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         self.asked.append(name)
-        return PathFinder.find_spec(name, path, target) if name.startswith("lab_") else None
+        return (
+            PathFinder.find_spec(name, path, target)
+            if name.startswith("lab_")
+            else None
+        )
 
 
 class Insisting(Answering):
@@ -80,7 +84,9 @@ class SimulatedWatchdog:
             neighbours = [finder for finder in sys.meta_path if finder is not self]
             specs = (finder.find_spec(name, path, target) for finder in neighbours)
             spec = next((spec for spec in specs if spec is not None), None)
-            if spec is not None and not isinstance(spec.loader, SimulatedWatchdogLoader):
+            if spec is not None and not isinstance(
+                spec.loader, SimulatedWatchdogLoader
+            ):
                 spec.loader = SimulatedWatchdogLoader(spec.loader, self.loaded)  # type: ignore[assignment]
             return spec
         finally:
@@ -105,7 +111,9 @@ class SimulatedWatchdogLoader:
         self.loaded.append(module.__name__)
 
 
-def test_answering_finder_is_overtaken(lab: Lab, finder: Finder, recorder: Recorder) -> None:
+def test_answering_finder_is_overtaken(
+    lab: Lab, finder: Finder, recorder: Recorder
+) -> None:
     """A finder put in front, which answers by itself, is overtaken at the next import of any."""
     lab.write("lab_mod.py")
     finder.watch(["lab_mod"])
@@ -230,7 +238,8 @@ def test_asked_by_two_threads(lab: Lab, finder: Finder, recorder: Recorder) -> N
     sys.meta_path.insert(1, Meeting())  # type: ignore[arg-type]
     specs: list[Any] = []
     threads = [
-        threading.Thread(target=lambda: specs.append(finder.find_spec("lab_mod"))) for _ in "ab"
+        threading.Thread(target=lambda: specs.append(finder.find_spec("lab_mod")))
+        for _ in "ab"
     ]
     for thread in threads:
         thread.start()

@@ -73,7 +73,9 @@ def test_what_somebody_finds_is_not_asked_for(
     lab.write("lab_made.py")
 
     class Last:
-        def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
+        def find_spec(
+            self, name: str, path: object, target: object = None
+        ) -> ModuleSpec | None:
             return ModuleSpec(name, Loader()) if name == "lab_made_last" else None
 
     sys.meta_path.append(Last())

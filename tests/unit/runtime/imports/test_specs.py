@@ -136,7 +136,10 @@ def test_several_finders(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     spec: Any = importlib.util.spec_from_file_location("lab_path", file)
     spec.loader.exec_module(importlib.util.module_from_spec(spec))
     assert recorder.imports == second_recorder.imports == ["lab_mod", "lab_path"]
-    assert [entry for entry in sys.meta_path if isinstance(entry, Finder)] == [second, finder]
+    assert [entry for entry in sys.meta_path if isinstance(entry, Finder)] == [
+        second,
+        finder,
+    ]
     finder.uninstall()
     assert importlib.util.spec_from_file_location is hook
     second.uninstall()
@@ -201,7 +204,9 @@ def test_pkgutil(lab: Lab, finder: Finder) -> None:
     lab.write("lab_pkg/inner/leaf.py")
     finder.watch(["lab_pkg", "lab_pkg.inner", "lab_pkg.inner.leaf"])
     package = importlib.import_module("lab_pkg")
-    assert [info.name for info in pkgutil.iter_modules([str(lab.folder)])] == ["lab_pkg"]
+    assert [info.name for info in pkgutil.iter_modules([str(lab.folder)])] == [
+        "lab_pkg"
+    ]
     names = [info.name for info in pkgutil.walk_packages(package.__path__, "lab_pkg.")]
     assert names == ["lab_pkg.inner", "lab_pkg.inner.leaf"]
     assert pkgutil.resolve_name("lab_pkg.inner.leaf:lab_log") is lab.log
@@ -224,7 +229,9 @@ def test_run_module(lab: Lab, finder: Finder, recorder: Recorder) -> None:
 def test_python_m(lab: Lab, run_child: Callable[..., Any]) -> None:
     """`python -m` imports a watched module under its own name, then runs its main part."""
     (lab.folder / "lab_log.py").write_text("executions = []")
-    lab.write("lab_main.py", "if __name__ == '__main__':\n    print(__name__, sys.argv[1:])")
+    lab.write(
+        "lab_main.py", "if __name__ == '__main__':\n    print(__name__, sys.argv[1:])"
+    )
     child = run_child(
         f"""
         class Watcher:

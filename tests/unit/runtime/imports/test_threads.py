@@ -47,7 +47,9 @@ def test_the_race_is_real(run_child: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("watched", [["one"], ["two"], ["one", "two"]])
-def test_circular_imports_in_two_threads(run_child: Callable[..., Any], watched: list[str]) -> None:
+def test_circular_imports_in_two_threads(
+    run_child: Callable[..., Any], watched: list[str]
+) -> None:
     """Modules that import each other in two threads at once are each told of once."""
     child = run_child(
         RACE

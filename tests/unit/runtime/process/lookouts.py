@@ -7,7 +7,9 @@ from support.packages import World, row
 
 SECOND = "Wrap('up.mod:other', by='by')"
 WRAP = "Wrap('up.mod:function', by='by')"
-BY = "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+BY = (
+    "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+)
 AWAIT = """
 import json, os, time
 def entries():

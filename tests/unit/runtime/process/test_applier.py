@@ -20,7 +20,9 @@ world = packages.world
 MAIN = frozenset({Role.MAIN})
 WRAP = "Wrap('up.mod:function', by='by')"
 UPSTREAM = "def function(): return 'old'\n"
-BY = "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+BY = (
+    "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+)
 
 ARM = """
 import importlib, json, os, sys, threading
@@ -108,7 +110,10 @@ def test_when_skips_with_its_reason(world: World) -> None:
     session = armed(world)
     module = load("up.mod")
     assert module.function() == "old"
-    assert (session.states["p"].status, session.states["p"].reason) == (SKIPPED, "no device")
+    assert (session.states["p"].status, session.states["p"].reason) == (
+        SKIPPED,
+        "no device",
+    )
     importlib.reload(module)
     assert load("pack.patch_a").asked == [1]
 
@@ -154,7 +159,9 @@ def test_threads_import_and_enter_roles_at_once(world: World) -> None:
         world.module(f"up.m{number}", f"import up.m{(number * 5) % 12}\n{UPSTREAM}")
         role = ("MAIN", "ENGINE_CORE", "WORKER")[number % 3]
         change = f"Wrap('up.m{number}:function', by='by')"
-        rows.append(row(f"p{number}", f"patch_{number}", change, roles=f"{{Role.{role}}}"))
+        rows.append(
+            row(f"p{number}", f"patch_{number}", change, roles=f"{{Role.{role}}}")
+        )
         bodies[f"patch_{number}"] = f"import up.m{(number * 7) % 12}\n{BY}"
     world.pack(*rows, **bodies)
     code = """
@@ -199,7 +206,9 @@ finished = not thread.is_alive()
 """
     world.pack(
         row("p", "patch_a", WRAP),
-        row("q", "patch_b", "Wrap('up.other:function', by='by')", roles="{Role.WORKER}"),
+        row(
+            "q", "patch_b", "Wrap('up.other:function', by='by')", roles="{Role.WORKER}"
+        ),
         patch_a=BY + waiting,
         patch_b=BY,
     )
@@ -215,7 +224,11 @@ def test_who_enters_a_role_second_waits_for_the_first(world: World) -> None:
     """No thread goes on in a role whose patches another thread is still applying."""
     body = "import threading\nbegun, go = threading.Event(), threading.Event()\n"
     world.module("gate", body)
-    a_world(world, roles="{Role.WORKER}", body="import gate\ngate.begun.set()\ngate.go.wait(10)\n")
+    a_world(
+        world,
+        roles="{Role.WORKER}",
+        body="import gate\ngate.begun.set()\ngate.go.wait(10)\n",
+    )
     code = """
 import gate, up.mod
 seen = []
@@ -237,8 +250,12 @@ print(json.dumps(seen))
 @pytest.mark.processes
 def test_who_enters_a_role_second_hears_of_the_failure(world: World) -> None:
     """A required patch that fails in one thread stops the other one as well."""
-    world.module("gate", "import threading\nbegun, go = threading.Event(), threading.Event()\n")
-    broken = "import gate\ngate.begun.set()\ngate.go.wait(10)\nraise ValueError('broken')\n"
+    world.module(
+        "gate", "import threading\nbegun, go = threading.Event(), threading.Event()\n"
+    )
+    broken = (
+        "import gate\ngate.begun.set()\ngate.go.wait(10)\nraise ValueError('broken')\n"
+    )
     a_world(world, roles="{Role.WORKER}", body=broken)
     code = """
 import gate, up.mod
@@ -267,14 +284,22 @@ print(json.dumps([*seen, up.mod.function()]))
 @pytest.mark.processes
 def test_fork_while_another_thread_applies(world: World) -> None:
     """The child takes back what was half done, and can apply it as a whole."""
-    world.module("gate", "import threading\nbegun, go = threading.Event(), threading.Event()\n")
+    world.module(
+        "gate", "import threading\nbegun, go = threading.Event(), threading.Event()\n"
+    )
     body = """
 import gate
 def slow():
     gate.begun.set()
     gate.go.wait(10)
 """
-    a_world(world, WRAP, "AfterImport('up.mod', call='slow')", roles="{Role.WORKER}", body=body)
+    a_world(
+        world,
+        WRAP,
+        "AfterImport('up.mod', call='slow')",
+        roles="{Role.WORKER}",
+        body=body,
+    )
     code = """
 import gate, up.mod
 thread = threading.Thread(target=session.enter, args=(Role.WORKER,), daemon=True)

@@ -51,7 +51,9 @@ from importlib.machinery import PathFinder, SourceFileLoader
 from patchkit import Role
 session = patchkit.auto.session
 """
-BY = "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+BY = (
+    "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+)
 
 
 @pytest.fixture
@@ -83,7 +85,10 @@ while (found := sys.modules["up.mod"].function()) == "old" and time.monotonic() 
     time.sleep(0.01)
 print(json.dumps(found))
 """
-    assert upstream.answer(BEGIN + WAYS[way] + code, PATCHKIT_VERIFY="0.05") == ["by", "old"]
+    assert upstream.answer(BEGIN + WAYS[way] + code, PATCHKIT_VERIFY="0.05") == [
+        "by",
+        "old",
+    ]
 
 
 def test_what_cannot_be_applied_late_says_so(upstream: World) -> None:
@@ -94,13 +99,19 @@ def test_what_cannot_be_applied_late_says_so(upstream: World) -> None:
     )
     code = "session.enter(Role.MAIN)\nprint(json.dumps(session.states['p'].reason))\n"
     reason = upstream.answer(BEGIN + WAYS["an alias"] + code, PATCHKIT_VERIFY="0")
-    assert reason == "ApplyError: up.mod was imported before patchkit could run before it"
+    assert (
+        reason == "ApplyError: up.mod was imported before patchkit could run before it"
+    )
 
 
 def test_status_claims_nothing_that_nobody_knows(upstream: World) -> None:
     """Before the process looks again, an import that went by is one that was not seen."""
-    upstream.answer(BEGIN + WAYS["load_module"] + "print(json.dumps(0))", PATCHKIT_VERIFY="0")
-    done = upstream.run("-m", "patchkit", "status", str(upstream.journal), "--format", "json")
+    upstream.answer(
+        BEGIN + WAYS["load_module"] + "print(json.dumps(0))", PATCHKIT_VERIFY="0"
+    )
+    done = upstream.run(
+        "-m", "patchkit", "status", str(upstream.journal), "--format", "json"
+    )
     (process,) = json.loads(done.stdout)["processes"]
     states = {one["name"]: (one["status"], one["reason"]) for one in process["patches"]}
     assert states["p"] == ("armed", "no import of its target has been seen")

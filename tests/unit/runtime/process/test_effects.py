@@ -13,7 +13,12 @@ from support.packages import row
 from support.programs import program
 
 from patchkit import Role
-from patchkit.runtime.process.effects import CALLED, NEVER_CALLED, NOT_OBSERVABLE, Compilers
+from patchkit.runtime.process.effects import (
+    CALLED,
+    NEVER_CALLED,
+    NOT_OBSERVABLE,
+    Compilers,
+)
 from runtime.process.lookouts import AWAIT
 
 if TYPE_CHECKING:
@@ -40,7 +45,9 @@ def applied(world: World) -> Any:
 
         def words(*, is_last: bool = False) -> dict[str, str]:
             effects.look(is_last=is_last)
-            told = [one for one in session.journal.entries if one["event"] == "in-effect"]
+            told = [
+                one for one in session.journal.entries if one["event"] == "in-effect"
+            ]
             return {k: v for one in told for k, v in one["patches"]["p"].items()}
 
         return SimpleNamespace(mod=mod, words=words, session=session, effects=effects)
@@ -74,7 +81,9 @@ def test_a_call_is_seen(applied: Any, change: str) -> None:
     assert list(world.words(is_last=True).values()) == [CALLED]
 
 
-def test_a_look_of_the_session_tells_it(applied: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_of_the_session_tells_it(
+    applied: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The one that looks whether targets were overwritten; it outlives what cannot be told."""
     world = applied("Replace('up.mod:function', by='function')")
     world.session.lookout.look()
@@ -142,7 +151,8 @@ def test_two_wrappers_of_one_function(applied: Any) -> None:
 def test_code_that_serves_two_targets(applied: Any) -> None:
     """Nobody knows for which it was called; before, it was called for neither."""
     world = applied(
-        "Replace('up.mod:function', by='function')", "Replace('up.mod:other', by='function')"
+        "Replace('up.mod:function', by='function')",
+        "Replace('up.mod:other', by='function')",
     )
     assert set(world.words().values()) == {NEVER_CALLED}
     world.mod.other()
@@ -270,10 +280,16 @@ def test_a_silent_compiler(applied: Any) -> None:
         ("up.mod", "Wrap('up.mod:function', by='by')", NOT_OBSERVABLE),
         ("pack.patch_a", "Wrap('up.mod:function', by='by')", NOT_OBSERVABLE),
         ("other", "Wrap('up.mod:function', by='by')", NEVER_CALLED),
-        ("other", "Edit('up.mod:function', old=\"'old'\", new=\"'new'\")", NOT_OBSERVABLE),
+        (
+            "other",
+            "Edit('up.mod:function', old=\"'old'\", new=\"'new'\")",
+            NOT_OBSERVABLE,
+        ),
     ],
 )
-def test_an_artefact_of_a_cache(applied: Any, module: str, change: str, word: str) -> None:
+def test_an_artefact_of_a_cache(
+    applied: Any, module: str, change: str, word: str
+) -> None:
     """It may hold what was inlined in another process, of the modules that it names; or edits."""
     world = applied(change)
     sources = SimpleNamespace(inlined_sources=[SimpleNamespace(module=module)])

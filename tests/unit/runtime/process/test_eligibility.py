@@ -22,7 +22,13 @@ from patchkit.runtime.process.eligibility import (
     eligibility,
 )
 from patchkit.runtime.process.journal import Journal
-from patchkit.runtime.process.patch_state import APPLIED, ARMED, FAILED, SKIPPED, PatchStates
+from patchkit.runtime.process.patch_state import (
+    APPLIED,
+    ARMED,
+    FAILED,
+    SKIPPED,
+    PatchStates,
+)
 from patchkit.runtime.process.schedule import Schedule
 from patchkit.settings import Settings
 
@@ -49,7 +55,9 @@ def patch_of(**facts: Any) -> PatchState:
 
 def table_of(*rows: Row, **settings: Any) -> tuple[EligibilityTable, PatchStates]:
     states = PatchStates(Schedule(rows).patches, Settings(**settings), Journal())
-    return EligibilityTable(states, Selection(states.settings, Versions({"up": "1.0"}))), states
+    return EligibilityTable(
+        states, Selection(states.settings, Versions({"up": "1.0"}))
+    ), states
 
 
 def refuse(_: Row) -> str:
@@ -90,7 +98,10 @@ def test_an_undecided_patch_is_asked_for_where_somebody_asks() -> None:
     """The environment, versions and the review say no, unless nobody asks them."""
     refused = (NO, "up 1.0 is outside >=2")
     assert eligibility(patch_of(), {Role.WORKER}, reason_to_skip=refuse) == refused
-    assert eligibility(patch_of(), {Role.WORKER}, reason_to_skip=lambda _: None) == ELIGIBLE
+    assert (
+        eligibility(patch_of(), {Role.WORKER}, reason_to_skip=lambda _: None)
+        == ELIGIBLE
+    )
     assert eligibility(patch_of(), {Role.WORKER}) == ELIGIBLE
 
 
@@ -136,8 +147,12 @@ def test_a_decision_is_made_once() -> None:
 
 def test_versions_that_nobody_can_tell() -> None:
     """An error is no answer: the patch stays undecided."""
-    states = PatchStates(Schedule([row(requires=("up>=2",))]).patches, Settings(), Journal())
-    table = EligibilityTable(states, Selection(states.settings, Versions({"up": "none"})))
+    states = PatchStates(
+        Schedule([row(requires=("up>=2",))]).patches, Settings(), Journal()
+    )
+    table = EligibilityTable(
+        states, Selection(states.settings, Versions({"up": "none"}))
+    )
     (patch,) = states.patches.values()
     with pytest.raises(VersionError):
         table.decide(patch)

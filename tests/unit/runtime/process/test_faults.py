@@ -98,12 +98,17 @@ def _is_traced(frame: FrameType) -> bool:
 def _makes_changes(file: str) -> bool:
     path = Path(file)
     inside = CODE in path.parents and path.relative_to(CODE).parts
-    return bool(inside) and (inside[0] in {"changes", "copies"} or inside[-1] == "making.py")
+    return bool(inside) and (
+        inside[0] in {"changes", "copies"} or inside[-1] == "making.py"
+    )
 
 
 def _is_taking_back(frame: FrameType | None) -> bool:
     while frame is not None:
-        if frame.f_code.co_name in BACK | FORGIVING and str(CODE) in frame.f_code.co_filename:
+        if (
+            frame.f_code.co_name in BACK | FORGIVING
+            and str(CODE) in frame.f_code.co_filename
+        ):
             return True
         frame = frame.f_back
     return False
@@ -118,8 +123,14 @@ CASES = {
     "AddField": POOL["field-b"] + POOL["field-c"],
     "item": POOL["item"],
     "AfterImport": ["AfterImport('up.base', call='after')"],
-    "all": [change for name in ("w1-f0", "r1-f2", "e1-f1", "w-l0") for change in POOL[name]]
-    + [change for name in ("added", "item", "class", "field-b") for change in POOL[name]],
+    "all": [
+        change for name in ("w1-f0", "r1-f2", "e1-f1", "w-l0") for change in POOL[name]
+    ]
+    + [
+        change
+        for name in ("added", "item", "class", "field-b")
+        for change in POOL[name]
+    ],
 }
 AFTER = """
 def after(module):
@@ -145,7 +156,9 @@ def upstream(world: World) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_fault_at_any_line_changes_nothing(world: World, upstream: list[Any], kind: str) -> None:
+def test_a_fault_at_any_line_changes_nothing(
+    world: World, upstream: list[Any], kind: str
+) -> None:
     """Every global, class attribute, item and code object is the very one from before."""
     body = law_world.body_source(SHAPE) + AFTER
     world.pack(row("p", "patch_base", *CASES[kind]), patch_base=body)

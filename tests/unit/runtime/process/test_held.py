@@ -40,12 +40,17 @@ def test_a_block_within_a_block(world: World) -> None:
     session.blocks.hold(["p"])
     session.blocks.hold(["p"])
     session.blocks.let_go(["p"])
-    assert (load("up.mod").function(), session.states["p"].status) == (("by", "old"), APPLIED)
+    assert (load("up.mod").function(), session.states["p"].status) == (
+        ("by", "old"),
+        APPLIED,
+    )
     session.blocks.let_go(["p"])
     assert (load("up.mod").function(), session.states["p"].status) == ("old", ARMED)
 
 
-def test_a_block_has_a_patch_asked_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_has_a_patch_asked_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a `when` refused may be wanted by now; after the block it is as it was told before."""
     world.module("up.mod", UPSTREAM)
     world.pack(row("p", "patch_a", WRAP, when="'wanted'"), patch_a=ASKS)
@@ -60,7 +65,11 @@ def test_a_block_has_a_patch_asked_again(world: World, monkeypatch: pytest.Monke
     assert module.function() == ("by", "old")
     session.blocks.let_go(["p"])
     state = session.states["p"]
-    assert (module.function(), state.status, state.reason) == ("old", SKIPPED, "the feature is off")
+    assert (module.function(), state.status, state.reason) == (
+        "old",
+        SKIPPED,
+        "the feature is off",
+    )
 
 
 def test_a_block_of_what_a_role_has(world: World) -> None:
@@ -108,7 +117,9 @@ def test_a_block_with_a_patch_that_is_not_for_here(world: World) -> None:
     world.pack(row("p", "patch_a", WRAP), unmet, patch_a=BODY)
     session = world.session()
     session.arm(frozenset(), lent=True)
-    with pytest.raises(ApplyError, match=r"q does not apply here: up 1\.0 is outside >=2"):
+    with pytest.raises(
+        ApplyError, match=r"q does not apply here: up 1\.0 is outside >=2"
+    ):
         session.blocks.hold(["p", "q"])
     assert not {"up.mod", "pack.patch_a"} & sys.modules.keys()
     assert session.states["p"].holders == 0
@@ -117,7 +128,9 @@ def test_a_block_with_a_patch_that_is_not_for_here(world: World) -> None:
 def test_a_name_that_there_is_not(world: World) -> None:
     """The error names those that there are, or says that there is none."""
     world.pack(row("p", "patch_a", WRAP), row("q", "patch_a", REPLACE), patch_a=BODY)
-    with pytest.raises(UnknownPatchError, match=r"found 'r', expected a patch's name: p, q$"):
+    with pytest.raises(
+        UnknownPatchError, match=r"found 'r', expected a patch's name: p, q$"
+    ):
         world.session().blocks.hold(["r"])
     session = world.session()
     session.arm(frozenset(), lent=True)
@@ -168,7 +181,9 @@ def test_a_block_with_patches_that_conflict(world: World) -> None:
     world.pack(*both, patch_a=BODY)
     session = world.session()
     session.arm(frozenset(), lent=True)
-    with pytest.raises(ApplyError, match=r"p \(pack\.patch_a\) failed: ApplyError: it conflicts"):
+    with pytest.raises(
+        ApplyError, match=r"p \(pack\.patch_a\) failed: ApplyError: it conflicts"
+    ):
         session.blocks.hold(["p", "q"])
     assert not {"up.mod", "pack.patch_a", "seen"} & sys.modules.keys()
     assert [state.holders for state in session.states.values()] == [0, 0]
@@ -179,7 +194,9 @@ def test_a_block_with_what_fails(world: World, required: str) -> None:
     """A patch that need not apply has to, for a block; the error says why it does not."""
     session = a_world(world, "Wrap('up.mod:absent', by='by')", WRAP, required=required)
     session.arm(frozenset(), lent=True)
-    with pytest.raises(ApplyError, match=r"^patch p \(pack\.patch_a\) failed: TargetError") as told:
+    with pytest.raises(
+        ApplyError, match=r"^patch p \(pack\.patch_a\) failed: TargetError"
+    ) as told:
         session.blocks.hold(["p"])
     assert isinstance(told.value.__cause__, TargetError)
     state = session.states["p"]
@@ -191,7 +208,9 @@ def test_a_block_with_what_has_failed(world: World) -> None:
     session = a_world(world, "Wrap('up.mod:absent', by='by')", required="False")
     session.arm(MAIN)
     load("up.mod").absent = lambda: "there by now"
-    with pytest.raises(ApplyError, match=r"^patch p \(pack\.patch_a\) failed: TargetError"):
+    with pytest.raises(
+        ApplyError, match=r"^patch p \(pack\.patch_a\) failed: TargetError"
+    ):
         session.blocks.hold(["p"])
     assert session.states["p"].holders == 0
 
@@ -202,7 +221,9 @@ def test_a_block_whose_target_cannot_be_imported(world: World) -> None:
     world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
     session = world.session()
     session.arm(frozenset(), lent=True)
-    text = r"patch p: its target's module up\.mod cannot be imported: OSError: no device"
+    text = (
+        r"patch p: its target's module up\.mod cannot be imported: OSError: no device"
+    )
     with pytest.raises(ApplyError, match=text) as told:
         session.blocks.hold(["p"])
     assert isinstance(told.value.__cause__, OSError)
@@ -223,7 +244,9 @@ def test_a_block_leaves_to_its_import_what_comes_before_one(world: World) -> Non
     world.module("counter", "executed = 0\n")
     world.module("up.mod", UPSTREAM)
     body = "import counter\ndef before(): counter.executed += 1\n"
-    world.pack(row("p", "patch_a", "BeforeImport('up.mod', call='before')"), patch_a=body)
+    world.pack(
+        row("p", "patch_a", "BeforeImport('up.mod', call='before')"), patch_a=body
+    )
     session = world.session()
     session.arm(frozenset(), lent=True)
     session.blocks.hold(["p"])
@@ -261,7 +284,10 @@ def test_a_block_applies_what_a_thread_has_loaded_meanwhile(world: World) -> Non
     world.module("up.mod", UPSTREAM + "def other(): ...\n")
     slow = BODY + "import gate\ngate.reached.set()\nassert gate.go.wait(20)\n"
     quick = BODY + "import gate\ngate.end()\n"
-    rows = row("p", "patch_slow", WRAP), row("q", "patch_quick", "Wrap('up.mod:other', by='by')")
+    rows = (
+        row("p", "patch_slow", WRAP),
+        row("q", "patch_quick", "Wrap('up.mod:other', by='by')"),
+    )
     world.pack(*rows, patch_slow=slow, patch_quick=quick)
     session = world.session()
     thread = threading.Thread(target=load, args=("pack.patch_slow",))
@@ -306,7 +332,12 @@ def test_a_block_waits_for_the_thread_that_loads_its_body(world: World) -> None:
 @pytest.fixture
 def session(world: World) -> Session:
     """One that knows `p` of a pack; `o` and `o2` are of a pack of their own, and still unknown."""
-    world.pack(row("o", "patch_o", WRAP), row("o2", "patch_o", WRAP), name="other", patch_o=BODY)
+    world.pack(
+        row("o", "patch_o", WRAP),
+        row("o2", "patch_o", WRAP),
+        name="other",
+        patch_o=BODY,
+    )
     session = a_world(world, WRAP)
     session.arm(frozenset(), lent=True)
     return session
@@ -323,7 +354,9 @@ def test_rows_that_a_block_brings(session: Session) -> None:
     assert load("up.mod").function() == ("by", "old")
 
 
-def test_rows_that_come_with_targets_of_their_own(world: World, session: Session) -> None:
+def test_rows_that_come_with_targets_of_their_own(
+    world: World, session: Session
+) -> None:
     """Their modules are watched from then on: the patch lies on the next execution, too."""
     world.module("up.late", UPSTREAM)
     late = row("l", "patch_l", "Wrap('up.late:function', by='by')")

@@ -119,7 +119,9 @@ def test_a_folder_that_cannot_be_written_is_said_once(
     assert capsys.readouterr().err.count("PATCHKIT_JOURNAL=") == 1
 
 
-def test_a_folder_that_cannot_be_made_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_cannot_be_made_is_said_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Where there is no place for it, also if the system says that something is not there."""
     journal = Journal("/proc/no-such-place")
     journal.write("one")
@@ -175,7 +177,9 @@ def test_a_descriptor_that_somebody_closed_is_not_written_to(tmp_path: Path) -> 
     assert events == ["before", "after"]
 
 
-def test_a_relative_folder_does_not_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_folder_does_not_move(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A process that changes its folder keeps its journal where it was asked for."""
     monkeypatch.chdir(tmp_path)
     journal = Journal("journal")
@@ -199,7 +203,9 @@ def test_std_descriptors_are_left_free(tmp_path: Path) -> None:
     assert len(lines(tmp_path)[0]) == 1
 
 
-def test_it_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_does_not_grow_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At the limit the file says so in its last line, and stays as it is, in whole lines."""
     monkeypatch.setattr(journal_module, "MAX_BYTES", 400)
     journal = Journal(str(tmp_path))

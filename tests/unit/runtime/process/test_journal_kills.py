@@ -69,12 +69,16 @@ def test_a_file_that_cannot_grow(patched: World) -> None:
     (whole,) = patched.journal.iterdir()
     limit = whole.stat().st_size - 20
     whole.unlink()
-    assert_works(patched.run("-c", LIMITED.replace("500", str(limit)) + WORK), told=False)
+    assert_works(
+        patched.run("-c", LIMITED.replace("500", str(limit)) + WORK), told=False
+    )
     (torn,) = patched.journal.iterdir()
     assert torn.stat().st_size == limit
     (one,) = read_directory(patched.journal)
     assert (one.roles, one.patches["one"].status) == (["main"], "applied")
-    assert {patch.status for name, patch in one.patches.items() if name != "one"} == {"armed"}
+    assert {patch.status for name, patch in one.patches.items() if name != "one"} == {
+        "armed"
+    }
 
 
 def test_a_file_that_cannot_hold_a_line(patched: World) -> None:
@@ -88,7 +92,10 @@ def can_mount() -> bool:
     """Whether this user may make a disk of its own."""
     command = ["unshare", "-Urm", "sh", "-c", "mount -t tmpfs none /tmp"]
     has_it = shutil.which("unshare") is not None
-    return has_it and subprocess.run(command, check=False, capture_output=True).returncode == 0
+    return (
+        has_it
+        and subprocess.run(command, check=False, capture_output=True).returncode == 0
+    )
 
 
 @pytest.mark.parametrize("disk", ["limit", *(["tmpfs"] if can_mount() else [])])
@@ -122,7 +129,11 @@ def test_a_folder_that_may_not_be_written(patched: World) -> None:
 def test_a_folder_that_cannot_be_made(patched: World) -> None:
     """The same under a file."""
     (patched.folder / "file").touch()
-    assert_works(patched.run("-c", WORK, PATCHKIT_JOURNAL=str(patched.folder / "file" / "journal")))
+    assert_works(
+        patched.run(
+            "-c", WORK, PATCHKIT_JOURNAL=str(patched.folder / "file" / "journal")
+        )
+    )
 
 
 def test_killed_while_it_writes(patched: World) -> None:
@@ -163,7 +174,9 @@ def test_many_processes_at_once(patched: World) -> None:
     os.close(writer)
     for process in processes:
         assert process.communicate(timeout=2 * TIMEOUT) == ("new\n", "")
-    found = {one.pid: one.patches["one"].status for one in read_directory(patched.journal)}
+    found = {
+        one.pid: one.patches["one"].status for one in read_directory(patched.journal)
+    }
     assert found == {process.pid: "applied" for process in processes}
 
 

@@ -26,7 +26,9 @@ def _replace_by_fifo(file: Path, _: Path) -> None:
     os.mkfifo(file)
 
 
-@pytest.mark.parametrize("replace", [_replace_by_link, _replace_by_hard_link, _replace_by_fifo])
+@pytest.mark.parametrize(
+    "replace", [_replace_by_link, _replace_by_hard_link, _replace_by_fifo]
+)
 def test_only_its_own_file_is_written_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], replace: Any
 ) -> None:

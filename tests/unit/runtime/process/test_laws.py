@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 from support import law_world
 from support.packages import World
 from support.sampling import examples
@@ -69,13 +75,17 @@ class Applying(RuleBasedStateMachine):
     @rule(data=st.data())
     def apply(self, data: st.DataObject) -> None:
         """Apply some, on or not."""
-        names = data.draw(st.lists(st.sampled_from(self.names), max_size=4, unique=True))
+        names = data.draw(
+            st.lists(st.sampled_from(self.names), max_size=4, unique=True)
+        )
         self._hold(names)
 
     @rule(data=st.data())
     def undo(self, data: st.DataObject) -> None:
         """Undo some, on or not."""
-        names = data.draw(st.lists(st.sampled_from(self.names), max_size=4, unique=True))
+        names = data.draw(
+            st.lists(st.sampled_from(self.names), max_size=4, unique=True)
+        )
         self._let_go(names)
 
     @rule(data=st.data(), undo=st.booleans())

@@ -18,7 +18,9 @@ def test_only_what_is_loud_enough_is_heard(
         say(level, "text", threshold)
     out, err = capsys.readouterr()
     heard = LEVELS[LEVELS.index(threshold) :]
-    assert err.splitlines() == [f"patchkit[{os.getpid()}] {level}: text" for level in heard]
+    assert err.splitlines() == [
+        f"patchkit[{os.getpid()}] {level}: text" for level in heard
+    ]
     assert out == ""
 
 

@@ -112,7 +112,9 @@ print(json.dumps([failed["reason"], up.mod.function(), up.mod.other()]))
     assert "stranger" in target[1]
     assert failed[0].startswith("OverwrittenError: up.mod:function was overwritten by")
     assert failed[1:] == ["theirs", "old"]
-    assert "error: required patch p (pack.patch_a) failed: OverwrittenError" in done.stderr
+    assert (
+        "error: required patch p (pack.patch_a) failed: OverwrittenError" in done.stderr
+    )
     assert "Traceback" not in done.stderr
 
 
@@ -161,7 +163,8 @@ print(threading.active_count())
     assert upstream.run("-c", code).stdout.split() == ["1", "2"]
     assert upstream.run("-c", code, PATCHKIT_VERIFY="0").stdout.split() == ["1", "1"]
     block = (
-        "import patchkit, threading\nwith patchkit.applied('p'): print(threading.active_count())"
+        "import patchkit, threading\n"
+        "with patchkit.applied('p'): print(threading.active_count())"
     )
     assert upstream.run("-c", block).stdout.split() == ["1"]
 
@@ -229,7 +232,9 @@ def test_a_look_that_cannot_be(
     assert (capsys.readouterr().err, len(looks)) == ("", 1)
 
 
-def test_a_look_that_fails_a_patch(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_look_that_fails_a_patch(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It is told once, as the patch's failure; the look itself raises nothing."""
     world.module("up.mod", "def function(): return 'old'\n")
     world.pack(row("p", "patch_a", WRAP), patch_a=BY)
@@ -246,7 +251,9 @@ def test_the_first_patch_that_is_applied_tells_of_others(world: World) -> None:
     """What waits for another version is told then, once; nobody has asked before."""
     world.module("up.mod", "def function(): return 'old'\ndef other(): ...\n")
     rows = row("p", "patch_a", WRAP), row("q", "patch_a", SECOND, requires="('up>=2',)")
-    absent = row("r", "patch_a", "Wrap('up.absent:other', by='by')", requires="('up>=2',)")
+    absent = row(
+        "r", "patch_a", "Wrap('up.absent:other', by='by')", requires="('up>=2',)"
+    )
     world.pack(*rows, absent, patch_a=BY)
     session = world.session()
     session.arm(frozenset({Role.MAIN}))
@@ -278,7 +285,9 @@ def test_a_look_at_another_module_under_the_name(
 
 
 @pytest.mark.parametrize("is_kept", [True, False])
-def test_the_end_of_a_child_tells_what_was_never_for_it(world: World, is_kept: bool) -> None:
+def test_the_end_of_a_child_tells_what_was_never_for_it(
+    world: World, is_kept: bool
+) -> None:
     """Which patches wait in vain is in its journal, if it has one; its exit code is its own."""
     target = "Wrap('absent_module:function', by='by')"
     world.pack(row("p", "patch_a", target, requires="('up>=2',)"), patch_a=BY)
@@ -286,10 +295,16 @@ def test_the_end_of_a_child_tells_what_was_never_for_it(world: World, is_kept: b
     session.arm(frozenset({Role.MAIN}))
     session.journal.directory = str(world.folder) if is_kept else None
     assert session.lookout.exit_code(3) == 3
-    told = [entry["reasons"] for entry in session.journal.entries if entry["event"] == "unmet"]
+    told = [
+        entry["reasons"]
+        for entry in session.journal.entries
+        if entry["event"] == "unmet"
+    ]
     assert told == ([{"p": "up 1.0 is outside >=2"}] if is_kept else [])
     assert session.lookout.exit_code(0) == 0
-    assert len([one for one in session.journal.entries if one["event"] == "unmet"]) == len(told)
+    assert len(
+        [one for one in session.journal.entries if one["event"] == "unmet"]
+    ) == len(told)
 
 
 def test_a_session_that_has_no_charge_leaves_exit_codes(world: World) -> None:

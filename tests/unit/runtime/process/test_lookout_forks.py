@@ -61,14 +61,19 @@ else:
 
 
 @pytest.mark.parametrize("way", WAYS_TO_FORK)
-def test_no_child_waits_for_what_the_thread_was_importing(upstream: World, way: str) -> None:
+def test_no_child_waits_for_what_the_thread_was_importing(
+    upstream: World, way: str
+) -> None:
     """A fork waits for it; where that waits for the fork, the child imports it anew."""
     upstream.module(
         "gate", "import threading\nbegan, free = threading.Event(), threading.Event()\n"
     )
     upstream.module("held", HELD)
     upstream.module("up.slow", SLOW)
-    rows = row("p", "patch_a", WRAP), row("late", "patch_b", "Wrap('up.late:function', by='by')")
+    rows = (
+        row("p", "patch_a", WRAP),
+        row("late", "patch_b", "Wrap('up.late:function', by='by')"),
+    )
     upstream.pack(*rows, patch_a=BY, patch_b="import up.slow\n" + BY)
     done = upstream.run("-c", WAYS_TO_FORK[way], PATCHKIT_VERIFY="0.05")
     assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
@@ -83,7 +88,9 @@ def test_children_of_two_threads_look(upstream: World) -> None:
     assert (done.returncode, done.stdout) == (0, "[0, 0]\n"), done.stderr
 
 
-@pytest.mark.parametrize("end", ["", "sys.exit(3)", "os._exit(4)", "os.kill(os.getpid(), 15)"])
+@pytest.mark.parametrize(
+    "end", ["", "sys.exit(3)", "os._exit(4)", "os.kill(os.getpid(), 15)"]
+)
 def test_the_end_of_a_process_is_its_own(upstream: World, end: str) -> None:
     """Exit codes, signals and stderr are those of a process without a thread, at any moment."""
     code = f"import os, sys, patchkit.auto, up.mod\n{end}"

@@ -37,7 +37,9 @@ def test_a_body_executes_anew_with_its_module(world: World) -> None:
     assert load("pack.patch_a").Thing is module.Thing is not first
 
 
-def test_a_body_that_was_loaded_is_not_executed_for_the_first_module(world: World) -> None:
+def test_a_body_that_was_loaded_is_not_executed_for_the_first_module(
+    world: World,
+) -> None:
     """Who imported it before the target has it executed once."""
     world.module("counter", "executed = 0\n")
     world.module("up.mod", UPSTREAM)
@@ -69,7 +71,9 @@ def test_a_body_that_needs_what_is_half_imported(world: World) -> None:
 def test_a_body_that_needs_what_there_is_not(world: World) -> None:
     """It fails with what Python says; nothing is waited for."""
     world.module("up.mod", UPSTREAM)
-    world.pack(row("p", "patch_a", WRAP, required="False"), patch_a="import absent_module")
+    world.pack(
+        row("p", "patch_a", WRAP, required="False"), patch_a="import absent_module"
+    )
     session = world.session()
     session.arm(MAIN)
     assert load("up.mod").function() == "old"

@@ -44,7 +44,9 @@ def by_opentelemetry(module: Any) -> Callable[[], None]:
 def by_mock(module: Any) -> Callable[[], None]:
     """`mock.patch` with something that calls on."""
     before = module.function
-    patcher = mock.patch.object(module, "function", side_effect=lambda: ("theirs", before()))
+    patcher = mock.patch.object(
+        module, "function", side_effect=lambda: ("theirs", before())
+    )
     patcher.start()
     return patcher.stop
 
@@ -75,7 +77,9 @@ def test_theirs_on_top_and_ours_off_first(world: World, neighbour: Any) -> None:
     module = load("up.mod")
     stop = neighbour(module)
     on_top = module.function
-    with pytest.raises(UndoError, match=r"up\.mod\.function was overwritten by somebody else"):
+    with pytest.raises(
+        UndoError, match=r"up\.mod\.function was overwritten by somebody else"
+    ):
         undo(session)
     assert module.function is on_top
     assert module.function() == ("theirs", ("by", "old"))
@@ -150,7 +154,9 @@ def test_beside_a_real_instrumentation(
 ) -> None:
     """`Thread.start` is theirs and ours; whoever came last goes first, and the original is back."""
     body = "seen = []\ndef by(w, i, a, k):\n    seen.append(i)\n    return w(*a, **k)\n"
-    world.pack(row("p", "patch_a", "Wrap('threading:Thread.start', by='by')"), patch_a=body)
+    world.pack(
+        row("p", "patch_a", "Wrap('threading:Thread.start', by='by')"), patch_a=body
+    )
     original = vars(threading.Thread)["start"]
     session = world.session()
     steps = [instrumented.instrument, lambda: session.arm(MAIN)]

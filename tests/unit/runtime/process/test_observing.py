@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import CodeType
 
-needs_monitoring = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring")
-counts = pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring is there")
+needs_monitoring = pytest.mark.skipif(
+    sys.version_info < (3, 12), reason="sys.monitoring"
+)
+counts = pytest.mark.skipif(
+    sys.version_info >= (3, 12), reason="sys.monitoring is there"
+)
 
 
 @pytest.fixture

@@ -27,14 +27,21 @@ def a_pack(world: World, *changes: str, **fields: str) -> None:
     """Patches p0, p1, … on one target; the first is for main, the next for engine-core, …"""
     world.module("up.mod", UPSTREAM)
     rows = [
-        row(f"p{n}", f"patch_{n}", change, **{"roles": f"{{Role.{ROLES[n]}}}", **fields})
+        row(
+            f"p{n}", f"patch_{n}", change, **{"roles": f"{{Role.{ROLES[n]}}}", **fields}
+        )
         for n, change in enumerate(changes)
     ]
-    world.pack(*rows, **{f"patch_{n}": BY.format(f"p{n}", f"p{n}") for n in range(len(changes))})
+    world.pack(
+        *rows,
+        **{f"patch_{n}": BY.format(f"p{n}", f"p{n}") for n in range(len(changes))},
+    )
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_layers_lie_in_the_order_of_the_rows(world: World, order: tuple[int, ...]) -> None:
+def test_layers_lie_in_the_order_of_the_rows(
+    world: World, order: tuple[int, ...]
+) -> None:
     """Whatever order they came in; the journal shows it."""
     a_pack(world, WRAP, WRAP, WRAP)
     session = world.session()
@@ -48,7 +55,9 @@ def test_layers_lie_in_the_order_of_the_rows(world: World, order: tuple[int, ...
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_of_two_replacements_the_later_row_wins(world: World, order: tuple[int, ...]) -> None:
+def test_of_two_replacements_the_later_row_wins(
+    world: World, order: tuple[int, ...]
+) -> None:
     """Whatever order they came in; the journal says which lies on which."""
     a_pack(world, REPLACE, REPLACE)
     session = world.session()
@@ -106,7 +115,9 @@ def test_conflicts_hold_where_only_one_is_due(
     session = world.session()
     session.arm(frozenset())
     module = load("up.mod")
-    with pytest.raises(ApplyError, match=f"it conflicts with p{1 - first}, which is selected too"):
+    with pytest.raises(
+        ApplyError, match=f"it conflicts with p{1 - first}, which is selected too"
+    ):
         session.enter(Role[ROLES[first]])
     assert session.states[f"p{first}"].status == FAILED
     assert module.function() == "old"

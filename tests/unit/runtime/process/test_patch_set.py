@@ -180,7 +180,9 @@ def test_a_data_file_counts(world: World) -> None:
     table = world.folder / "pack" / "table.json"
     table.write_text("[1]")
     config = a_config()
-    a_session(world, row("p", "patch_a", REPLACE, roles=BOTH, data="('table.json',)")).stamp(config)
+    a_session(
+        world, row("p", "patch_a", REPLACE, roles=BOTH, data="('table.json',)")
+    ).stamp(config)
     world.session().agree(Role.WORKER, config)
     table.write_text("[2]")
     assert "p has other code here" in disagreement(world, config)
@@ -209,7 +211,9 @@ def test_the_order_of_packs_counts(world: World) -> None:
         world.session("second", "pack").agree(Role.WORKER, config)
 
 
-def test_patchkits_own_version_counts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patchkits_own_version_counts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another one is named as such, and is another key; one that did not say is an earlier one."""
     config, other = a_config(), a_config()
     session = a_session(world)
@@ -283,7 +287,9 @@ def test_values_are_the_same_in_every_process(world: World) -> None:
     assert all(one == found[0] for one in found)
 
 
-def test_a_pack_in_an_archive_counts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pack_in_an_archive_counts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All of the archive, as one cannot be changed in part."""
     config = a_config()
     a_session(world)
@@ -324,7 +330,12 @@ def test_the_stamp_has_what_is_applied_or_may_be(world: World) -> None:
     """Whether a patch has been asked already or not; what has failed is not among them."""
     rows = (
         row("applied", "patch_a", REPLACE),
-        row("failed", "patch_a", "Replace('up.mod:absent', by='function')", required="False"),
+        row(
+            "failed",
+            "patch_a",
+            "Replace('up.mod:absent', by='function')",
+            required="False",
+        ),
         row("waits", "patch_a", "Replace('up.late:function', by='function')"),
         row("unmet", "patch_a", REPLACE, requires="('up>=2',)"),
     )

@@ -66,7 +66,9 @@ def test_a_failure_that_may_be_is_one_warning(
     states = states_of(row(**fields), **settings)
     states.fail(states.patches["a-patch"], ValueError("broken"))
     states.stop_if_failed(states.patches.values())
-    assert capsys.readouterr().err.count("patch a-patch failed: ValueError: broken") == 1
+    assert (
+        capsys.readouterr().err.count("patch a-patch failed: ValueError: broken") == 1
+    )
 
 
 def test_it_stops_for_rows_of_the_asked_roles_only() -> None:

@@ -27,10 +27,17 @@ TABLE = ProcessTable(PROCESSES)
 
 
 RAY = ["python", "/ray/_private/workers/default_worker.py", "--node"]
-SPAWNED = ["python", "-c", "from multiprocessing.spawn import spawn_main", "--multiprocessing-fork"]
+SPAWNED = [
+    "python",
+    "-c",
+    "from multiprocessing.spawn import spawn_main",
+    "--multiprocessing-fork",
+]
 
 
-def test_a_ray_worker_is_told_by_the_variable_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ray_worker_is_told_by_the_variable_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What its parent has told is believed, and does not reach further children."""
     monkeypatch.setattr(sys, "orig_argv", RAY)
     environ = {ROLE_VARIABLE: "worker"}
@@ -109,7 +116,15 @@ def test_where_pytest_runs_with_the_plugin(
     [
         (["python", "program.py"], False),
         (["python", "/ray/_private/workers/default_worker.py", "--node"], True),
-        (["python", "-c", "from multiprocessing.spawn import x", "--multiprocessing-fork"], True),
+        (
+            [
+                "python",
+                "-c",
+                "from multiprocessing.spawn import x",
+                "--multiprocessing-fork",
+            ],
+            True,
+        ),
         (["python", "-c", "from multiprocessing.forkserver import main; main()"], True),
         (["python", "-m", "vllm.model_executor.models.registry"], True),
     ],
@@ -134,7 +149,9 @@ class Worker:
     def __init__(self, rpc_rank: int = 0) -> None:
         self.rpc_rank = rpc_rank
 
-    def begin(self, vllm_config: Any, local_rank: int, rank: int, *rest: Any) -> None: ...
+    def begin(
+        self, vllm_config: Any, local_rank: int, rank: int, *rest: Any
+    ) -> None: ...
 
     def init_worker(self, all_kwargs: list[dict[str, Any]]) -> None: ...
 

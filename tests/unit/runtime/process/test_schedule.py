@@ -40,7 +40,10 @@ def test_rows_of_one_module_come_in_their_order() -> None:
     """The registry's, in which `after` decides."""
     change = (Replace("m:a", by="a"),)
     schedule = schedule_of(row("first", changes=change), row("second", changes=change))
-    assert [group.patch.name for group in schedule.due("m", AFTER)] == ["first", "second"]
+    assert [group.patch.name for group in schedule.due("m", AFTER)] == [
+        "first",
+        "second",
+    ]
     assert [group.patch.name for group in schedule.groups()] == ["first", "second"]
 
 
@@ -75,9 +78,13 @@ def test_packs_keep_originals() -> None:
 
 def test_what_serves_a_module_is_apart() -> None:
     """It is due only where nobody else has the module; one beneath makes a package of it."""
-    row_of_all = row(changes=(Provide("m"), BeforeImport("m", call="a"), Provide("m.sub")))
+    row_of_all = row(
+        changes=(Provide("m"), BeforeImport("m", call="a"), Provide("m.sub"))
+    )
     schedule = schedule_of(row_of_all)
-    assert [group.changes for group in schedule.due("m", SERVING)] == [((0, Provide("m")),)]
+    assert [group.changes for group in schedule.due("m", SERVING)] == [
+        ((0, Provide("m")),)
+    ]
     assert [group.moment for group in schedule.due("m", BEFORE)] == [BEFORE]
     beneath = [schedule.serves_beneath(name) for name in ("m", "m.sub", "m.s")]
     assert beneath == [True, False, False]
@@ -89,7 +96,10 @@ def test_rows_come_and_go() -> None:
     schedule = schedule_of(row("one", changes=change))
     schedule.add(row("two", pack="other", changes=change))
     groups = schedule.due("m", AFTER)
-    assert [(group.patch.name, group.rank) for group in groups] == [("one", 0), ("two", 1)]
+    assert [(group.patch.name, group.rank) for group in groups] == [
+        ("one", 0),
+        ("two", 1),
+    ]
     schedule.remove("two")
     assert [group.patch.name for group in schedule.due("m", AFTER)] == ["one"]
     assert schedule.by_body["other.patch_a"] == []

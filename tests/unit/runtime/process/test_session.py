@@ -35,7 +35,10 @@ def test_it_applies_when_the_target_is_imported(world: World) -> None:
     session.arm(MAIN)
     assert load("up.mod").function() == ("new", "old")
     assert session.states["p"].status == APPLIED
-    assert session.journal.entries[-1].items() >= {"module": "up.mod", "status": APPLIED}.items()
+    assert (
+        session.journal.entries[-1].items()
+        >= {"module": "up.mod", "status": APPLIED}.items()
+    )
 
 
 def test_it_waits_for_its_role(world: World) -> None:

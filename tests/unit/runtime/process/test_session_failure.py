@@ -58,7 +58,9 @@ def test_a_swallowed_failure_stops_the_role(world: World) -> None:
 
 def test_a_late_failure_stops_at_role_entry(world: World) -> None:
     """The module stays as it was, copies too, and entering again raises again."""
-    session = a_world(world, WRAP, "Replace('up.mod:gone', by='function')", roles="{Role.WORKER}")
+    session = a_world(
+        world, WRAP, "Replace('up.mod:gone', by='function')", roles="{Role.WORKER}"
+    )
     session.arm(MAIN)
     module = load("up.mod")
     original = module.function
@@ -104,7 +106,11 @@ TWO = "def by(wrapped, instance, args, kwargs): return 'by'"
 def statuses(session: Session, name: str) -> list[str]:
     """What the journal says of a patch, in order."""
     entries = session.journal.entries
-    return [one["status"] for one in entries if one["event"] == "patch" and one["name"] == name]
+    return [
+        one["status"]
+        for one in entries
+        if one["event"] == "patch" and one["name"] == name
+    ]
 
 
 def test_a_failure_is_not_told_of_a_patch_that_shares_the_body(world: World) -> None:
@@ -131,7 +137,9 @@ def test_a_failure_is_not_told_of_a_patch_that_shares_the_body(world: World) -> 
     assert module.function() == "old"
 
 
-def test_a_failure_is_not_told_of_a_patch_whose_body_imports_the_target(world: World) -> None:
+def test_a_failure_is_not_told_of_a_patch_whose_body_imports_the_target(
+    world: World,
+) -> None:
     """A body that imports what another patch cannot patch is armed; what it had done is undone."""
     world.module("up.mod", UPSTREAM)
     world.module("up.later", UPSTREAM)
@@ -158,7 +166,11 @@ def test_a_failure_within_the_own_body_is_told_once(world: World) -> None:
     world.module("up.other")
     world.pack(
         row(
-            "p", "patch_a", WRAP, "AfterImport('up.mod', call='load')", "Add('up.other:x', by='x')"
+            "p",
+            "patch_a",
+            WRAP,
+            "AfterImport('up.mod', call='load')",
+            "Add('up.other:x', by='x')",
         ),
         patch_a=TWO + "\ndef load(module): import up.other",
     )
@@ -171,7 +183,9 @@ def test_a_failure_within_the_own_body_is_told_once(world: World) -> None:
 
 
 @pytest.mark.parametrize("how", ["optional", "warn"])
-def test_a_failure_that_may_be(world: World, how: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_that_may_be(
+    world: World, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """An optional patch or PATCHKIT_ON_FAILURE=warn: one warning, and the original works."""
     required = {"required": "False"} if how == "optional" else {}
     a_world(world, WRAP, "Replace('up.mod:gone', by='by')", **required)
@@ -256,7 +270,9 @@ def test_a_mistyped_name_stops_where_a_patch_is_due(world: World, field: str) ->
     session = world.session(**{field: ("q",)})
     session.arm(MAIN)
     variable = {"only": "PATCHKIT_ONLY", "disabled": "PATCHKIT_DISABLE"}[field]
-    with pytest.raises(ApplyError, match=rf"{variable}: found 'q', expected a patch's name: p"):
+    with pytest.raises(
+        ApplyError, match=rf"{variable}: found 'q', expected a patch's name: p"
+    ):
         load("up.mod")
     with pytest.raises(ApplyError, match=variable):
         session.enter(Role.MAIN)
@@ -271,7 +287,9 @@ def test_a_reason_that_is_a_sentence_ends_once(world: World) -> None:
         load("up.mod")
     assert ".." not in str(caught.value)
     assert "to the release that runs here. The process stops" in str(caught.value)
-    assert "PATCHKIT_DISABLE" not in str(caught.value)  # the next patch would fail alike
+    assert "PATCHKIT_DISABLE" not in str(
+        caught.value
+    )  # the next patch would fail alike
 
 
 def test_conflicting_patches_stop(world: World) -> None:
@@ -284,7 +302,9 @@ def test_conflicting_patches_stop(world: World) -> None:
         patch_b=BODY,
     )
     world.session().arm(MAIN)
-    with pytest.raises(ApplyError, match=r"(?s)one .*conflicts with two.*PATCHKIT_DISABLE"):
+    with pytest.raises(
+        ApplyError, match=r"(?s)one .*conflicts with two.*PATCHKIT_DISABLE"
+    ):
         load("up.mod")
 
 

@@ -61,7 +61,9 @@ def session(world: World) -> Session:
     return session
 
 
-def test_a_copy_that_a_thread_is_making_is_repointed(world: World, session: Session) -> None:
+def test_a_copy_that_a_thread_is_making_is_repointed(
+    world: World, session: Session
+) -> None:
     """What lay in the body of a class while the patch came is found when the class is there."""
     undo(session)
     user = Import(world)
@@ -72,7 +74,9 @@ def test_a_copy_that_a_thread_is_making_is_repointed(world: World, session: Sess
     assert module.Holder.held is module.function
 
 
-def test_a_copy_that_a_thread_is_making_is_taken_back(world: World, session: Session) -> None:
+def test_a_copy_that_a_thread_is_making_is_taken_back(
+    world: World, session: Session
+) -> None:
     """And the same when the patch goes."""
     user = Import(world)
     user.begin()
@@ -111,7 +115,12 @@ def two_rows(world: World, second: str = "") -> Any:
     world.module("up.mod", "def function(): return []\ndef other(): return []\n")
     world.pack(
         row("p", "patch_a", "Wrap('up.mod:function', by='by')"),
-        row("q", "patch_b", "Wrap('up.mod:other', by='by')", roles="{Role.MAIN, Role.WORKER}"),
+        row(
+            "q",
+            "patch_b",
+            "Wrap('up.mod:other', by='by')",
+            roles="{Role.MAIN, Role.WORKER}",
+        ),
         patch_a=SLOW + BY.format("p"),
         patch_b=f"from up.mod import other\n{second}" + BY.format("q"),
     )

@@ -25,7 +25,9 @@ world = packages.world
 
 
 @pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
-def test_undo_in_any_order_restores_the_very_objects(world: World, order: tuple[str, ...]) -> None:
+def test_undo_in_any_order_restores_the_very_objects(
+    world: World, order: tuple[str, ...]
+) -> None:
     """Two patches on one target come off separately."""
     world.module("up.mod", UPSTREAM)
     world.module("up.user", "from up.mod import function")
@@ -118,7 +120,9 @@ def test_a_session_that_was_lent_leaves_no_trace(world: World) -> None:
 def test_a_name_that_no_patch_has(world: World) -> None:
     """Holding what there is not is an error that names what there is."""
     a_world(world)
-    with pytest.raises(UnknownPatchError, match=r"found 'q', expected a patch's name: p"):
+    with pytest.raises(
+        UnknownPatchError, match=r"found 'q', expected a patch's name: p"
+    ):
         lent(world).blocks.hold(["q"])
 
 
@@ -155,7 +159,9 @@ def test_an_undo_looks_for_copies_where_there_may_be_one(
 ) -> None:
     """What only the target and the body referred to was not copied; no module is looked through."""
     session = a_world(world, change)
-    world.module("up.user", "from up.mod import function" if is_copied else "function = None")
+    world.module(
+        "up.user", "from up.mod import function" if is_copied else "function = None"
+    )
     session.arm(MAIN)
     module = load("up.mod")
     user = load("up.user")

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 world = packages.world
 
 
-TWO = "Replace('up.mod:function', by='function')", "Replace('up.other:value', by='value')"
+TWO = (
+    "Replace('up.mod:function', by='function')",
+    "Replace('up.other:value', by='value')",
+)
 VALUE = "value = 'new'\ndef function(): return 'new'\n"
 
 
@@ -24,13 +27,17 @@ def two_modules(world: World, *changes: str, asks: str, **fields: str) -> Sessio
     """A row over two modules, whose body answers questions."""
     world.module("up.mod", UPSTREAM)
     world.module("up.other", "value = 'old'")
-    world.pack(row("p", "patch_a", *changes, **fields), patch_a=f"import sys\n{VALUE}{asks}")
+    world.pack(
+        row("p", "patch_a", *changes, **fields), patch_a=f"import sys\n{VALUE}{asks}"
+    )
     session = world.session()
     session.arm(MAIN)
     return session
 
 
-def test_a_when_that_refuses_at_the_second_module_takes_the_first_back(world: World) -> None:
+def test_a_when_that_refuses_at_the_second_module_takes_the_first_back(
+    world: World,
+) -> None:
     """All or none, also of what was there before the refusal."""
     asks = "def when(): return 'up.other' not in sys.modules or 'not beside other'"
     session = two_modules(world, *TWO, asks=asks, when="'when'")

@@ -33,7 +33,10 @@ def test_a_failure_that_is_swallowed_ends_with_70(upstream: World) -> None:
     """It is said at once, and once more at the end; what runs at the end has run."""
     upstream.module("pack.patch_a", "def misspelt(): ...")
     done = upstream.run("-c", SWALLOWED)
-    assert (done.returncode, done.stdout) == (70, "swallowed ApplyError\nother exits ran\n")
+    assert (done.returncode, done.stdout) == (
+        70,
+        "swallowed ApplyError\nother exits ran\n",
+    )
     first, last = done.stderr.splitlines()
     assert "error: required patch p (pack.patch_a) failed: TargetError" in first
     assert "if the program continues anyway, it ends with exit code 70" in first
@@ -45,7 +48,11 @@ def test_a_failure_that_is_swallowed_ends_with_70(upstream: World) -> None:
 @pytest.mark.parametrize(
     ("fields", "environ", "told"),
     [
-        ({"roles": "set(Role)"}, {"PATCHKIT_ON_FAILURE": "warn"}, "warning: patch p failed"),
+        (
+            {"roles": "set(Role)"},
+            {"PATCHKIT_ON_FAILURE": "warn"},
+            "warning: patch p failed",
+        ),
         ({"roles": "set(Role)", "required": "False"}, {}, "warning: patch p failed"),
         ({"roles": "{Role.WORKER}"}, {}, ""),
     ],
@@ -126,7 +133,9 @@ print(child.exitcode)
 
 def test_a_block_that_fails_is_told_to_the_block(upstream: World) -> None:
     """`applied` in an armed process raises; the process is none the worse for it."""
-    upstream.pack(row("p", "patch_a", WRAP, roles="{Role.WORKER}"), patch_a="def misspelt(): ...")
+    upstream.pack(
+        row("p", "patch_a", WRAP, roles="{Role.WORKER}"), patch_a="def misspelt(): ..."
+    )
     code = """
 import patchkit, patchkit.auto
 try:

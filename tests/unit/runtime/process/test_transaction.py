@@ -59,7 +59,10 @@ def test_all_changes_are_made() -> None:
 def test_a_target_that_is_not_there_changes_nothing() -> None:
     """Everything is looked up before the first change is made."""
     module, before = module_of(UPSTREAM), dict(vars(module_of(UPSTREAM)))
-    calls: Any = [Replace("upstream:one", by="new"), Replace("upstream:missing", by="new")]
+    calls: Any = [
+        Replace("upstream:one", by="new"),
+        Replace("upstream:missing", by="new"),
+    ]
     made, one = Transaction(), module.one
     with pytest.raises(TargetError):
         make(made, module, *calls)
@@ -91,7 +94,9 @@ def test_an_error_on_the_way_takes_back_what_was_made(
 
 def test_two_changes_of_one_target() -> None:
     """Replaced and wrapped by the same patch, it is both."""
-    module, made = applied(Wrap("upstream:one", by="by"), Replace("upstream:one", by="new"))
+    module, made = applied(
+        Wrap("upstream:one", by="by"), Replace("upstream:one", by="new")
+    )
     assert module.one() == ("by", "new")
     made.take_back()
     assert module.one() == 1

@@ -51,7 +51,9 @@ def vended(world: World) -> World:
 def both(world: World, first: str, second: str, **environ: str) -> Any:
     """Apply a patch of each copy to one function; return what is so then, and what was said."""
     world.pack(row("first", "patch_a", first), patch_a=BY.format("first"))
-    world.pack(row("second", "patch_b", second), name="second", patch_b=BY.format("second"))
+    world.pack(
+        row("second", "patch_b", second), name="second", patch_b=BY.format("second")
+    )
     init = world.folder / "second" / "__init__.py"
     init.write_text(init.read_text().replace("from patchkit", "from vended"))
     (world.folder / "code.py").write_text(CODE)
@@ -69,7 +71,9 @@ def test_wraps_of_both_act(vended: World, first: str) -> None:
 
 
 @pytest.mark.parametrize("first", [WRAP, REPLACE])
-def test_a_replace_discards_nothing_of_the_other_copy(vended: World, first: str) -> None:
+def test_a_replace_discards_nothing_of_the_other_copy(
+    vended: World, first: str
+) -> None:
     """It is refused, with the names of both, and what the first has put there acts on."""
     seen, _ = both(vended, first, REPLACE, PATCHKIT_ON_FAILURE="warn")
     assert seen[:3] == [["first"], ["first"], "failed"]

@@ -108,10 +108,14 @@ def test_a_verify_needs_a_body(world: World) -> None:
 
 
 @pytest.mark.processes
-def test_status_tells_the_last_answer(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_tells_the_last_answer(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With its age, in the list and in JSON."""
     world.module("up.mod", "def function(): return 'old'\n")
-    one = row("p", "patch_a", WRAP, roles="set(Role)", verify="'works'", required="False")
+    one = row(
+        "p", "patch_a", WRAP, roles="set(Role)", verify="'works'", required="False"
+    )
     world.pack(one, patch_a=f"def ANSWER(): return 'too slow'\n{BODY}")
     code = (
         "import patchkit.auto as auto\nfrom patchkit import Role\nimport up.mod\n"

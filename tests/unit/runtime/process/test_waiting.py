@@ -70,7 +70,9 @@ def test_who_is_told_leaves_a_turn(wait_for: Callable[[Turns, Any], Waiter]) -> 
     assert thing.thread == threading.get_ident()
 
 
-def test_a_turn_that_ends_goes_to_who_waits(wait_for: Callable[[Turns, Any], Waiter]) -> None:
+def test_a_turn_that_ends_goes_to_who_waits(
+    wait_for: Callable[[Turns, Any], Waiter],
+) -> None:
     """At once; and it is his."""
     turns, thing = Turns(), SimpleNamespace(thread=None)
     turns.take(thing, never)  # type: ignore[arg-type]
@@ -80,7 +82,9 @@ def test_a_turn_that_ends_goes_to_who_waits(wait_for: Callable[[Turns, Any], Wai
     assert thing.thread == waiter.thread.ident
 
 
-def test_the_end_of_a_block_gives_the_turn_on(wait_for: Callable[[Turns, Any], Waiter]) -> None:
+def test_the_end_of_a_block_gives_the_turn_on(
+    wait_for: Callable[[Turns, Any], Waiter],
+) -> None:
     """Who waited for what a block had takes it once the block is over."""
     turns, thing = Turns(), SimpleNamespace(thread=None)
     with turns.within(thing) as has_it:  # type: ignore[arg-type]

@@ -12,7 +12,9 @@ pytestmark = pytest.mark.processes
 world = packages.world
 
 WRAP = "Wrap('up.mod:function', by='by')"
-BY = "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+BY = (
+    "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+)
 
 
 @pytest.fixture
@@ -141,8 +143,13 @@ def test_every_process_writes_a_journal(upstream: World) -> None:
     armed, *rest = upstream.entries()
     assert armed["event"] == "armed"
     assert "p" in armed["patches"]
-    told = [entry for entry in rest if entry["event"] == "role" or entry.get("name") == "p"]
-    assert [entry.get("role") or entry["status"] for entry in told] == ["main", "applied"]
+    told = [
+        entry for entry in rest if entry["event"] == "role" or entry.get("name") == "p"
+    ]
+    assert [entry.get("role") or entry["status"] for entry in told] == [
+        "main",
+        "applied",
+    ]
 
 
 def test_arriving_twice_changes_nothing(upstream: World) -> None:

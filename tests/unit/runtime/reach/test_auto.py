@@ -25,7 +25,15 @@ print(json.dumps([up.mod.function(), patchkit.auto.session is arming.current()])
     assert world.answer(code) == [["by", "old"], True]
 
 
-HEAVY = {"ast", "dataclasses", "dis", "importlib.metadata", "inspect", "linecache", "packaging"}
+HEAVY = {
+    "ast",
+    "dataclasses",
+    "dis",
+    "importlib.metadata",
+    "inspect",
+    "linecache",
+    "packaging",
+}
 HEAVY |= {"pathlib", "textwrap", "tokenize", "traceback"}
 KINDS = (  # of change, but for Provide
     "Replace('up.mod:a', by='by')",

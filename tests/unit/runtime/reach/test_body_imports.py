@@ -37,7 +37,9 @@ def importer(world: World, body: str, *changes: str, rest: str = "") -> None:
     ],
 )
 @pytest.mark.parametrize("first", ["up.top", "up.base"])
-def test_a_body_may_import_what_imports_its_target(world: World, body: str, first: str) -> None:
+def test_a_body_may_import_what_imports_its_target(
+    world: World, body: str, first: str
+) -> None:
     """The patch waits for the importer, whichever is imported first; then its copies follow."""
     importer(world, body)
     world.module("helper", "from up.top import Top\n")
@@ -67,7 +69,9 @@ def test_both_modules_of_a_row(world: World) -> None:
     """The one waits for the other, whose own changes are made at the same time."""
     changes = BASE, "Wrap('up.top:Top.method', by='by')"
     importer(world, "from up.top import Top\n", *changes)
-    world.module("up.top", "import up.base\nclass Top:\n    def method(self): return []\n")
+    world.module(
+        "up.top", "import up.base\nclass Top:\n    def method(self): return []\n"
+    )
     world.session().arm(MAIN)
     top = load("up.top")
     assert (top.Top().method(), top.up.base.function()) == (["by"], ["by"])
@@ -75,7 +79,9 @@ def test_both_modules_of_a_row(world: World) -> None:
 
 def test_an_importer_that_fails(world: World) -> None:
     """Its error is what it was; the patch goes on waiting, and applies with the next import."""
-    importer(world, "from up.top import Top\n", rest="import flag\nif flag.bad: 1 / 0\n")
+    importer(
+        world, "from up.top import Top\n", rest="import flag\nif flag.bad: 1 / 0\n"
+    )
     world.module("flag", "bad = True\n")
     session = world.session()
     session.arm(MAIN)
@@ -108,7 +114,9 @@ TWO = "Replace('up.base:Base', by='MyBase')", "Replace('up.top:Top', by='MyTop')
 
 
 @pytest.mark.parametrize("reloaded", ["up.base", "up.top"])
-def test_after_a_reload_all_classes_of_a_row_are_of_one_body(world: World, reloaded: str) -> None:
+def test_after_a_reload_all_classes_of_a_row_are_of_one_body(
+    world: World, reloaded: str
+) -> None:
     """Those of the other module are of the body as it is now, and pickle by reference."""
     world.module("up.base", "class Base: ...\n")
     world.module("up.top", "class Top: ...\n")
@@ -127,7 +135,10 @@ def test_after_a_reload_all_classes_of_a_row_are_of_one_body(world: World, reloa
     other = "Top" if reloaded == "up.base" else "Base"
     assert getattr(load("up.user"), other) is getattr(body, f"My{other}")
     undo(session)
-    assert [load("up.base").Base.__name__, load("up.top").Top.__name__] == ["Base", "Top"]
+    assert [load("up.base").Base.__name__, load("up.top").Top.__name__] == [
+        "Base",
+        "Top",
+    ]
 
 
 def test_a_body_that_somebody_reloads(world: World) -> None:

@@ -24,10 +24,14 @@ def test_without_patchkit_the_error_names_the_node(kind: type[Carrier]) -> None:
     """A process that cannot import patchkit stops, and says where it is and what it lacks."""
     data = pickle.dumps(kind(Role.WORKER, [])).hex()
     command = [sys.executable, "-I", "-S", "-c", LOADS, data]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=30
+    )
     assert done.returncode == 1
     assert "has no patchkit" in done.stderr.splitlines()[-1]
-    assert f"on node {__import__('os').uname().nodename} {sys.executable}" in done.stderr
+    assert (
+        f"on node {__import__('os').uname().nodename} {sys.executable}" in done.stderr
+    )
 
 
 @pytest.mark.processes
@@ -35,7 +39,9 @@ def test_an_actors_class_that_comes_back_does_nothing() -> None:
     """An error may bring the class to the process that sent it, or to any other."""
     data = pickle.dumps(ActorCarrier(Role.WORKER)).hex()
     command = [sys.executable, "-c", LOADS + SESSION, data]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=30
+    )
     assert done.stdout == "None\n"
 
 
@@ -46,7 +52,9 @@ def test_in_a_ray_worker_the_process_ends_with_the_reason(tmp_path: Path) -> Non
     script.write_text(f"try: {LOADS}\nexcept SystemExit as end: print('ends:', end)")
     data = pickle.dumps(ActorCarrier(Role.WORKER, [])).hex()
     command = [sys.executable, "-I", "-S", str(script), data]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=30
+    )
     node = __import__("os").uname().nodename
     assert done.stdout.startswith(f"ends: (patchkit on node {node}) RuntimeError: ")
     assert "has no patchkit" in done.stdout

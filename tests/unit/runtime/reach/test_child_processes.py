@@ -20,7 +20,9 @@ world = packages.world
 
 METHODS = ("fork", "spawn", "forkserver")
 WRAP = "Wrap('up.mod:function', by='by')"
-BY = "def by(wrapped, instance, args, kwargs): return (KIND, wrapped(*args, **kwargs))\n"
+BY = (
+    "def by(wrapped, instance, args, kwargs): return (KIND, wrapped(*args, **kwargs))\n"
+)
 
 CORE = """
 from up.tell import told
@@ -82,7 +84,9 @@ def upstream(world: World) -> World:
     world.module("vllm.v1.engine.core", CORE)
     world.module("vllm.v1.executor.multiproc_executor", WORKER)
     world.module("ask", ASK)
-    bodies = {f"patch_{kind}": f"KIND = {kind!r}\n{BY}" for kind in ("main", "core", "worker")}
+    bodies = {
+        f"patch_{kind}": f"KIND = {kind!r}\n{BY}" for kind in ("main", "core", "worker")
+    }
     world.pack(
         row("main", "patch_main", WRAP, roles="{Role.MAIN}"),
         row("core", "patch_core", WRAP, roles="{Role.ENGINE_CORE}"),
@@ -126,7 +130,11 @@ def test_a_child_has_its_role_and_only_its_patches(
 def test_a_child_that_is_known_by_its_name(upstream: World, method: str) -> None:
     """Its target was wrapped by somebody else."""
     code = parent(method, "up.tell:target", name="EngineCore_DP1")
-    assert upstream.script(code) == [["engine-core"], ["core", "old"], seen(method, "core")]
+    assert upstream.script(code) == [
+        ["engine-core"],
+        ["core", "old"],
+        seen(method, "core"),
+    ]
 
 
 @pytest.mark.processes
@@ -150,7 +158,11 @@ def test_a_parent_that_is_a_module(upstream: World) -> None:
     """`python -m`."""
     upstream.module("tool.main", parent("spawn", CORE_TARGET))
     done = upstream.run("-m", "tool.main")
-    assert json.loads(done.stdout) == [["engine-core"], ["core", "old"], ["core", "old"]]
+    assert json.loads(done.stdout) == [
+        ["engine-core"],
+        ["core", "old"],
+        ["core", "old"],
+    ]
 
 
 @pytest.mark.processes
@@ -241,7 +253,9 @@ def test_multiprocessing_imported_before_arming(upstream: World) -> None:
 
 @pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("name", "kind"), [("VllmWorker-0", "worker"), ("Process-1", "main")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("VllmWorker-0", "worker"), ("Process-1", "main")]
+)
 def test_a_child_of_the_library_multiprocess(
     upstream: World, method: str, name: str, kind: str
 ) -> None:
@@ -249,7 +263,9 @@ def test_a_child_of_the_library_multiprocess(
     upstream.module("ask", ASK.replace("multiprocessing", "multiprocess"))
     answer = upstream.script(parent(method, "up.tell:target", name=name))
     assert answer == [[kind], [kind, "old"], seen(method, kind)]
-    assert [one["name"] for one in upstream.entries() if one["event"] == "child"] == [name]
+    assert [one["name"] for one in upstream.entries() if one["event"] == "child"] == [
+        name
+    ]
 
 
 def unknown(upstream: World) -> list[str]:
@@ -286,7 +302,9 @@ def test_processes_that_another_package_tells_of(upstream: World, method: str) -
     """What an entry point names has its role like vLLM's own."""
     info = upstream.folder / "stages-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stages\nVersion: 1.0\n")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: stages\nVersion: 1.0\n"
+    )
     (info / "entry_points.txt").write_text("[patchkit.processes]\nmine = told_of\n")
     told = "PROCESSES = (ProcessRow('target', 'up.tell:target', Role.WORKER),)"
     upstream.module("told_of", f"from patchkit import ProcessRow, Role\n{told}\n")
@@ -312,7 +330,9 @@ def test_a_child_of_a_library_that_nobody_knows(upstream: World) -> None:
 
 @pytest.mark.processes
 @pytest.mark.parametrize("library", ["multiprocessing", "multiprocess"])
-@pytest.mark.parametrize(("name", "kind"), [("VllmWorker-0", "worker"), ("Process-1", "main")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("VllmWorker-0", "worker"), ("Process-1", "main")]
+)
 def test_a_child_that_nobody_tells_its_role(
     upstream: World, library: str, name: str, kind: str
 ) -> None:
@@ -342,7 +362,9 @@ if __name__ == "__main__":
 def test_the_helper_of_the_model_registry(upstream: World) -> None:
     """It gets patchkit with the function that it calls, and a pack that only its parent finds."""
     upstream.module("vllm.model_executor.models.registry", REGISTRY)
-    upstream.module("asked", "from up.tell import told\ndef asked(): return told(None)\n")
+    upstream.module(
+        "asked", "from up.tell import told\ndef asked(): return told(None)\n"
+    )
     (upstream.folder / "hidden").mkdir()
     (upstream.folder / "pack").rename(upstream.folder / "hidden" / "pack")
     code = """
@@ -353,7 +375,11 @@ def test_the_helper_of_the_model_registry(upstream: World) -> None:
         from vllm.model_executor.models.registry import _run_in_subprocess
         print(json.dumps(_run_in_subprocess(asked)))
     """
-    assert upstream.answer(code, PATCHKIT_PATCHES="pack") == [["main"], ["main", "old"], None]
+    assert upstream.answer(code, PATCHKIT_PATCHES="pack") == [
+        ["main"],
+        ["main", "old"],
+        None,
+    ]
 
 
 @pytest.mark.processes

@@ -52,7 +52,9 @@ NEW = ["new", "old"]
 
 
 @pytest.mark.processes
-def test_an_object_of_a_body_arms_whoever_unpickles_it(world: World, pickled: bytes) -> None:
+def test_an_object_of_a_body_arms_whoever_unpickles_it(
+    world: World, pickled: bytes
+) -> None:
     """A process that never heard of patchkit is armed, and its patches are applied."""
     assert world.answer(unpickling(pickled)) == [True, NEW, "applied", True]
 
@@ -61,7 +63,10 @@ def test_an_object_of_a_body_arms_whoever_unpickles_it(world: World, pickled: by
 def test_a_target_that_was_imported_before(world: World, pickled: bytes) -> None:
     """The same where upstream is there already, with a copy of its function elsewhere."""
     world.module("up.user", "from up.mod import function")
-    code = unpickling(pickled, "import up.user") + "assert up.user.function() == ('new', 'old')\n"
+    code = (
+        unpickling(pickled, "import up.user")
+        + "assert up.user.function() == ('new', 'old')\n"
+    )
     assert world.answer(code + "print(json.dumps('done'))") == "done"
 
 
@@ -74,7 +79,9 @@ def test_it_does_nothing_where_patchkit_is_off(world: World, pickled: bytes) -> 
 @pytest.mark.processes
 def test_a_pack_that_this_process_was_not_told_of(world: World, pickled: bytes) -> None:
     """A body of a pack that is not among this process's packs is just a module."""
-    code = unpickling(pickled).replace('current.states["p"].status', "len(current.states) > 0")
+    code = unpickling(pickled).replace(
+        'current.states["p"].status', "len(current.states) > 0"
+    )
     answer: Any = world.answer(code, PATCHKIT_PATCHES="")
     assert answer[1] == "old"
 

@@ -48,7 +48,10 @@ print(json.dumps(sorted(filter(is_ours, sys.modules))))
 def _three_kinds(world: World) -> None:
     """Make a package and a pack with one row for each of three kinds of change."""
     world.module("up.mod", UPSTREAM)
-    rows = [row(f"p{number}", "patch_a", change) for number, change in enumerate(THREE_KINDS)]
+    rows = [
+        row(f"p{number}", "patch_a", change)
+        for number, change in enumerate(THREE_KINDS)
+    ]
     world.pack(*rows, patch_a=BODY)
     pack = world.folder / "pack" / "__init__.py"
     pack.write_text(pack.read_text().replace(", applied", ""))  # which is for tests

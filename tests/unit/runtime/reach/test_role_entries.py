@@ -11,7 +11,9 @@ pytestmark = pytest.mark.processes
 world = packages.world
 
 UPSTREAM = "def function(): return 'old'\n"
-BY = "def by(wrapped, instance, args, kwargs): return (KIND, wrapped(*args, **kwargs))\n"
+BY = (
+    "def by(wrapped, instance, args, kwargs): return (KIND, wrapped(*args, **kwargs))\n"
+)
 WRAP = "Wrap('up.mod:function', by='by')"
 
 CONSTRUCTED = "    def __init__(self): self.seen = seen()\n"
@@ -49,7 +51,9 @@ def upstream(world: World) -> World:
         world.module(name, f"from up.tell import seen\n{source}")
     world.module("up.tell", "import up.mod\ndef seen(): return up.mod.function()\n")
     world.module("ray._private.function_manager", RAY)
-    bodies = {f"patch_{kind}": f"KIND = {kind!r}\n{BY}" for kind in ("main", "core", "worker")}
+    bodies = {
+        f"patch_{kind}": f"KIND = {kind!r}\n{BY}" for kind in ("main", "core", "worker")
+    }
     world.pack(
         row("main", "patch_main", WRAP, roles="{Role.MAIN}"),
         row("core", "patch_core", WRAP, roles="{Role.ENGINE_CORE}"),
@@ -146,10 +150,14 @@ class Actor:
     ("base", "kind"),
     [("", "main"), ("vllm.v1.executor.ray_utils.RayWorkerWrapper", "worker")],
 )
-def test_what_a_users_class_refers_to_is_patched(upstream: World, base: str, kind: str) -> None:
+def test_what_a_users_class_refers_to_is_patched(
+    upstream: World, base: str, kind: str
+) -> None:
     """Its role is entered before Ray loads it; one that derives from a worker's is a worker."""
     source = USERS.replace("Actor:", f"Actor({base}):") if base else USERS
-    upstream.module("users", (f"import {base.rpartition('.')[0]}\n" if base else "") + source)
+    upstream.module(
+        "users", (f"import {base.rpartition('.')[0]}\n" if base else "") + source
+    )
     upstream.module(
         "default_worker",
         """
@@ -182,10 +190,15 @@ print(json.dumps(sorted(patchkit.auto.session.roles)))
 
 def test_a_frontend_that_is_no_python_process(upstream: World) -> None:
     """Where it is started, the journal names the patches that have no process, and why."""
-    starts = "class RustFrontendProcessManager:\n    def __init__(self): print('started')\n"
+    starts = (
+        "class RustFrontendProcessManager:\n    def __init__(self): print('started')\n"
+    )
     upstream.module("vllm.v1.utils", starts)
     chat = "Wrap('vllm.entrypoints.openai.serving_chat:function', by='by')"
-    others = [row(kind, f"patch_{kind}", WRAP, roles="{Role.MAIN}") for kind in ("core", "worker")]
+    others = [
+        row(kind, f"patch_{kind}", WRAP, roles="{Role.MAIN}")
+        for kind in ("core", "worker")
+    ]
     upstream.pack(row("chat", "patch_main", chat, roles="{Role.MAIN}"), *others)
     code = "import patchkit.auto\nfrom vllm.v1.utils import *\nRustFrontendProcessManager()"
     done = upstream.run("-c", code)
@@ -210,7 +223,9 @@ from vllm.v1.engine.core import EngineCore
 EngineCore()
 print("started")
 """
-    upstream.module("vllm.v1.engine.core", "class EngineCore:\n    def __init__(self): ...\n")
+    upstream.module(
+        "vllm.v1.engine.core", "class EngineCore:\n    def __init__(self): ...\n"
+    )
     done = upstream.run("-c", code, PATCHKIT_ONLY=ONLY)
     assert done.stdout == "swallowed ApplyError\n"
     assert "ApplyError: required patch core (pack.patch_core) failed" in done.stderr

@@ -71,8 +71,13 @@ patchkit.runtime.reach.vllm_plugin.general()
 def test_entry_points_name_what_is_there() -> None:
     """`pyproject.toml` declares both, under names that can be loaded."""
     pyproject = (packages.REPOSITORY / "pyproject.toml").read_text()
-    for group, function in (("platform_plugins", "platform"), ("general_plugins", "general")):
+    for group, function in (
+        ("platform_plugins", "platform"),
+        ("general_plugins", "general"),
+    ):
         value = f"patchkit.runtime.reach.vllm_plugin:{function}"
-        assert f'[project.entry-points."vllm.{group}"]\npatchkit = "{value}"' in pyproject
+        assert (
+            f'[project.entry-points."vllm.{group}"]\npatchkit = "{value}"' in pyproject
+        )
         entry = importlib.metadata.EntryPoint("patchkit", value, f"vllm.{group}")
         assert entry.load() is getattr(vllm_plugin, function)

@@ -78,16 +78,24 @@ def test_several_names_and_several_times(world: World) -> None:
     for _ in range(3):
         with block:
             module = load("up.mod")
-            assert (module.function(), module.Thing().method()) == (("by", "old"), ("two", "old"))
+            assert (module.function(), module.Thing().method()) == (
+                ("by", "old"),
+                ("two", "old"),
+            )
         assert (module.function(), module.Thing().method()) == ("old", "old")
 
 
-def test_no_name_is_all_that_is_for_here(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_name_is_all_that_is_for_here(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Others are left out without a word, as in an armed process."""
     monkeypatch.setenv("PATCHKIT_DISABLE", "broken,optional,elsewhere,asks,early")
     with applied():
         module = load("up.mod")
-        assert (module.function(), module.Thing().method()) == (("by", "old"), ("two", "old"))
+        assert (module.function(), module.Thing().method()) == (
+            ("by", "old"),
+            ("two", "old"),
+        )
         assert load("up.llm").filled
 
 
@@ -162,7 +170,9 @@ def test_roles_are_left_alone(world: World) -> None:
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_overlapping_blocks_end_in_any_order(world: World, order: tuple[int, ...]) -> None:
+def test_overlapping_blocks_end_in_any_order(
+    world: World, order: tuple[int, ...]
+) -> None:
     """A patch is there as long as one block has it."""
     before = trace()
     module = load("up.mod")
@@ -224,4 +234,6 @@ def test_a_name_of_two_packs(world: World) -> None:
         world.pack(rows, name=name, patch_a=body)
     *first, error, held, last = world.answer(PACKS)
     assert (first, held, last) == (["one", "two", "one"], "one", "two")
-    assert error.startswith("pack two, patch 'same', name: found the name of a patch of pack one")
+    assert error.startswith(
+        "pack two, patch 'same', name: found the name of a patch of pack one"
+    )

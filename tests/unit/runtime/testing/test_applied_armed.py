@@ -33,7 +33,9 @@ def armed(world: World, code: str, *names: str, first: str = "", **environ: str)
     """Run code in a process that is armed as main; returns what `see()` saw."""
     text = ARMED.format(code=code, names=repr(set(names)), first=first)
     rows = (world.folder / "pack" / "__init__.py").read_text()
-    unwanted = [name for name in ("broken", "optional", "early", "elsewhere") if name in rows]
+    unwanted = [
+        name for name in ("broken", "optional", "early", "elsewhere") if name in rows
+    ]
     environ.setdefault("PATCHKIT_DISABLE", ",".join(unwanted))
     return world.answer(text, **environ)
 
@@ -91,7 +93,8 @@ see()
 def test_a_failure_in_a_block_does_not_stop_the_process_later(world: World) -> None:
     """A patch of another role that failed in a test is armed again for its own."""
     world.pack(
-        row("p", "patch_a", "Replace('up.mod:gone', by='by')", roles="{Role.WORKER}"), patch_a=BODY
+        row("p", "patch_a", "Replace('up.mod:gone', by='by')", roles="{Role.WORKER}"),
+        patch_a=BODY,
     )
     code = """
 try: applied("p").__enter__()

@@ -35,7 +35,9 @@ with applied("p"):
 def test_blocks_in_threads(world: World) -> None:
     """Each thread's own patch comes and goes; one session, and nothing is left."""
     rows = [row(f"p{n}", "patch_a", f"Wrap('up.mod:f{n}', by='by')") for n in range(4)]
-    world.module("up.mod", UPSTREAM + "".join(f"def f{n}(): return {n}\n" for n in range(4)))
+    world.module(
+        "up.mod", UPSTREAM + "".join(f"def f{n}(): return {n}\n" for n in range(4))
+    )
     world.pack(*rows, patch_a=BODY)
     code = program(__file__, "blocks_in_threads")
     assert world.answer(code) == [[], False, True, True]

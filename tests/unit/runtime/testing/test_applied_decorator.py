@@ -94,7 +94,9 @@ def test_an_asynchronous_generator(world: World) -> None:
 
 def test_what_cannot_be_decorated() -> None:
     """Parentheses that were forgotten, a class: errors at once, not tests that never run."""
-    with pytest.raises(UnknownPatchError, match=r"expected a patch's name: @applied\('name'\)"):
+    with pytest.raises(
+        UnknownPatchError, match=r"expected a patch's name: @applied\('name'\)"
+    ):
 
         @applied  # type: ignore[arg-type]
         def work() -> None: ...

@@ -55,7 +55,9 @@ PROGRAMS = st.lists(st.lists(BLOCKS, min_size=1, max_size=2), min_size=2, max_si
 
 
 @pytest.fixture(autouse=True)
-def _threads_that_switch_often(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _threads_that_switch_often(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     source = "def {0}(): return []\n"
     world.module("up.one", source.format("f") + source.format("g"))
     world.module("up.two", source.format("h"))
@@ -96,7 +98,9 @@ class Runner:
 
     def run(self, program: list[list[Block]]) -> None:
         barrier = threading.Barrier(len(program))
-        threads = [threading.Thread(target=self._work, args=(one, barrier)) for one in program]
+        threads = [
+            threading.Thread(target=self._work, args=(one, barrier)) for one in program
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -135,7 +139,11 @@ class Runner:
 
     def stays(self) -> frozenset[str]:
         """What is on when all blocks are over."""
-        return frozenset() if self.session is None else self._of_roles(self.entered | {Role.MAIN})
+        return (
+            frozenset()
+            if self.session is None
+            else self._of_roles(self.entered | {Role.MAIN})
+        )
 
 
 LAW = settings(
@@ -147,7 +155,9 @@ LAW = settings(
 
 @given(program=PROGRAMS, is_armed=st.booleans())
 @LAW
-def test_threads_enter_and_leave_blocks(world: World, program: Any, is_armed: bool) -> None:
+def test_threads_enter_and_leave_blocks(
+    world: World, program: Any, is_armed: bool
+) -> None:
     """What a thread holds acts in it, once and in order, until it leaves; then it is as it was.
 
     In an armed process what its roles have stays, also where a role is entered within a block.

@@ -32,15 +32,29 @@ upstream = blocks.upstream
         ("absent", "patch absent does not apply here: no-such-dist is not installed"),
         ("asks", "patch asks does not apply here: not today"),
         ("env", "patch env does not apply here: ACME_FLAG is not set"),
-        ("broken", r"patch broken \(pack.patch_a\) failed: TargetError: target up.mod:gone"),
-        ("optional", r"patch optional \(pack.patch_a\) failed: TargetError: target up.mod:gone"),
-        ("elsewhere", "patch elsewhere: its target's module gone.mod cannot be imported"),
+        (
+            "broken",
+            r"patch broken \(pack.patch_a\) failed: TargetError: target up.mod:gone",
+        ),
+        (
+            "optional",
+            r"patch optional \(pack.patch_a\) failed: TargetError: target up.mod:gone",
+        ),
+        (
+            "elsewhere",
+            "patch elsewhere: its target's module gone.mod cannot be imported",
+        ),
     ],
 )
 @pytest.mark.parametrize("policy", ["stop", "warn"])
 @pytest.mark.parametrize("late", [True, False])
 def test_a_patch_that_cannot_be_applied(
-    world: World, monkeypatch: pytest.MonkeyPatch, name: str, said: str, policy: str, late: bool
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    said: str,
+    policy: str,
+    late: bool,
 ) -> None:
     """An error that says why, whatever the policy; the others of the block come off again."""
     monkeypatch.setenv("PATCHKIT_ON_FAILURE", policy)
@@ -60,7 +74,9 @@ def test_a_patch_that_cannot_be_applied(
 def test_switched_off_by_hand(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """PATCHKIT_DISABLE, PATCHKIT_ONLY and PATCHKIT=0 are said, not obeyed in silence."""
     monkeypatch.setenv("PATCHKIT_DISABLE", "p")
-    with pytest.raises(ApplyError, match="p does not apply here: disabled by PATCHKIT_DISABLE"):
+    with pytest.raises(
+        ApplyError, match="p does not apply here: disabled by PATCHKIT_DISABLE"
+    ):
         applied("p").__enter__()
     monkeypatch.setenv("PATCHKIT", "0")
     with pytest.raises(SettingsError, match="PATCHKIT is '0'"):
@@ -68,7 +84,9 @@ def test_switched_off_by_hand(world: World, monkeypatch: pytest.MonkeyPatch) -> 
     assert arming._state.borrowers == 0
 
 
-def test_a_version_that_says_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_version_that_says_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The error asks for the version."""
     monkeypatch.setenv("PATCHKIT_VERSIONS", "up=0.1.dev5+g123")
     before = trace()
@@ -80,7 +98,9 @@ def test_a_version_that_says_nothing(world: World, monkeypatch: pytest.MonkeyPat
 def test_an_unknown_name(world: World) -> None:
     """A typing error names what there is."""
     before = trace()
-    with pytest.raises(UnknownPatchError, match=r"'pp', expected a patch's name: .*p, q"):
+    with pytest.raises(
+        UnknownPatchError, match=r"'pp', expected a patch's name: .*p, q"
+    ):
         applied("pp").__enter__()
     assert trace() == before
 

@@ -8,7 +8,10 @@ PATCHES = (
         body="patch_arg_utils",
         requires=("vllm>=0.11.1,<0.34",),
         changes=(
-            Wrap("vllm.engine.arg_utils:EngineArgs.get_batch_defaults", by="at_most_64_sequences"),
+            Wrap(
+                "vllm.engine.arg_utils:EngineArgs.get_batch_defaults",
+                by="at_most_64_sequences",
+            ),
         ),
         why="The default number of sequences is made for large GPUs; the device has less memory.",
         upstream="none: an example",

@@ -13,7 +13,16 @@ from patchkit.analysis.upstream.moves.catalog import block, parse_definition, sc
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-STANDARD = ("textwrap", "queue", "ast", "shlex", "typing", "enum", "tarfile", "asyncio.events")
+STANDARD = (
+    "textwrap",
+    "queue",
+    "ast",
+    "shlex",
+    "typing",
+    "enum",
+    "tarfile",
+    "asyncio.events",
+)
 
 
 def names(text: str) -> list[str]:

@@ -27,7 +27,12 @@ def {name}(self, path):
         ("def a(x): return x + 1", "def a(x):\n 'Doc.'\n return x + 1", 1, 1),
         ("def a(x): return x + 1", "@cache\ndef a(x): return x + 1", 1, 1),
         ("class A(B):\n x = f()", "@final\nclass C(B):\n x = f()", 1, 1),
-        (BODY.format(name="a"), BODY.format(name="a").replace("sorted", "list"), 0.7, 0.99),
+        (
+            BODY.format(name="a"),
+            BODY.format(name="a").replace("sorted", "list"),
+            0.7,
+            0.99,
+        ),
         (BODY.format(name="a"), OTHER.format(name="a"), 0, 0.3),
     ],
 )
@@ -49,6 +54,8 @@ def test_likeness_goes_from_none_to_the_same(
         (OTHER.format(name="a"), 35, 100),
     ],
 )
-def test_the_size_of_a_function_is_that_of_its_body(text: str, least: int, most: int) -> None:
+def test_the_size_of_a_function_is_that_of_its_body(
+    text: str, least: int, most: int
+) -> None:
     """Parameters make no body larger."""
     assert least <= Likeness(ast.parse(text.strip()).body).size <= most

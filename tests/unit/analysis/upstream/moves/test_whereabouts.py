@@ -46,15 +46,21 @@ def likeness_of(one: ast.AST, other: ast.AST) -> float:
     return Likeness([one]).to(Likeness([other]))
 
 
-def search(target: str, new: dict[str, str], old: dict[str, str] | None = None) -> MoveResult:
+def search(
+    target: str, new: dict[str, str], old: dict[str, str] | None = None
+) -> MoveResult:
     """What became of a target of the old release in a new one."""
     before = Resolver(Memory({"up.": "", **(OLD if old is None else old)}))
-    return MoveSearch(Resolver(Memory({"up.": "", **new})), before).find(Target.parse(target))
+    return MoveSearch(Resolver(Memory({"up.": "", **new})), before).find(
+        Target.parse(target)
+    )
 
 
 def by_name(target: str, new: dict[str, str]) -> MoveResult:
     """What is said of a target of which no release is known that has it."""
-    return MoveSearch(Resolver(Memory({"up.": "", **new})), None).find(Target.parse(target))
+    return MoveSearch(Resolver(Memory({"up.": "", **new})), None).find(
+        Target.parse(target)
+    )
 
 
 def place(found: MoveResult) -> str | None:
@@ -93,7 +99,9 @@ def test_finds_what_moved_to_a_file_that_was_there() -> None:
 def test_of_several_the_likest() -> None:
     """Of two of the same name, the one whose source is nearer."""
     near = WORKER.replace("sorted", "list")
-    assert place(search("up.old:Worker", {"up.a": near, "up.b": WORKER})) == "up.b:Worker"
+    assert (
+        place(search("up.old:Worker", {"up.a": near, "up.b": WORKER})) == "up.b:Worker"
+    )
 
 
 def test_what_was_there_beside_it_is_no_move() -> None:
@@ -104,7 +112,10 @@ def test_what_was_there_beside_it_is_no_move() -> None:
 
 def test_what_moved_from_somewhere_else_is_no_move() -> None:
     """A package that moved whole brings what it had, and that was there already."""
-    old = {"up.old": function("f"), "up.a.tool": f"{function('g')}\n{function('h', OTHER)}"}
+    old = {
+        "up.old": function("f"),
+        "up.a.tool": f"{function('g')}\n{function('h', OTHER)}",
+    }
     assert place(search("up.old:f", {"up.b.tool": old["up.a.tool"]}, old)) is None
 
 
@@ -124,7 +135,9 @@ def test_another_name_beside_it_is_no_definition_of_its_own() -> None:
 def test_another_function_of_the_name_is_no_move() -> None:
     """A name in an unrelated module with an unlike source is not offered."""
     new = {"up.new": function("f", OTHER)}
-    assert search("up.old:f", new, {"up.old": function("f")}) == MoveResult(None, None, "")
+    assert search("up.old:f", new, {"up.old": function("f")}) == MoveResult(
+        None, None, ""
+    )
 
 
 def test_a_trivial_source_is_no_evidence() -> None:
@@ -165,13 +178,17 @@ def test_a_method_is_found_where_its_class_inherits_it() -> None:
     """A class that moved and left a method to its base still has it."""
     base = f"class Base:{BODY.format(name='adjust')}"
     new = {"up.new": f"{base}class Worker(Base):{OTHER.format(name='read')}"}
-    old = {"up.old": f"class Worker:{OTHER.format(name='read')}{BODY.format(name='adjust')}"}
+    old = {
+        "up.old": f"class Worker:{OTHER.format(name='read')}{BODY.format(name='adjust')}"
+    }
     assert place(search("up.old:Worker.adjust", new, old)) == "up.new:Worker.adjust"
 
 
 def test_a_method_that_was_renamed() -> None:
     """In its class, another name with the same source is the method."""
-    new = {"up.old": f"class Worker:{BODY.format(name='set')}{OTHER.format(name='read')}"}
+    new = {
+        "up.old": f"class Worker:{BODY.format(name='set')}{OTHER.format(name='read')}"
+    }
     found = search("up.old:Worker.adjust", new)
     assert found.words == "renamed to up.old:Worker.set, 100% alike"
 
@@ -185,15 +202,22 @@ def test_a_namesake_in_another_class_is_not_offered() -> None:
 
 def test_a_body_that_became_a_function_is_found_by_its_source() -> None:
     """Outside of its class a method is only found where its source is nearly the same."""
-    new = {"up.old": f"class Worker:{OTHER.format(name='read')}", "up.new": function("adjust_all")}
+    new = {
+        "up.old": f"class Worker:{OTHER.format(name='read')}",
+        "up.new": function("adjust_all"),
+    }
     found = search("up.old:Worker.adjust", new)
-    words = "up.old:Worker no longer has it; its body went to up.new:adjust_all, 100% alike"
+    words = (
+        "up.old:Worker no longer has it; its body went to up.new:adjust_all, 100% alike"
+    )
     assert found.words == words
 
 
 def test_a_small_body_is_not_followed() -> None:
     """`return self.x` is in every release, and no evidence."""
-    old = {"up.old": f"class Worker:{SMALL.format(name='size')}{OTHER.format(name='read')}"}
+    old = {
+        "up.old": f"class Worker:{SMALL.format(name='size')}{OTHER.format(name='read')}"
+    }
     new = {"up.new": f"class Actor:{SMALL.format(name='size')}"}
     assert place(search("up.old:Worker.size", new, old)) is None
 
@@ -202,7 +226,9 @@ def test_what_a_class_no_longer_inherits() -> None:
     """The base that had it is named, and that the class does not derive from it."""
     base = f"class Base:{BODY.format(name='adjust')}"
     old = {"up.old": f"{base}class Worker(Base): ...\n"}
-    found = search("up.old:Worker.adjust", {"up.old": f"{base}class Worker: ...\n"}, old)
+    found = search(
+        "up.old:Worker.adjust", {"up.old": f"{base}class Worker: ...\n"}, old
+    )
     assert place(found) == "up.old:Base.adjust"
     assert "no longer derives from" in found.words
 
@@ -212,7 +238,10 @@ def test_what_a_class_no_longer_inherits() -> None:
 
 def test_finds_a_module_that_moved() -> None:
     """A missing module is found by its name and by what it defines."""
-    assert search("up.old", {"up.v2.old": WORKER}).words == "moved to up.v2.old, 100% alike"
+    assert (
+        search("up.old", {"up.v2.old": WORKER}).words
+        == "moved to up.v2.old, 100% alike"
+    )
     assert place(search("up.old", {"up.v2.old": function("f", OTHER)})) is None
 
 
@@ -221,7 +250,9 @@ def test_without_a_release_that_had_it_the_name_alone_is_said_to_decide() -> Non
     found = by_name("up.old:Worker.adjust", {"up.new": WORKER})
     assert (place(found), found.likeness) == ("up.new:Worker.adjust", None)
     assert found.words.endswith("by name only")
-    assert place(by_name("up.old:Worker.adjust", {"up.a": WORKER, "up.b": WORKER})) is None
+    assert (
+        place(by_name("up.old:Worker.adjust", {"up.a": WORKER, "up.b": WORKER})) is None
+    )
     assert place(by_name("up.old", {"up.v2.old": ""})) == "up.v2.old"
 
 
@@ -234,7 +265,9 @@ def test_files_that_are_the_same_are_not_read() -> None:
     source = Memory({"up.": "", "up.new": WORKER, **same})
     old = Resolver(Memory({**OLD, **same}))
     assert MoveSearch(Resolver(source), old).find(Target.parse("up.old:Worker")).place
-    assert set(source.read_paths) == {"up/new.py"} | ({"up/__init__.py"} & set(source.read_paths))
+    assert set(source.read_paths) == {"up/new.py"} | (
+        {"up/__init__.py"} & set(source.read_paths)
+    )
 
 
 def test_an_error_is_raised_again_when_a_target_is_searched_again() -> None:
@@ -274,7 +307,9 @@ def standard(name: str) -> str:
 @lru_cache
 def telling(name: str) -> list[str]:
     """The definitions of a standard module that say enough, and are unlike any other."""
-    several = [one for one in ast.parse(standard(name)).body if isinstance(one, DEFINED)]
+    several = [
+        one for one in ast.parse(standard(name)).body if isinstance(one, DEFINED)
+    ]
     names = [one.name for one in several]
     return [
         one.name
@@ -288,7 +323,9 @@ def telling(name: str) -> list[str]:
 def taken(name: str, what: str) -> tuple[ast.Module, Defined]:
     """A standard module without one of its definitions, and that."""
     tree = ast.parse(standard(name))
-    chosen = next(one for one in tree.body if isinstance(one, DEFINED) and one.name == what)
+    chosen = next(
+        one for one in tree.body if isinstance(one, DEFINED) and one.name == what
+    )
     tree.body.remove(chosen)
     return tree, chosen
 
@@ -322,7 +359,12 @@ def test_whatever_is_renamed_or_moved_is_found(
     assert found.likeness == 1
 
 
-@given(st.sampled_from(STANDARD), st.randoms(use_true_random=False), st.booleans(), st.booleans())
+@given(
+    st.sampled_from(STANDARD),
+    st.randoms(use_true_random=False),
+    st.booleans(),
+    st.booleans(),
+)
 @settings(max_examples=20, deadline=None)
 def test_whatever_class_moves_takes_its_methods(
     name: str, chance: random.Random, is_renamed: bool, is_edited: bool
@@ -342,14 +384,22 @@ def test_whatever_class_moves_takes_its_methods(
     assert place(found) == f"up.new:{chosen.name}.{method}"
 
 
-@given(st.sampled_from(STANDARD), st.sampled_from(STANDARD), st.randoms(use_true_random=False))
+@given(
+    st.sampled_from(STANDARD),
+    st.sampled_from(STANDARD),
+    st.randoms(use_true_random=False),
+)
 @settings(max_examples=20, deadline=None)
 def test_no_namesake_of_a_vanished_class_is_ever_offered(
     name: str, other: str, chance: random.Random
 ) -> None:
     """New classes with methods of the same names and other bodies are not where it went."""
     everything = ast.parse(standard(name)).body
-    classes = [one.name for one in everything if isinstance(one, ast.ClassDef) and methods_of(one)]
+    classes = [
+        one.name
+        for one in everything
+        if isinstance(one, ast.ClassDef) and methods_of(one)
+    ]
     tree, chosen = taken(name, chance.choice(classes or [""]))
     others = ast.walk(ast.parse(standard(other)))
     bodies = [one for one in others if isinstance(one, ast.FunctionDef)]

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.analysis.upstream.reading.archive import Archived, ArchiveMember, check_name
+from patchkit.analysis.upstream.reading.archive import (
+    Archived,
+    ArchiveMember,
+    check_name,
+)
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.errors import UpstreamError
 
@@ -16,14 +20,29 @@ if TYPE_CHECKING:
     from patchkit.analysis.upstream.reading.archive import Listing
 
 
-@pytest.mark.parametrize("name", ["up/a.py", "up/..a/b..py", "up/a b.py", "...", "up/ä.py", "up/"])
+@pytest.mark.parametrize(
+    "name", ["up/a.py", "up/..a/b..py", "up/a b.py", "...", "up/ä.py", "up/"]
+)
 def test_ordinary_names_pass(name: str) -> None:
     """Dots are only dangerous alone."""
     check_name(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["/a", "../a", "a/../b", "a/..", "..", "./a", "a\\b", "c:a", "a\x00b", "a\tb", "a\nb"]
+    "name",
+    [
+        "/a",
+        "../a",
+        "a/../b",
+        "a/..",
+        "..",
+        "./a",
+        "a\\b",
+        "c:a",
+        "a\x00b",
+        "a\tb",
+        "a\nb",
+    ],
 )
 def test_names_that_lead_out_do_not(name: str) -> None:
     """Nor do those that hold what separates names elsewhere."""
@@ -72,7 +91,9 @@ def test_prefetch_brings_what_is_missing_in_one_go() -> None:
 @pytest.mark.parametrize(
     ("other", "fetched"), [("up", ["up/b.py"]), ("down", ["up/a.py", "up/b.py"])]
 )
-def test_a_file_that_releases_share_is_fetched_once(other: str, fetched: list[str]) -> None:
+def test_a_file_that_releases_share_is_fetched_once(
+    other: str, fetched: list[str]
+) -> None:
     """By its path, size and checksum, in releases of one project."""
     reader, cache = Counter(), Cache(None)
     Archived("up 1.0", "1.0", "FILE", reader, cache, "key", "up").prefetch(["up/a.py"])

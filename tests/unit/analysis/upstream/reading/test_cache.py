@@ -31,13 +31,19 @@ def test_what_was_kept_is_there_in_the_next_process(tmp_path: Path) -> None:
             cache.put("a.py", b"1")
             cache.put("b.py", b"")
             cache.keep_page("u", page)
-        assert (cache.get("a.py"), cache.get("b.py"), cache.get("c.py")) == (b"1", b"", None)
+        assert (cache.get("a.py"), cache.get("b.py"), cache.get("c.py")) == (
+            b"1",
+            b"",
+            None,
+        )
         assert (cache.has("a.py"), cache.has("c.py")) == (True, False)
         assert cache.page("u") == page
         cache.close()
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=9), st.binary(max_size=99), max_size=9))
+@given(
+    st.dictionaries(st.text(min_size=1, max_size=9), st.binary(max_size=99), max_size=9)
+)
 def test_every_content_comes_back(files: dict[str, bytes]) -> None:
     """Whatever the bytes and the names."""
     cache = Cache(None)
@@ -83,7 +89,9 @@ def test_damaged_content_is_noticed_and_forgotten(tmp_path: Path, damage: str) -
 
 
 @pytest.mark.parametrize("fault", ["a file in its place", "a file above it"])
-def test_a_cache_that_cannot_be_used_is_done_without(tmp_path: Path, fault: str) -> None:
+def test_a_cache_that_cannot_be_used_is_done_without(
+    tmp_path: Path, fault: str
+) -> None:
     """It is said once, and everything works from memory."""
     place = tmp_path / "cache"
     if fault == "a file above it":
@@ -169,7 +177,8 @@ assert not said, said
 def test_processes_write_at_once(tmp_path: Path) -> None:
     """Four writers in one file: nothing is lost, nothing fails."""
     children = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in "abcd"
+        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name])
+        for name in "abcd"
     ]
     assert [child.wait(60) for child in children] == [0] * 4
     cache = Cache(tmp_path)
@@ -198,6 +207,10 @@ def test_a_writer_that_is_killed_leaves_a_cache(tmp_path: Path) -> None:
 def test_where_it_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """`$XDG_CACHE_HOME` where that is absolute, and else `~/.cache`."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    for home, base in (("/x", Path("/x")), ("x", tmp_path / ".cache"), ("", tmp_path / ".cache")):
+    for home, base in (
+        ("/x", Path("/x")),
+        ("x", tmp_path / ".cache"),
+        ("", tmp_path / ".cache"),
+    ):
         monkeypatch.setenv("XDG_CACHE_HOME", home)
         assert default_directory() == base / "patchkit" / "upstream"

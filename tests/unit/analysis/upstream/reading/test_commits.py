@@ -15,11 +15,20 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.processes
 
-WHO = ("-c", "user.name=A", "-c", "user.email=a@x.example", "-c", "commit.gpgsign=false")
+WHO = (
+    "-c",
+    "user.name=A",
+    "-c",
+    "user.email=a@x.example",
+    "-c",
+    "commit.gpgsign=false",
+)
 
 
 def git(repository: Path, *words: str) -> None:
-    subprocess.run(["git", *WHO, *words], cwd=repository, check=True, capture_output=True)
+    subprocess.run(
+        ["git", *WHO, *words], cwd=repository, check=True, capture_output=True
+    )
 
 
 @pytest.fixture
@@ -45,7 +54,9 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_commits_have_titles_and_the_version_of_the_tag_before(repository: Path) -> None:
+def test_commits_have_titles_and_the_version_of_the_tag_before(
+    repository: Path,
+) -> None:
     """The oldest first; before any tag, the version is 0; what is no version is no tag."""
     found = commits(repository)
     assert [one.title for one in found] == ["One", "Two | 2 (owner/name#12)", "Three"]
@@ -56,7 +67,9 @@ def test_commits_have_titles_and_the_version_of_the_tag_before(repository: Path)
 def test_a_commit_is_read_without_a_checkout(repository: Path) -> None:
     """Of what is checked out now, nothing is seen; equal files have equal marks."""
     (repository / "src" / "up" / "mod.py").write_text("not committed\n")
-    one, two, three = (CommitSource(repository, each, "up") for each in commits(repository))
+    one, two, three = (
+        CommitSource(repository, each, "up") for each in commits(repository)
+    )
     assert (one.read("up/mod.py"), two.read("up/mod.py")) == (b"1\n", b"2\n")
     assert one.paths() == {"up/__init__.py", "up/mod.py"}
     assert not three.has("up/mod.py")
@@ -64,10 +77,14 @@ def test_a_commit_is_read_without_a_checkout(repository: Path) -> None:
     assert one.mark("up/__init__.py") == two.mark("up/__init__.py") is not None
     assert one.mark("up/mod.py") != two.mark("up/mod.py")
     assert three.mark("up/mod.py") is None
-    assert CommitSource(repository, commits(repository)[0], "other").paths() == frozenset()
+    assert (
+        CommitSource(repository, commits(repository)[0], "other").paths() == frozenset()
+    )
 
 
-def test_no_program_that_a_repository_names_is_run(repository: Path, tmp_path: Path) -> None:
+def test_no_program_that_a_repository_names_is_run(
+    repository: Path, tmp_path: Path
+) -> None:
     """Its settings may be a stranger's."""
     evil, sign = tmp_path / "evil", tmp_path / "sign"
     evil.write_text(f"#!/bin/sh\ntouch {sign}\ncat $1\n")

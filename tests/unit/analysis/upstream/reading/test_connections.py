@@ -42,7 +42,9 @@ def read(buyer: Customer, **settings: object) -> bytes | None:
 
 def test_a_certificate_that_is_not_believed(buyer: Customer, secure: Shop) -> None:
     """The error names the settings that say whom to believe."""
-    with pytest.raises(UpstreamError, match=r"does not answer.*`cert` and `trusted-host`"):
+    with pytest.raises(
+        UpstreamError, match=r"does not answer.*`cert` and `trusted-host`"
+    ):
         read(buyer, indexes=(f"{secure.url}/simple",), retries=0)
 
 
@@ -85,7 +87,9 @@ def test_a_proxy_is_asked_instead(
     assert all("http://index.invalid/" in line for line in buyer.shop.asked)
 
 
-def test_no_proxy_is_respected(buyer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_proxy_is_respected(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A host in `no_proxy` is asked itself."""
     buyer.shop.files[WHEEL.format("1.0")] = archives.wheel()
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
@@ -98,7 +102,9 @@ def test_a_server_that_says_nothing(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         held: list[socket.socket] = []
-        thread = threading.Thread(target=lambda: held.append(silent.accept()[0]), daemon=True)
+        thread = threading.Thread(
+            target=lambda: held.append(silent.accept()[0]), daemon=True
+        )
         thread.start()
         web = Web(PipSettings(timeout=0.2, retries=0))
         with pytest.raises(UnreachableError, match=f"127.0.0.1:{port} does not answer"):
@@ -111,7 +117,13 @@ def test_a_server_that_says_nothing(tmp_path: Path) -> None:
 def test_a_url_that_is_none() -> None:
     """Whatever an index writes into its links, it is an error of that file."""
     web = Web(PipSettings(retries=0))
-    for url in ("http://", "http://[::1", "http://a:b/", "ftp://a/", "https://" + "a" * 300 + "/x"):
+    for url in (
+        "http://",
+        "http://[::1",
+        "http://a:b/",
+        "ftp://a/",
+        "https://" + "a" * 300 + "/x",
+    ):
         with pytest.raises(UpstreamError):
             web.content(url).tail(10)
     web.close()

@@ -40,4 +40,8 @@ def test_what_other_releases_parsed_is_fetched_at_once_where_it_is_new(
     assert {one for one in fetched if new.has(one)} == {"more.py", "other.py"}
     shared.forget()
     Files(new, shared=shared).prefetch_unparsed(["kept.py"])
-    assert {one for one in fetched if new.has(one)} == {"more.py", "other.py", "kept.py"}
+    assert {one for one in fetched if new.has(one)} == {
+        "more.py",
+        "other.py",
+        "kept.py",
+    }

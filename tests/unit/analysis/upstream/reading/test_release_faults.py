@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 from analysis.upstream.shops import age, prefetch, stock
 
 
-def test_a_network_that_fails_is_like_offline_and_said(buyer: Customer, tmp_path: Path) -> None:
+def test_a_network_that_fails_is_like_offline_and_said(
+    buyer: Customer, tmp_path: Path
+) -> None:
     """The page is old and nobody answers: it is used, and the user told."""
     buyer = Customer(Shop(), tmp_path / "cache")
     stock(buyer, "1.0", "1.1")
@@ -35,10 +37,14 @@ def test_a_network_that_fails_is_like_offline_and_said(buyer: Customer, tmp_path
     with buyer.library(retries=0) as library:
         old, new = find_releases("up", library)
         assert old.source.read("up/version.py") == b"1.0"
-        with pytest.raises(UpstreamError, match=r"up 1\.1: .* does not answer .*refused"):
+        with pytest.raises(
+            UpstreamError, match=r"up 1\.1: .* does not answer .*refused"
+        ):
             new.source.read("up/version.py")
     [notice] = buyer.notices
-    assert re.search(r"/simple/up/: .* does not answer .*; its page of 1970-.* is used", notice)
+    assert re.search(
+        r"/simple/up/: .* does not answer .*; its page of 1970-.* is used", notice
+    )
 
 
 BROKEN = {
@@ -62,7 +68,9 @@ def test_one_bad_wheel_is_one_error(buyer: Customer, behaviour: str) -> None:
     with buyer.library(retries=0) as library:
         releases = find_releases("up", library)
         errors = prefetch(releases, ["up/version.py", "up/m3.py"])
-        assert [releases[at].source.read("up/m3.py") for at in (0, 2)] == [b"x = 3\n"] * 2
+        assert [releases[at].source.read("up/m3.py") for at in (0, 2)] == [
+            b"x = 3\n"
+        ] * 2
     assert list(errors) == ["1.1"]
     text = str(errors["1.1"])
     assert text.startswith(f"up 1.1: {WHEEL.format('1.1')}: ")
@@ -75,7 +83,9 @@ def test_one_malicious_wheel_is_one_error(buyer: Customer) -> None:
     stock(buyer, "1.0", "1.1")
     buyer.shop.files[WHEEL.format("1.2")] = b"PK no"
     bad = archives.wheel({"uuuuuuuuu.py": b""})
-    buyer.shop.files[WHEEL.format("1.3")] = archives.renamed(bad, "uuuuuuuuu.py", "../../evi.py")
+    buyer.shop.files[WHEEL.format("1.3")] = archives.renamed(
+        bad, "uuuuuuuuu.py", "../../evi.py"
+    )
     with buyer.library() as library:
         errors = prefetch(find_releases("up", library), ["up/m0.py"])
     assert list(errors) == ["1.2", "1.3"]
@@ -124,7 +134,9 @@ def test_a_host_that_is_down_is_asked_once(
     tried: list[object] = []
     connect = connection.create_connection
 
-    def counting(address: tuple[str, int], *args: object, **options: object) -> socket.socket:
+    def counting(
+        address: tuple[str, int], *args: object, **options: object
+    ) -> socket.socket:
         tried.append(address)
         return connect(address, *args, **options)
 
@@ -145,7 +157,8 @@ def test_nobody_knows_the_project(buyer: Customer) -> None:
     with (
         buyer.library() as library,
         pytest.raises(
-            UpstreamError, match=f"no release of up was found; looked at {buyer.shop.url}"
+            UpstreamError,
+            match=f"no release of up was found; looked at {buyer.shop.url}",
         ),
     ):
         find_releases("up", library)
@@ -168,12 +181,16 @@ def test_a_link_that_is_none_is_left_out(buyer: Customer, is_json: bool) -> None
         page = library.cache.page(url)
         assert page is not None
         names = (b"../../files/", b"/files/")[is_json]
-        body = page.body.replace(names + WHEEL.format("1.1").encode(), b"http://[" + b"x")
+        body = page.body.replace(
+            names + WHEEL.format("1.1").encode(), b"http://[" + b"x"
+        )
         library.cache.keep_page(url, page._replace(body=body))
         assert [one.version for one in find_releases("up", library)] == ["1.0"]
 
 
-@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"files": [1]}', b"no json", b"[" * 99_999])
+@pytest.mark.parametrize(
+    "body", [b"[]", b"{}", b'{"files": [1]}', b"no json", b"[" * 99_999]
+)
 def test_a_page_that_is_none(buyer: Customer, body: bytes) -> None:
     """What claims to be an index's JSON and is not is one error that names the page."""
     url = f"{buyer.shop.url}/simple/up/"

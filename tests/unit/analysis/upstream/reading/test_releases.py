@@ -35,7 +35,16 @@ from analysis.upstream.shops import age, found, prefetch, stock
 ])  # fmt: skip
 def test_which_releases(buyer: Customer, spec: str, expected: list[str]) -> None:
     """In their order; pre-releases where the bounds name one, yanked ones where named exactly."""
-    stock(buyer, "0.10.0", "0.9.0", "0.11.0", "0.10.0.post1", "0.12.0rc2", "0.12.0rc1", "0.8.0")
+    stock(
+        buyer,
+        "0.10.0",
+        "0.9.0",
+        "0.11.0",
+        "0.10.0.post1",
+        "0.12.0rc2",
+        "0.12.0rc1",
+        "0.8.0",
+    )
     stock(buyer, "nonsense", "0.1.dev5")
     buyer.shop.yanked.add(WHEEL.format("0.8.0"))
     assert found(buyer, spec) == expected
@@ -63,7 +72,9 @@ def test_pages_in_both_languages_say_the_same(buyer: Customer) -> None:
     (["up-1.0+cu12-py3-none-any.whl", "up-1.0-cp39-abi3-linux_x86_64.whl"], 1),
     (["up-1.0+cu12-py3-none-any.whl", "up-1.0.zip"], 0),
 ])  # fmt: skip
-def test_which_file_stands_for_a_release(buyer: Customer, files: list[str], chosen: int) -> None:
+def test_which_file_stands_for_a_release(
+    buyer: Customer, files: list[str], chosen: int
+) -> None:
     """The same on every machine, whatever order the index has."""
     for order in (files, files[::-1]):
         buyer.shop.files = dict.fromkeys(order, b"")
@@ -103,7 +114,10 @@ def test_a_second_process_asks_nothing(buyer: Customer) -> None:
         with buyer.library() as library:
             releases = find_releases("up", library)
             prefetch(releases, ["up/version.py", "up/none.py"])
-            assert [one.source.read("up/version.py") for one in releases] == [b"1.0", b"1.1"]
+            assert [one.source.read("up/version.py") for one in releases] == [
+                b"1.0",
+                b"1.1",
+            ]
             assert [one.source.has("up/none.py") for one in releases] == [False, False]
         asked, buyer.shop.asked = buyer.shop.asked, []
     assert asked == []
@@ -118,7 +132,9 @@ def test_offline_has_what_is_kept(buyer: Customer) -> None:
     with buyer.library(offline=True) as library:
         old, new = find_releases("up", library)
         assert old.source.read("up/version.py") == b"1.0"
-        with pytest.raises(UpstreamError, match=r"up 1\.1: up-1\.1-.*offline.*not in the cache"):
+        with pytest.raises(
+            UpstreamError, match=r"up 1\.1: up-1\.1-.*offline.*not in the cache"
+        ):
             new.source.read("up/version.py")
         with pytest.raises(UpstreamError, match=r"no release of other.*offline"):
             find_releases("other", library)
@@ -172,7 +188,9 @@ def test_a_wheel_that_comes_whole_has_a_limit(
     buyer.shop.behaviours[""] = "whole"
     with buyer.library() as library:
         [release] = find_releases("up", library)
-        with pytest.raises(UpstreamError, match=r"up 1\.0: .*its Python files have .* bytes"):
+        with pytest.raises(
+            UpstreamError, match=r"up 1\.0: .*its Python files have .* bytes"
+        ):
             release.source.paths()
 
 
@@ -206,21 +224,31 @@ def test_indexes_and_links_together(buyer: Customer, tmp_path: Path) -> None:
     (links / "other-1.3.tar.gz").write_bytes(b"")
     local = tmp_path / "local/up"
     local.mkdir(parents=True)
-    (local / "index.html").write_text(f'<a href="../../links/{WHEEL.format("1.1")}">x</a>')
+    (local / "index.html").write_text(
+        f'<a href="../../links/{WHEEL.format("1.1")}">x</a>'
+    )
     indexes = (f"{buyer.shop.url}/simple", (tmp_path / "local").as_uri())
     with buyer.library(indexes=indexes, find_links=(str(links),)) as library:
         releases = find_releases("up", library)
         assert [one.version for one in releases] == ["1.0", "1.1", "1.2"]
         assert not prefetch(releases, ["up/core.py"])
         assert [one.source.has("up/core.py") for one in releases] == [False, True, True]
-    assert [local_path(one.link.url) is None for one in releases] == [True, False, False]
+    assert [local_path(one.link.url) is None for one in releases] == [
+        True,
+        False,
+        False,
+    ]
     with buyer.library(indexes=(), find_links=(links.as_uri(),)) as library:
         assert len(find_releases("up", library)) == 2
 
 
-def test_a_page_from_elsewhere_has_no_say_in_local_files(buyer: Customer, tmp_path: Path) -> None:
+def test_a_page_from_elsewhere_has_no_say_in_local_files(
+    buyer: Customer, tmp_path: Path
+) -> None:
     """A link to a file of this machine is left out, unless the page is of this machine."""
-    (tmp_path / "links.html").write_text(f'<a href="file:///{WHEEL.format("9.9")}">x</a>')
+    (tmp_path / "links.html").write_text(
+        f'<a href="file:///{WHEEL.format("9.9")}">x</a>'
+    )
     stock(buyer, "1.0")
     page = tmp_path / "links.html"
     with buyer.library(find_links=(str(page),)) as library:
@@ -230,7 +258,9 @@ def test_a_page_from_elsewhere_has_no_say_in_local_files(buyer: Customer, tmp_pa
         kept = library.cache.page(f"{buyer.shop.url}/simple/up/")
         assert kept is not None
         body = kept.body.replace(b"../../files/", b"file:///")
-        library.cache.keep_page(f"{buyer.shop.url}/simple/up/", kept._replace(body=body))
+        library.cache.keep_page(
+            f"{buyer.shop.url}/simple/up/", kept._replace(body=body)
+        )
         with pytest.raises(UpstreamError, match="no release of up"):
             find_releases("up", library)
 

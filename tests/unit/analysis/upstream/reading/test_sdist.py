@@ -63,7 +63,9 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert opened(tmp_path, buffer.getvalue()).paths() == {"up/__init__.py"}
 
 
-def test_bombs_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bombs_are_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file, all Python files, and the whole archive each have a limit."""
     monkeypatch.setattr(limits, "MAX_FILE", 1 << 20)
     monkeypatch.setattr(module, "MAX_ALL", 2 << 20)
@@ -89,7 +91,8 @@ def test_a_header_without_end_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"text", gzip.compress(b"no tar", mtime=0), b"\x1f\x8b" + b"x" * 99]
+    "content",
+    [b"", b"text", gzip.compress(b"no tar", mtime=0), b"\x1f\x8b" + b"x" * 99],
 )
 def test_what_is_no_archive(tmp_path: Path, content: bytes) -> None:
     """Anything else is one error that names the file."""

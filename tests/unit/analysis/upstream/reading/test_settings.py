@@ -67,7 +67,11 @@ def test_pip_is_read_and_not_imported(tmp_path: Path) -> None:
     code = program(__file__, "usual_index")
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=env,
+        check=True,
     )
     assert done.stdout == "https://own.invalid/simple []\n", done.stderr
 
@@ -110,7 +114,9 @@ def test_dev_null_turns_files_off(tmp_path: Path) -> None:
     assert read(tmp_path, PIP_CONFIG_FILE="/dev/null").proxy is None
 
 
-def test_a_commands_section_beats_the_global_one_of_a_nearer_file(tmp_path: Path) -> None:
+def test_a_commands_section_beats_the_global_one_of_a_nearer_file(
+    tmp_path: Path,
+) -> None:
     """Sections are ordered before files, as in pip."""
     write(places(tmp_path)["user"], "[install]", "index-url = https://install/simple/")
     write(places(tmp_path)["venv"], "[global]", "index-url = https://global/simple")
@@ -120,7 +126,9 @@ def test_a_commands_section_beats_the_global_one_of_a_nearer_file(tmp_path: Path
 def test_a_variable_beats_every_file_unless_empty(tmp_path: Path) -> None:
     """`PIP_INDEX_URL` wins; an empty variable is none."""
     write(places(tmp_path)["venv"], "[install]", "index-url = https://file/simple")
-    assert read(tmp_path, PIP_INDEX_URL="https://env/simple/").indexes == ("https://env/simple",)
+    assert read(tmp_path, PIP_INDEX_URL="https://env/simple/").indexes == (
+        "https://env/simple",
+    )
     assert read(tmp_path, PIP_INDEX_URL="").indexes == ("https://file/simple",)
 
 
@@ -145,7 +153,9 @@ def test_lists_are_split_where_there_is_space(tmp_path: Path) -> None:
 
 def test_no_index_leaves_the_links(tmp_path: Path) -> None:
     """Under `no-index` only find-links are looked at."""
-    found = read(tmp_path, PIP_NO_INDEX="1", PIP_EXTRA_INDEX_URL="https://b", PIP_FIND_LINKS="/w")
+    found = read(
+        tmp_path, PIP_NO_INDEX="1", PIP_EXTRA_INDEX_URL="https://b", PIP_FIND_LINKS="/w"
+    )
     assert (found.indexes, found.find_links) == ((), ("/w",))
 
 
@@ -159,7 +169,10 @@ def test_certificates_are_pips_and_then_those_of_requests(tmp_path: Path) -> Non
     """Pip's own setting wins over the variables that its HTTP library reads."""
     assert read(tmp_path, REQUESTS_CA_BUNDLE="/r", CURL_CA_BUNDLE="/c").cert == "/r"
     assert (
-        read(tmp_path, REQUESTS_CA_BUNDLE="/r", PIP_CERT="/p", PIP_CLIENT_CERT="/me").cert == "/p"
+        read(
+            tmp_path, REQUESTS_CA_BUNDLE="/r", PIP_CERT="/p", PIP_CLIENT_CERT="/me"
+        ).cert
+        == "/p"
     )
     assert read(tmp_path, PIP_CLIENT_CERT="/me").client_cert == "/me"
 
@@ -183,10 +196,14 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_links_may_begin_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_may_begin_at_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`~` is expanded in find-links, as by pip."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert read(tmp_path, PIP_FIND_LINKS="~/wheels").find_links == (str(tmp_path / "wheels"),)
+    assert read(tmp_path, PIP_FIND_LINKS="~/wheels").find_links == (
+        str(tmp_path / "wheels"),
+    )
 
 
 def test_messages_hold_no_password(tmp_path: Path) -> None:
@@ -194,4 +211,7 @@ def test_messages_hold_no_password(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         read(tmp_path, PIP_INDEX_URL="https://me:secret@host:port/simple")
     assert "https://…@host:port/simple" in str(caught.value)
-    assert without_secrets("https://me:secret@host:8/simple/?a#b") == "https://host:8/simple/?a#b"
+    assert (
+        without_secrets("https://me:secret@host:8/simple/?a#b")
+        == "https://host:8/simple/?a#b"
+    )

@@ -66,7 +66,13 @@ def test_other_files_are_not_the_packages(tmp_path: Path) -> None:
     write(tmp_path / "secret.py")
     write(tmp_path / "vllm.py")
     source = open_tree(tmp_path, "vllm")
-    for path in ("secret.py", "vllm/../secret.py", "/etc/passwd", "vllm//__init__.py", "vllm/"):
+    for path in (
+        "secret.py",
+        "vllm/../secret.py",
+        "/etc/passwd",
+        "vllm//__init__.py",
+        "vllm/",
+    ):
         assert source.read(path) is None, path
 
 

@@ -37,7 +37,9 @@ def test_another_part_than_was_asked_for(buyer: Customer, behaviour: str) -> Non
     web.close()
 
 
-def test_what_is_larger_than_it_may_be(buyer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_larger_than_it_may_be(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A page, and a file that has to come whole, have a limit."""
     buyer.shop.files[WHEEL.format("1.0")] = bytes(3 << 20)
     buyer.shop.behaviours[""] = "whole"
@@ -79,7 +81,11 @@ DATA = bytes(number * 7 % 251 for number in range(400_000))
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 399_999), st.integers(1, 5_000)), min_size=1, max_size=12),
+    st.lists(
+        st.tuples(st.integers(0, 399_999), st.integers(1, 5_000)),
+        min_size=1,
+        max_size=12,
+    ),
     st.booleans(),
 )
 def test_spans_are_slices(starts: list[tuple[int, int]], looks_first: bool) -> None:

@@ -32,7 +32,12 @@ def test_reads_what_was_packed(tmp_path: Path, method: int) -> None:
     """Every Python file comes out as it went in; of an extension module only its name."""
     source = opened(tmp_path, archives.wheel(method=method))
     assert (source.name, source.version) == (f"wheel {NAME}", "1.0")
-    assert source.paths() == {"up/__init__.py", "up/core.py", "up/typed.pyi", "up/native.so"}
+    assert source.paths() == {
+        "up/__init__.py",
+        "up/core.py",
+        "up/typed.pyi",
+        "up/native.so",
+    }
     for path in source.paths() - {"up/native.so"}:
         assert source.read(path) == archives.FILES[path]
 
@@ -88,18 +93,26 @@ def test_bytes_before_the_archive_do_not_matter(tmp_path: Path) -> None:
         ("up/a\nevil.py", "has control characters"),
     ],
 )
-def test_a_name_that_leads_out_refuses_the_wheel(tmp_path: Path, name: str, fault: str) -> None:
+def test_a_name_that_leads_out_refuses_the_wheel(
+    tmp_path: Path, name: str, fault: str
+) -> None:
     """Traversal, absolute paths, drives and control characters: one error, which shows the name."""
     place = "u" * len(name)
-    data = archives.renamed(archives.wheel({"up/__init__.py": b"", place: b""}), place, name)
+    data = archives.renamed(
+        archives.wheel({"up/__init__.py": b"", place: b""}), place, name
+    )
     with pytest.raises(UpstreamError, match=fault):
         opened(tmp_path, data).read("up/__init__.py")
 
 
-def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bomb_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file that says its size and is too large is refused before it is read."""
     monkeypatch.setattr(limits, "MAX_FILE", 1 << 20)
-    source = opened(tmp_path, archives.wheel({"up/b.py": bytes(5 << 20), "up/a.py": b"1"}))
+    source = opened(
+        tmp_path, archives.wheel({"up/b.py": bytes(5 << 20), "up/a.py": b"1"})
+    )
     with pytest.raises(UpstreamError, match=r"up/b\.py in it has 5,242,880 bytes"):
         source.read("up/b.py")
 
@@ -118,12 +131,16 @@ def test_a_bomb_that_lies_stops_at_its_own_word(tmp_path: Path) -> None:
 
 def test_members_that_overlap_refuse_the_wheel(tmp_path: Path) -> None:
     """Many names for one piece of data is how small bombs become large."""
-    data = archives.wheel({"up/a.py": b"1" * 99, "up/b.py": b"2" * 99}, zipfile.ZIP_STORED)
+    data = archives.wheel(
+        {"up/a.py": b"1" * 99, "up/b.py": b"2" * 99}, zipfile.ZIP_STORED
+    )
     with pytest.raises(UpstreamError, match="overlap"):
         opened(tmp_path, archives.with_offset(data, "up/b.py", 20)).paths()
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"no zip at all" * 9999, bytes(200_000)])
+@pytest.mark.parametrize(
+    "content", [b"", b"PK", b"no zip at all" * 9999, bytes(200_000)]
+)
 def test_what_is_no_archive(tmp_path: Path, content: bytes) -> None:
     """Anything else is one error that names the file."""
     with pytest.raises(UpstreamError, match=f"{NAME}.*no zip archive"):
@@ -154,9 +171,13 @@ def test_encryption_and_strange_compressions_are_said(tmp_path: Path) -> None:
         opened(tmp_path, archives.wheel(method=zipfile.ZIP_LZMA)).read("up/core.py")
 
 
-def test_a_table_of_contents_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_contents_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A contents table of any size is not read into memory."""
-    monkeypatch.setattr("patchkit.analysis.upstream.reading.wheel.MAX_DIRECTORY", 100_000)
+    monkeypatch.setattr(
+        "patchkit.analysis.upstream.reading.wheel.MAX_DIRECTORY", 100_000
+    )
     files = {f"up/{'long' * 20}{number}.py": b"" for number in range(1000)}
     with pytest.raises(UpstreamError, match="more than 100,000 bytes"):
         opened(tmp_path, archives.wheel(files)).paths()
@@ -166,7 +187,11 @@ def test_what_failed_once_fails_alike(tmp_path: Path) -> None:
     """A broken wheel gives one error, however often and for whatever it is asked."""
     source = opened(tmp_path, b"none")
     said = set()
-    for ask in (source.paths, lambda: source.read("up/a.py"), lambda: source.prefetch(["up/b.py"])):
+    for ask in (
+        source.paths,
+        lambda: source.read("up/a.py"),
+        lambda: source.prefetch(["up/b.py"]),
+    ):
         with pytest.raises(UpstreamError) as caught:
             ask()
         said.add(str(caught.value))

@@ -100,7 +100,9 @@ def test_follows_another_python() -> None:
 
 def test_later_statements_modify_a_binding() -> None:
     """`+=`, items that are set and setters belong to the binding, and do not replace it."""
-    modules = Modules(Files(Memory({"up.": "x = []\nx += [1]\nx.append(2)\nx[0] = 3\nx.sort()"})))
+    modules = Modules(
+        Files(Memory({"up.": "x = []\nx += [1]\nx.append(2)\nx[0] = 3\nx.sort()"}))
+    )
     tree = modules.get("up")
     assert tree is not None
     (case,) = ReleaseLookup(modules, LINUX_311).binding_cases(tree, "x")

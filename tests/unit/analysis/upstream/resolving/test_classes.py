@@ -29,7 +29,9 @@ def hierarchies(draw: st.DrawFn) -> str:
 
 
 @given(hierarchies())
-@example("class C0(): a = 0\nclass C1(C0): pass\nclass C2(C0): a = 2\nclass C3(C1, C2): pass")
+@example(
+    "class C0(): a = 0\nclass C1(C0): pass\nclass C2(C0): a = 2\nclass C3(C1, C2): pass"
+)
 def test_the_order_of_classes_is_pythons(source: str) -> None:
     """Of any hierarchy that Python accepts, each member is found in the class that Python takes."""
     space: dict[str, Any] = {}

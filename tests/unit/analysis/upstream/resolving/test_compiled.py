@@ -40,7 +40,9 @@ FILES = {
 
 
 def _installed(folder: Path) -> ReleaseSource:
-    files = [write(folder / name, text).relative_to(folder) for name, text in FILES.items()]
+    files = [
+        write(folder / name, text).relative_to(folder) for name, text in FILES.items()
+    ]
     dist_info(folder, "up", "1.0", [str(file) for file in files])
     return open_installed("up", [str(folder)])
 
@@ -53,7 +55,9 @@ def _tree(folder: Path) -> ReleaseSource:
 
 def _wheel(folder: Path) -> ReleaseSource:
     file = folder / "up-1.0-py3-none-any.whl"
-    file.write_bytes(archives.wheel({name: text.encode() for name, text in FILES.items()}))
+    file.write_bytes(
+        archives.wheel({name: text.encode() for name, text in FILES.items()})
+    )
     return open_archive(file)
 
 
@@ -75,14 +79,21 @@ def test_an_extension_module_is_there(resolver: Resolver) -> None:
 def test_what_is_imported_from_it_is_there(resolver: Resolver) -> None:
     """A name that is imported from it is present, as the import would fail otherwise."""
     resolution = resolver.resolve(Target("up", "made"))
-    assert (resolution.state, str(resolution.kind)) == ("present", "outside the release")
+    assert (resolution.state, str(resolution.kind)) == (
+        "present",
+        "outside the release",
+    )
     assert resolver.resolve(Target("up", "_abi")).state == "present"
 
 
 def test_no_branch_is_taken_for_sure(resolver: Resolver) -> None:
     """What `except ImportError` defines is one variant of two."""
     resolution = resolver.resolve(Target("up", "fast"))
-    assert (resolution.state, resolution.is_sure, len(resolution.variants)) == ("present", False, 2)
+    assert (resolution.state, resolution.is_sure, len(resolution.variants)) == (
+        "present",
+        False,
+        2,
+    )
 
 
 def test_a_top_level_extension_covers_itself() -> None:

@@ -63,7 +63,10 @@ USES = [
 def test_a_decorator_that_leaves_the_signature_is_read(source: str, use: str) -> None:
     """It returns the function, or a wrapper made with `wraps`, however it is written."""
     resolution = resolve(FUNCTION.format(source, use), "f")
-    assert (str(resolution.kind), str(resolution.signature)) == ("function", "(a, *, b=…)")
+    assert (str(resolution.kind), str(resolution.signature)) == (
+        "function",
+        "(a, *, b=…)",
+    )
 
 
 OTHERWISE = """
@@ -99,7 +102,11 @@ def api(func):
 def test_any_other_decorator_leaves_no_signature(source: str, use: str) -> None:
     """An object that may take other arguments than the function has no signature."""
     resolution = resolve(FUNCTION.format(source, use), "f")
-    assert (resolution.state, resolution.is_sure, resolution.signature) == ("present", False, None)
+    assert (resolution.state, resolution.is_sure, resolution.signature) == (
+        "present",
+        False,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,5 +128,8 @@ def test_a_class_below_one_stays_a_class(source: str, use: str) -> None:
 
 def test_what_it_sets_on_a_class_is_not_decided() -> None:
     """The constructor that attrs writes is no longer object's."""
-    assert resolve("import attr\n@attr.s\nclass C: ...", "C.__init__").state == "undecidable"
+    assert (
+        resolve("import attr\n@attr.s\nclass C: ...", "C.__init__").state
+        == "undecidable"
+    )
     assert resolve(f"{ARGS}\n@api\nclass C: ...", "C.marked").state == "undecidable"

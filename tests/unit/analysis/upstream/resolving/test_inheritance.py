@@ -207,7 +207,11 @@ def test_reads_fields(qualname: str, answer: str) -> None:
     """A field is found as one; whether it leaves an attribute depends on what makes the class."""
     resolution = resolve(FIELDS, qualname)
     text = str(resolution.kind) if resolution.state == "present" else resolution.state
-    if resolution.state == "present" and not resolution.is_sure and resolution.kind is Kind.FIELD:
+    if (
+        resolution.state == "present"
+        and not resolution.is_sure
+        and resolution.kind is Kind.FIELD
+    ):
         text += ", not sure"
     elif not resolution.variants[0].on_class:
         text += ", no attribute"
@@ -245,7 +249,10 @@ def test_fields_of_bases_come_first() -> None:
     resolver = release(source.replace("\n    ", "\n").replace("c: int", "c: int = 0"))
     assert str(resolver.resolve(Target("up", "B")).signature) == "(a, b=…, c=…, *, k=…)"
     init = resolver.resolve(Target("up", "B.__init__"))
-    assert (init.kind, str(init.signature)) == (Kind.GENERATED, "(self, a, b=…, c=…, *, k=…)")
+    assert (init.kind, str(init.signature)) == (
+        Kind.GENERATED,
+        "(self, a, b=…, c=…, *, k=…)",
+    )
 
 
 @pytest.mark.parametrize(
@@ -253,10 +260,19 @@ def test_fields_of_bases_come_first() -> None:
     [
         ("class C:\n def __init__(self, a, b=1): ...", "(a, b=…)"),
         ("class C:\n def __new__(cls, a): ...", "None"),
-        ("class C:\n def __new__(cls, *a, **k): ...\n def __init__(self, b): ...", "(b)"),
+        (
+            "class C:\n def __new__(cls, *a, **k): ...\n def __init__(self, b): ...",
+            "(b)",
+        ),
         ("import x\nclass C(x.Y): ...", "None"),
-        ("class M(type): ...\nclass C(metaclass=M):\n def __init__(self, a): ...", "None"),
-        ("import x\nclass B(x.Y):\n def __init__(self, a): ...\nclass C(B): ...", "None"),
+        (
+            "class M(type): ...\nclass C(metaclass=M):\n def __init__(self, a): ...",
+            "None",
+        ),
+        (
+            "import x\nclass B(x.Y):\n def __init__(self, a): ...\nclass C(B): ...",
+            "None",
+        ),
     ],
 )
 def test_knows_how_classes_are_called(source: str, signature: str) -> None:

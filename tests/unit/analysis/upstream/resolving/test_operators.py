@@ -39,7 +39,10 @@ def test_an_operator_is_the_function_that_its_module_made_it_of(source: str) -> 
         (MADE.format(BY_CALL), "torch.ops.up.other"),
         (MADE.format(BY_CALL), "torch.ops.down.attention"),
         (MADE.format(BY_CALL), "torch.ops.up.attention['CUDA']"),
-        (MADE.format(BY_CALL.replace(")", ", target_lib=lib)")), "torch.ops.up.attention"),
+        (
+            MADE.format(BY_CALL.replace(")", ", target_lib=lib)")),
+            "torch.ops.up.attention",
+        ),
         ("import torch", "torch.ops.up.attention"),
     ],
 )

@@ -90,7 +90,11 @@ def test_tells_what_is_not(qualname: str, reason: str) -> None:
         ("x = {f(): 1}", "x['k']", "the key f()"),
         ("x = {}\ndef f(k): x[k] = 1", "x['k']", "filled by code"),
         ("@deco\nclass C: ...", "C.x", "@deco may set it"),
-        ("class C: ...\nfor n in f(): setattr(C, n, 1)", "C.x", "line 2 may set it on C"),
+        (
+            "class C: ...\nfor n in f(): setattr(C, n, 1)",
+            "C.x",
+            "line 2 may set it on C",
+        ),
     ],
 )
 def test_says_what_cannot_be_told(source: str, qualname: str, reason: str) -> None:
@@ -157,9 +161,13 @@ def test_an_import_of_a_missing_name_is_no_variant() -> None:
 
 def test_a_circle_of_imports_ends() -> None:
     """Modules that import a name from each other do not hold the search up."""
-    resolution = resolve("from .a import x", "x", a="from .b import x", b="from .a import x")
+    resolution = resolve(
+        "from .a import x", "x", a="from .b import x", b="from .a import x"
+    )
     assert resolution.state == "undecidable"
-    resolution = resolve("from .a import *", "x", a="from .b import *", b="from .a import *\nx = 1")
+    resolution = resolve(
+        "from .a import *", "x", a="from .b import *", b="from .a import *\nx = 1"
+    )
     assert (resolution.state, str(resolution.defined)) == ("present", "up.b:x")
 
 
@@ -177,7 +185,11 @@ def test_variants_of_one_kind_are_present() -> None:
 def test_variants_that_differ_are_not_sure() -> None:
     """A name that is a function or a class is present, and not sure."""
     resolution = resolve("if a:\n def x(): ...\nelse:\n class x: ...", "x")
-    assert (resolution.state, resolution.is_sure, resolution.signature) == ("present", False, None)
+    assert (resolution.state, resolution.is_sure, resolution.signature) == (
+        "present",
+        False,
+        None,
+    )
 
 
 OPTIONAL = """
@@ -195,7 +207,11 @@ def test_none_stands_in_for_an_optional_import() -> None:
     """The class counts, and so do its members; the reason says that it is optional."""
     for qualname, kind in (("Worker", Kind.CLASS), ("Worker.run", Kind.METHOD)):
         resolution = resolve(OPTIONAL, qualname)
-        assert (resolution.state, resolution.kind, resolution.is_sure) == ("present", kind, True)
+        assert (resolution.state, resolution.kind, resolution.is_sure) == (
+            "present",
+            kind,
+            True,
+        )
         assert "ImportError" in resolution.reason
     assert resolve(OPTIONAL, "Worker.none").state == "absent"
 
@@ -222,7 +238,10 @@ def test_a_missing_module() -> None:
     resolver = release("")
     assert resolver.resolve(Target("up.none")).state == "absent"
     resolution = resolver.resolve(Target("up.none", "x"))
-    assert (resolution.state, resolution.reason) == ("absent", "there is no module up.none")
+    assert (resolution.state, resolution.reason) == (
+        "absent",
+        "there is no module up.none",
+    )
 
 
 def test_knows_where_the_source_is() -> None:
@@ -234,7 +253,9 @@ def test_knows_where_the_source_is() -> None:
 
 def test_reads_only_the_modules_that_a_name_leads_through() -> None:
     """Modules that the target's name does not lead through are not read."""
-    source = Memory({"up.": "from .a import x\nfrom .b import y", "up.a": "x = 1", "up.b": "y = 1"})
+    source = Memory(
+        {"up.": "from .a import x\nfrom .b import y", "up.a": "x = 1", "up.b": "y = 1"}
+    )
     Resolver(source).resolve(Target("up", "x"))
     assert source.read_paths == ["up/__init__.py", "up/a.py"]
 

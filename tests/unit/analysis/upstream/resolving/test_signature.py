@@ -10,9 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.analysis.upstream.resolving.syntax import Signature, parameter, signature_of
+from patchkit.analysis.upstream.resolving.syntax import (
+    Signature,
+    parameter,
+    signature_of,
+)
 
-NAMES = st.lists(st.sampled_from([f"p{number}" for number in range(12)]), unique=True, max_size=8)
+NAMES = st.lists(
+    st.sampled_from([f"p{number}" for number in range(12)]), unique=True, max_size=8
+)
 
 
 @st.composite
@@ -83,6 +89,8 @@ def test_a_bound_method_lacks_its_first_parameter() -> None:
 def test_signatures_that_are_kept_alike_are_one() -> None:
     """Most releases have the same ones, and to make one takes longer than to look it up."""
     data = [("a", 1, False), ("b", 3, True)]
-    assert Signature.of_data(data) is Signature.of_data([list(fields) for fields in data])
+    assert Signature.of_data(data) is Signature.of_data(
+        [list(fields) for fields in data]
+    )
     assert Signature.of_data(data) is not Signature.of_data(data[:1])
     assert Signature.of_data(data).as_data() == data

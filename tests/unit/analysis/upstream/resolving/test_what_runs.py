@@ -155,7 +155,10 @@ def test_the_python_that_is_asked_about_decides() -> None:
         ("match a:\n case [x, *rest]: pass\n case _: x = 1", "undecidable"),
         ("match a:\n case {'k': 1, **x}: pass", "undecidable"),
         ("match a:\n case int() as x: pass", "undecidable"),
-        ("try:\n if a:\n  x = 1\n  raise ImportError\nexcept ImportError: pass", "undecidable"),
+        (
+            "try:\n if a:\n  x = 1\n  raise ImportError\nexcept ImportError: pass",
+            "undecidable",
+        ),
     ],
 )
 def test_names_in_brackets_and_patterns(source: str, state: str) -> None:

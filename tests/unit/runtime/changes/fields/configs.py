@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 UPSTREAM = program(__file__, "configs")
 BODY = program(__file__, "configs_body")
 CONFIG = "upstream:Config"
-CLASSES = ("Config", "Derived", "Outer", "Outermost", "Model", "Heir", "Holder", "HoldsStandard")
+CLASSES = (
+    "Config",
+    "Derived",
+    "Outer",
+    "Outermost",
+    "Model",
+    "Heir",
+    "Holder",
+    "HoldsStandard",
+)
 
 
 @pytest.fixture

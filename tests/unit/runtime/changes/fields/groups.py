@@ -38,7 +38,9 @@ class Upstream:
         """Make one group of changes; returns what takes it back and raises what went wrong."""
         made = Transaction(row().name, self._groups)
         self._groups += 1
-        apply_changes(made, list(enumerate(changes)), self.module, self.body, self.sites)
+        apply_changes(
+            made, list(enumerate(changes)), self.module, self.body, self.sites
+        )
 
         def undo() -> None:
             for error in made.take_back():

@@ -62,10 +62,17 @@ def test_the_field_is_by_keyword_only(upstream: Upstream) -> None:
 def test_instances_made_earlier_read_the_default(upstream: Upstream) -> None:
     """They have no such attribute of their own; a mutable default is copied for each."""
     one, other = upstream.module.Output([1]), upstream.module.Output([1])
-    upstream.apply(AddField(OUTPUT, "extra", "int", 3), AddField(OUTPUT, "many", "list", [0]))
+    upstream.apply(
+        AddField(OUTPUT, "extra", "int", 3), AddField(OUTPUT, "many", "list", [0])
+    )
     one.many.append(1)
     assert (one.extra, one.many, other.many) == (3, [0, 1], [0])
-    assert dataclasses.asdict(other) == {"ids": [1], "score": 0.5, "extra": 3, "many": [0]}
+    assert dataclasses.asdict(other) == {
+        "ids": [1],
+        "score": 0.5,
+        "extra": 3,
+        "many": [0],
+    }
     assert upstream.module.Output([1], many=[0]) == other
 
 
@@ -89,7 +96,9 @@ def test_copies_and_pickles_have_the_field(upstream: Upstream) -> None:
     assert pickle.loads(early).extra == 3
 
 
-def test_the_type_is_read_with_the_names_of_the_module_and_of_the_body(upstream: Upstream) -> None:
+def test_the_type_is_read_with_the_names_of_the_module_and_of_the_body(
+    upstream: Upstream,
+) -> None:
     """A text or a type; `get_type_hints` and the signature know it."""
     upstream.apply(
         AddField(OUTPUT, "colour", "Colour | None", None),
@@ -150,14 +159,22 @@ def test_a_frozen_class_stays_frozen(upstream: Upstream) -> None:
         ("HandMade", "HandMade has no __init__ that the decorator generated"),
         ("NoInit", "NoInit has no __init__ that the decorator generated"),
         ("Slotted", "Slotted keeps its fields in __slots__"),
-        ("Plain", "found the class Plain, expected a dataclass or a pydantic dataclass"),
-        ("Undecorated", "found the class Undecorated, an undecorated subclass of Output"),
+        (
+            "Plain",
+            "found the class Plain, expected a dataclass or a pydantic dataclass",
+        ),
+        (
+            "Undecorated",
+            "found the class Undecorated, an undecorated subclass of Output",
+        ),
         ("Tuple", "found the class Tuple"),
         ("function", "found <function function"),
         ("missing", "missing"),
     ],
 )
-def test_what_cannot_get_a_field_is_told(upstream: Upstream, target: str, told: str) -> None:
+def test_what_cannot_get_a_field_is_told(
+    upstream: Upstream, target: str, told: str
+) -> None:
     """The error says what the target is, and nothing is changed."""
     with pytest.raises(TargetError, match=told):
         upstream.apply(AddField(f"upstream:{target}", "extra", "int", 3))
@@ -166,7 +183,9 @@ def test_what_cannot_get_a_field_is_told(upstream: Upstream, target: str, told: 
 def test_a_struct_is_refused(upstream: Upstream) -> None:
     """Msgspec keeps the fields of a struct in slots, which cannot grow."""
     upstream.module.Struct = type("Struct", (), {"__struct_fields__": ("number",)})
-    with pytest.raises(TargetError, match="found the class Struct, expected a dataclass"):
+    with pytest.raises(
+        TargetError, match="found the class Struct, expected a dataclass"
+    ):
         upstream.apply(AddField("upstream:Struct", "extra", "int", 3))
 
 
@@ -204,7 +223,9 @@ def test_what_is_no_name_is_refused(upstream: Upstream, name: str) -> None:
         ("dc.InitVar[int]", "expected that of a field with a value"),
     ],
 )
-def test_a_type_that_is_none_is_refused(upstream: Upstream, given: str, told: str) -> None:
+def test_a_type_that_is_none_is_refused(
+    upstream: Upstream, given: str, told: str
+) -> None:
     """The text, what is wrong with it, and where its names may come from."""
     with pytest.raises(TargetError, match=told):
         upstream.apply(AddField(OUTPUT, "extra", given, 3))
@@ -216,7 +237,11 @@ FIELDS = (("one", "int", 1), ("two", "list", [2]), ("three", "str", "3"))
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_any_order_of_undo(upstream: Upstream, order: tuple[int, ...]) -> None:
     """Three patches give one class fields; what is left is there, and at last the very objects."""
-    classes: Any = (upstream.module.Output, upstream.module.Derived, upstream.module.OwnInit)
+    classes: Any = (
+        upstream.module.Output,
+        upstream.module.Derived,
+        upstream.module.OwnInit,
+    )
     before = held(*classes)
     undos = [upstream.apply(AddField(OUTPUT, *field)) for field in FIELDS]
     left = [field[0] for field in FIELDS]
@@ -253,11 +278,19 @@ def test_fields_of_a_base_and_of_a_subclass(upstream: Upstream) -> None:
 
 
 @pytest.mark.parametrize("wrapped_first", [True, False])
-def test_a_wrapped_init_takes_the_field(upstream: Upstream, wrapped_first: bool) -> None:
+def test_a_wrapped_init_takes_the_field(
+    upstream: Upstream, wrapped_first: bool
+) -> None:
     """The wrapper stays outside, and sees the field."""
-    changes = [Wrap("upstream:Output.__init__", by="by"), AddField(OUTPUT, "extra", "int", 3)]
+    changes = [
+        Wrap("upstream:Output.__init__", by="by"),
+        AddField(OUTPUT, "extra", "int", 3),
+    ]
     before = held(upstream.module.Output)
-    undos = [upstream.apply(change) for change in (changes if wrapped_first else changes[::-1])]
+    undos = [
+        upstream.apply(change)
+        for change in (changes if wrapped_first else changes[::-1])
+    ]
     assert upstream.module.Output([1], extra=4).extra == 4
     assert "extra" in inspect.signature(upstream.module.Output).parameters
     for undo in undos:

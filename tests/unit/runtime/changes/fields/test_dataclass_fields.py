@@ -74,14 +74,19 @@ class Case:
     @property
     def _field(self) -> str:
         shared = not self.default.startswith("[")
-        given = f"default={self.default}" if shared else f"default_factory=lambda: {self.default}"
+        given = (
+            f"default={self.default}"
+            if shared
+            else f"default_factory=lambda: {self.default}"
+        )
         return f"extra: int = dc.field({given}, kw_only=True)"
 
 
 @st.composite
 def cases(draw: Callable[..., Any]) -> Case:
     options = [
-        f"{name}={draw(st.booleans())}" for name in ("frozen", "repr", "unsafe_hash", "kw_only")
+        f"{name}={draw(st.booleans())}"
+        for name in ("frozen", "repr", "unsafe_hash", "kw_only")
     ]
     options.append(draw(st.sampled_from(["eq=False", "eq=True", "order=True"])))
     classes = []
@@ -91,7 +96,9 @@ def cases(draw: Callable[..., Any]) -> Case:
         hand = draw(st.lists(st.sampled_from(BY_HAND), max_size=2, unique=True))
         classes.append((*body, *(line for line in hand if _allowed(line, options))))
     target = draw(st.integers(0, len(classes) - 1))
-    return Case(", ".join(options), tuple(classes), target, draw(st.sampled_from(["7", "[1]"])))
+    return Case(
+        ", ".join(options), tuple(classes), target, draw(st.sampled_from(["7", "[1]"]))
+    )
 
 
 def _allowed(line: str, options: list[str]) -> bool:
@@ -144,13 +151,23 @@ def seen(cls: Any) -> dict[str, Any]:
         "doc": cls.__doc__,
         "repr": [repr(one) for one in things if not hasattr(one, "__weakref__")],
         "parts": [outcome(lambda one=one: dataclasses.asdict(one)) for one in things],
-        "replaced": [outcome(lambda one=one: dataclasses.replace(one).extra) for one in things],
+        "replaced": [
+            outcome(lambda one=one: dataclasses.replace(one).extra) for one in things
+        ],
         "hash": [outcome(lambda one=one: hash(one)) is TypeError for one in things],
         "equal": [one == other for one, other in pairs],
-        "less": [outcome(lambda one=one, other=other: one < other) for one, other in pairs],
-        "set": [outcome(lambda one=one: setattr(one, "extra", 1)) for one in things[1:]],
-        "strange": [outcome(lambda one=one: setattr(one, "other", 1)) for one in things[1:]],
-        "deleted": [outcome(lambda one=one: delattr(one, "extra")) for one in things[1:]],
+        "less": [
+            outcome(lambda one=one, other=other: one < other) for one, other in pairs
+        ],
+        "set": [
+            outcome(lambda one=one: setattr(one, "extra", 1)) for one in things[1:]
+        ],
+        "strange": [
+            outcome(lambda one=one: setattr(one, "other", 1)) for one in things[1:]
+        ],
+        "deleted": [
+            outcome(lambda one=one: delattr(one, "extra")) for one in things[1:]
+        ],
     }
 
 

@@ -26,8 +26,23 @@ def names(*changed: Any) -> list[str]:
 @pytest.mark.parametrize(
     "name",
     [
-        *("Plain", "Union", "Containers", "Noted", "Model", "Variable", "AsText", "Outer.Inner"),
-        *("ThroughStandard", "ThroughTyped", "ThroughTuple", "ThroughAlias", "ThroughNew"),
+        *(
+            "Plain",
+            "Union",
+            "Containers",
+            "Noted",
+            "Model",
+            "Variable",
+            "AsText",
+            "Outer.Inner",
+        ),
+        *(
+            "ThroughStandard",
+            "ThroughTyped",
+            "ThroughTuple",
+            "ThroughAlias",
+            "ThroughNew",
+        ),
         *("Part", "Derived", "Further", "OfDerived"),
     ],
 )
@@ -39,11 +54,17 @@ def test_who_embeds_a_class_is_found(upstream: Upstream, name: str) -> None:
 def test_the_schemas_say_the_same(upstream: Upstream) -> None:
     """Whose schema holds the class is found, and nobody else: pydantic's own answer."""
     module = upstream.module
-    built = [value for value in vars(module).values() if hasattr(value, "__pydantic_core_schema__")]
+    built = [
+        value
+        for value in vars(module).values()
+        if hasattr(value, "__pydantic_core_schema__")
+    ]
     built.append(module.Outer.Inner)
     for part in (module.Part, module.Plain, module.Ring, module.Stranger):
         holders = {
-            one.__qualname__ for one in built if mentions(one.__pydantic_core_schema__, part)
+            one.__qualname__
+            for one in built
+            if mentions(one.__pydantic_core_schema__, part)
         }
         heirs = {one.__qualname__ for one in built if issubclass(one, part)}
         assert set(names(part)) >= holders | heirs

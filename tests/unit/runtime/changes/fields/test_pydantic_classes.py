@@ -16,7 +16,11 @@ from support.undoing import undo
 
 from patchkit import Add, AddField, Replace, Role, Wrap
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.fields.pydantic_classes import forget_schema, is_complete, rebuild
+from patchkit.runtime.changes.fields.pydantic_classes import (
+    forget_schema,
+    is_complete,
+    rebuild,
+)
 from runtime.changes.fields import configs
 from runtime.changes.fields.configs import CONFIG, classes_of, execute, refused
 from runtime.changes.fields.groups import Upstream, assert_same, held
@@ -57,7 +61,9 @@ def test_whatever_embeds_the_class_knows_the_field(upstream: Upstream) -> None:
 
 def test_a_model_is_refused(upstream: Upstream) -> None:
     """Its fields are kept in other ways; a class that derives from it has the field."""
-    with pytest.raises(TargetError, match="found the pydantic model Model; Replace it by a class"):
+    with pytest.raises(
+        TargetError, match="found the pydantic model Model; Replace it by a class"
+    ):
         upstream.apply(AddField("upstream:Model", "extra", "int", 3))
 
 
@@ -182,7 +188,10 @@ def test_a_validator_may_become_one_of_the_whole(upstream: Upstream) -> None:
 def test_an_added_validator_acts(upstream: Upstream) -> None:
     """The body's own decorator says for which field; then not any more."""
     undo = upstream.apply(Add(f"{CONFIG}.further", by="elsewhere"))
-    assert (upstream.module.Config(size=2).size, upstream.module.Derived(size=2).size) == (20, 20)
+    assert (
+        upstream.module.Config(size=2).size,
+        upstream.module.Derived(size=2).size,
+    ) == (20, 20)
     assert upstream.module.Outer(config={"size": 2, "name": "a"}).config.name == "a!"
     undo()
     assert upstream.module.Outer(config={"size": 2}).config.size == 2
@@ -267,7 +276,9 @@ def test_rows_without_a_body(world: World, late: bool) -> None:
     """An edited validator and a field, before and after the module is imported; then undone."""
     world.module("up.mod", SOURCE)
     world.module("pack.other")
-    world.pack(ROW.format(name="edits", change=EDIT), ROW.format(name="grows", change=FIELD))
+    world.pack(
+        ROW.format(name="edits", change=EDIT), ROW.format(name="grows", change=FIELD)
+    )
     session = world.session()
     if late:
         importlib.import_module("up.mod")

@@ -58,8 +58,14 @@ def test_nothing_of_pydantic_is_imported_for_others(upstream: Upstream) -> None:
 
 CHANGES = (
     (AddField(CONFIG, "extra", "int", 3),),
-    (Replace(f"{CONFIG}.check_name", by="check_name"), Replace(f"{CONFIG}.size", by="SIZE")),
-    (Wrap(f"{CONFIG}.check_name", by="by"), Replace("upstream:Model.show_size", by="show_size")),
+    (
+        Replace(f"{CONFIG}.check_name", by="check_name"),
+        Replace(f"{CONFIG}.size", by="SIZE"),
+    ),
+    (
+        Wrap(f"{CONFIG}.check_name", by="by"),
+        Replace("upstream:Model.show_size", by="show_size"),
+    ),
     (
         AddField("upstream:Outer", "outer", "int", 3),
         Replace("upstream:Model.check_size", by="check_size"),
@@ -80,7 +86,10 @@ def test_any_order_of_undo_restores_the_very_objects(
         there = not refused(upstream.module.Outer, config={"extra": 1})
         assert there is (0 in order[order.index(at) + 1 :])
     assert_same(before, held(*classes))
-    assert upstream.module.Outermost(outer={"config": {"name": "a"}}).outer.config.name == "a!"
+    assert (
+        upstream.module.Outermost(outer={"config": {"name": "a"}}).outer.config.name
+        == "a!"
+    )
 
 
 LATE = """
@@ -116,7 +125,9 @@ def test_a_class_that_cannot_be_built_changes_nothing(upstream: Upstream) -> Non
         AddField(CONFIG, "extra", "int", 3),
         AddField("upstream:Broken", "other", "Stranger", None),
     ]
-    with pytest.raises(TargetError, match=r"upstream:Broken cannot be rebuilt: .*Stranger"):
+    with pytest.raises(
+        TargetError, match=r"upstream:Broken cannot be rebuilt: .*Stranger"
+    ):
         upstream.apply(*changes)
     assert_same(before, held(*classes))
     assert upstream.module.Outer(config={"name": "a"}).config.name == "a!"

@@ -41,7 +41,9 @@ PROVIDE = "Provide('up.llm')"
 def a_world(world: World, *changes: str, body: str = "", **fields: str) -> World:
     """A package `up` without `llm`, and a patch that provides it."""
     world.module("up.mod", "def function(): return 'old'\n")
-    world.pack(row("p", "patch_a", *(changes or (PROVIDE,)), **fields), patch_a=BODY + body)
+    world.pack(
+        row("p", "patch_a", *(changes or (PROVIDE,)), **fields), patch_a=BODY + body
+    )
     return world
 
 

@@ -36,7 +36,9 @@ method = instance.method
         ("method", ("method", "upstream")),
     ],
 )
-def test_after_import_gives_the_module_to_who_asks_for_it(call: str, seen: object) -> None:
+def test_after_import_gives_the_module_to_who_asks_for_it(
+    call: str, seen: object
+) -> None:
     """A function with one required argument gets the module; any other is called without."""
     bench = Bench("", BODY)
     undo = bench.apply(AfterImport("upstream", call=call))
@@ -48,14 +50,19 @@ def test_after_import_gives_the_module_to_who_asks_for_it(call: str, seen: objec
 def test_preparing_calls_nothing() -> None:
     """The function runs when the patch is applied as a whole, not while it is looked at."""
     bench = Bench("", BODY)
-    prepare(AfterImport("upstream", call="plain"), Context(bench.upstream, bench.body, bench.sites))
+    prepare(
+        AfterImport("upstream", call="plain"),
+        Context(bench.upstream, bench.body, bench.sites),
+    )
     assert bench.body.seen == []
 
 
 def test_before_import_has_no_module_yet() -> None:
     """A BeforeImport function is called without arguments."""
     bench = Bench("", BODY)
-    ready = prepare(BeforeImport("upstream", call="plain"), Context(None, bench.body, Sites()))
+    ready = prepare(
+        BeforeImport("upstream", call="plain"), Context(None, bench.body, Sites())
+    )
     ready.apply()
     assert bench.body.seen == ["plain"]
 

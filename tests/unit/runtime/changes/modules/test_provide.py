@@ -32,7 +32,10 @@ def test_the_names_of_all(world: World) -> None:
     assert module.Processor is body.Processor
     assert module.build().run() == "run"
     assert not hasattr(module, "hidden")
-    assert (module.__all__, module.__doc__) == (body.__all__, "What a later release brings.")
+    assert (module.__all__, module.__doc__) == (
+        body.__all__,
+        "What a later release brings.",
+    )
     assert session.states["p"].status == APPLIED
 
 
@@ -76,7 +79,10 @@ def test_a_function(world: World) -> None:
     ("by", "said"),
     [
         ("NUMBER", r"NUMBER of body pack.patch_a is 7, expected a list of names"),
-        ("MIXED", r"MIXED of body pack.patch_a is \['build', 7\], expected a list of names"),
+        (
+            "MIXED",
+            r"MIXED of body pack.patch_a is \['build', 7\], expected a list of names",
+        ),
         ("WRONG", r"has no 'biuld', which is to be provided"),
         ("nothing", r"body pack.patch_a has no 'nothing'"),
     ],
@@ -221,7 +227,10 @@ def by(wrapped, instance, args, kwargs): return ('by', wrapped())
 def test_upstream_that_asks_with_a_guard(world: World) -> None:
     """`try: import … except ImportError` in upstream finds the module, or goes without."""
     a_world(world)
-    world.module("up.user", "try:\n    import up.llm as llm\nexcept ImportError:\n    llm = None\n")
+    world.module(
+        "up.user",
+        "try:\n    import up.llm as llm\nexcept ImportError:\n    llm = None\n",
+    )
     code = "import json, {auto}up.user\nprint(json.dumps(up.user.llm is not None))"
     assert world.answer(code.format(auto="patchkit.auto, ")) is True
     assert world.answer(code.format(auto="")) is False

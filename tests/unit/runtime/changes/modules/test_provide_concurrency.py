@@ -32,7 +32,10 @@ def test_threads_get_one_module(world: World) -> None:
     for thread in threads:
         thread.join(10)
     assert len(found) == 6
-    assert {module.__name__: module for module in found}.keys() == {"up.llm", "pack.patch_a"}
+    assert {module.__name__: module for module in found}.keys() == {
+        "up.llm",
+        "pack.patch_a",
+    }
     assert len(set(map(id, found))) == 2
 
 

@@ -113,7 +113,9 @@ def test_undo_leaves_what_is_somebody_elses(world: World) -> None:
 
 
 @pytest.mark.parametrize("reload", [False, True])
-def test_undo_restores_what_the_parent_had_under_that_name(world: World, reload: bool) -> None:
+def test_undo_restores_what_the_parent_had_under_that_name(
+    world: World, reload: bool
+) -> None:
     """The import hid an attribute of the parent; it is there again."""
     a_world(world)
     world.module("up.__init__", "llm = 'a function, say'\n")

@@ -51,7 +51,9 @@ def test_a_role_that_comes_later(world: World) -> None:
         load("up.llm")
 
 
-@pytest.mark.parametrize(("roles", "there"), [("set(Role)", True), ("{Role.MAIN}", False)])
+@pytest.mark.parametrize(
+    ("roles", "there"), [("set(Role)", True), ("{Role.MAIN}", False)]
+)
 def test_before_the_role_is_known(world: World, roles: str, there: bool) -> None:
     """A module for every role is there at once: a Ray actor's own module may import it."""
     a_world(world, roles=roles)
@@ -79,7 +81,10 @@ def test_when_says_no(world: World) -> None:
     session = armed(world, when="'ask'", body="def ask(): return 'not today'\n")
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'up.llm'"):
         load("up.llm")
-    assert (session.states["p"].status, session.states["p"].reason) == (SKIPPED, "not today")
+    assert (session.states["p"].status, session.states["p"].reason) == (
+        SKIPPED,
+        "not today",
+    )
     assert importlib.util.find_spec("up.llm") is None
 
 

@@ -85,13 +85,19 @@ def test_a_function_becomes_a_method(bench: Bench) -> None:
     assert thing.fresh() == "Thing"
     assert bench.body.another_name.__name__ == "another_name"
     assert thing.fresh.__name__ == "fresh"
-    assert pickle.loads(pickle.dumps(bench.upstream.Thing.fresh)) is bench.upstream.Thing.fresh
+    assert (
+        pickle.loads(pickle.dumps(bench.upstream.Thing.fresh))
+        is bench.upstream.Thing.fresh
+    )
 
 
 @pytest.mark.parametrize(
-    ("by", "result"), [("static", "static"), ("klass", "Thing"), ("Holder.static", "held")]
+    ("by", "result"),
+    [("static", "static"), ("klass", "Thing"), ("Holder.static", "held")],
 )
-def test_what_the_body_has_decorated_stays_so(bench: Bench, by: str, result: str) -> None:
+def test_what_the_body_has_decorated_stays_so(
+    bench: Bench, by: str, result: str
+) -> None:
     """A static or class method serves as one, also from inside a class of the body."""
     add(bench, "Thing.fresh", by)
     assert bench.upstream.Thing.fresh() == bench.upstream.Thing().fresh() == result
@@ -122,7 +128,9 @@ def test_a_property_and_a_cached_one(bench: Bench) -> None:
         ("NAMES", "AfterImport"),
     ],
 )
-def test_what_upstream_has_by_now_is_refused(bench: Bench, target: str, words: str) -> None:
+def test_what_upstream_has_by_now_is_refused(
+    bench: Bench, target: str, words: str
+) -> None:
     """The error says what is there, whose it is, and the ways out."""
     with pytest.raises(TargetError, match=words) as caught:
         add(bench, target)
@@ -141,7 +149,9 @@ def test_what_every_object_has_may_be_added(bench: Bench) -> None:
 @pytest.mark.parametrize("name", ["__call__", "register", "mro"])
 def test_what_only_the_metaclass_has_may_be_added(name: str) -> None:
     """`Thing()` is the metaclass's; an instance has no such thing, and the class may get one."""
-    bench = Bench("import abc\nclass Thing(abc.ABC): ...", "def function(self): return 'new'")
+    bench = Bench(
+        "import abc\nclass Thing(abc.ABC): ...", "def function(self): return 'new'"
+    )
     undo = bench.apply(Add(f"upstream:Thing.{name}", by="function"))
     assert getattr(bench.upstream.Thing(), name)() == "new"
     with pytest.raises(TargetError, match="another patch"):
@@ -185,7 +195,9 @@ def test_another_patch_has_added_it(bench: Bench) -> None:
         ("missing.fresh", "upstream has no 'missing'"),
     ],
 )
-def test_a_place_that_takes_nothing_is_refused(bench: Bench, target: str, words: str) -> None:
+def test_a_place_that_takes_nothing_is_refused(
+    bench: Bench, target: str, words: str
+) -> None:
     """What cannot be done is said before anything is changed, with what can be named instead."""
     with pytest.raises(TargetError, match=words):
         add(bench, target)
@@ -216,11 +228,16 @@ def test_looking_at_a_defaultdict_makes_nothing(bench: Bench) -> None:
     keys=st.lists(st.text("abc", min_size=1), unique=True),
     added=st.text("xyz", min_size=1),
 )
-def test_the_order_of_a_mapping_survives(kind: Any, keys: list[str], added: str) -> None:
+def test_the_order_of_a_mapping_survives(
+    kind: Any, keys: list[str], added: str
+) -> None:
     """Whatever was there keeps its place while an item is added, and after undo."""
     bench = Bench("", "value = 7")
     bench.upstream.TABLE = kind((key, None) for key in keys)
     undo = bench.apply(Add(f"upstream:TABLE[{added!r}]", by="value"))
-    assert list(bench.upstream.TABLE.items()) == [*((key, None) for key in keys), (added, 7)]
+    assert list(bench.upstream.TABLE.items()) == [
+        *((key, None) for key in keys),
+        (added, 7),
+    ]
     undo()
     assert list(bench.upstream.TABLE) == keys

@@ -65,7 +65,9 @@ def test_a_kernel_by_a_kernel() -> None:
 @pytest.mark.parametrize("target", ["kernel", "tuned"])
 def test_a_kernel_by_a_function(target: str) -> None:
     """A function cannot be launched; it can be called by a wrapper, which the error says."""
-    with pytest.raises(TargetError, match=r"expected a kernel; to run a function .* Wrap it"):
+    with pytest.raises(
+        TargetError, match=r"expected a kernel; to run a function .* Wrap it"
+    ):
         a_bench().apply(Replace(f"upstream:{target}", by="plain"))
 
 

@@ -54,7 +54,9 @@ def helper(self): return ('helped', self.name)
 def test_a_member_of_an_enum_is_refused(change: Change) -> None:
     """The error names what does it instead, and the enum is as it was."""
     bench = Bench(UPSTREAM, BODY)
-    with pytest.raises(TargetError, match=r"the enum Color, whose members .* let an AfterImport"):
+    with pytest.raises(
+        TargetError, match=r"the enum Color, whose members .* let an AfterImport"
+    ):
         bench.apply(change)
     assert [color.value for color in bench.upstream.Color] == ["red"]
 
@@ -64,7 +66,9 @@ def test_what_a_struct_looks_for_once(hook: str) -> None:
     """The error says what to do instead; another method of it can be wrapped."""
     source = f"class Point:\n    __struct_fields__ = ()\n    def {hook}(self): ...\n"
     bench = Bench(source + "    def method(self): return 'old'\n", BODY)
-    with pytest.raises(TargetError, match=f"msgspec.Struct Point, which looks for its {hook}"):
+    with pytest.raises(
+        TargetError, match=f"msgspec.Struct Point, which looks for its {hook}"
+    ):
         bench.apply(Wrap(f"upstream:Point.{hook}", by="by"))
     original = bench.upstream.Point.method
     bench.apply(Wrap("upstream:Point.method", by="by"))
@@ -80,7 +84,11 @@ def test_methods_of_an_enum_as_usual() -> None:
         bench.apply(Add("upstream:Color.helped", by="helper")),
         bench.apply(Add("upstream:Color._private", by="purple")),
     ]
-    assert (red.shout(), red.helped(), red._private) == ("RED", ("helped", "RED"), "purple")
+    assert (red.shout(), red.helped(), red._private) == (
+        "RED",
+        ("helped", "RED"),
+        "purple",
+    )
     for undo in undos:
         undo()
     assert not hasattr(red, "helped")
@@ -106,14 +114,20 @@ def test_the_default_of_a_field_in_a_slot_is_refused(
     owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On the class it would hide the value of every instance, or forbid to make one."""
-    monkeypatch.setitem(sys.modules, "upstream", ModuleType("upstream"))  # dataclasses ask for it
+    monkeypatch.setitem(
+        sys.modules, "upstream", ModuleType("upstream")
+    )  # dataclasses ask for it
     bench = Bench(SLOTS, "value = 2\na = property(lambda self: 'read')")
-    with pytest.raises(TargetError, match=rf"found {owner}\.a, through which each instance reads"):
+    with pytest.raises(
+        TargetError, match=rf"found {owner}\.a, through which each instance reads"
+    ):
         bench.apply(Replace(f"upstream:{owner}.a", by="value"))
     if owner != "Plain":
         instance = getattr(bench.upstream, owner)(a=3)
         assert instance.a == 3
-        undo = bench.apply(Replace(f"upstream:{owner}.a", by="a"))  # it is meant for all of them
+        undo = bench.apply(
+            Replace(f"upstream:{owner}.a", by="a")
+        )  # it is meant for all of them
         assert instance.a == "read"
         undo()
         assert instance.a == 3
@@ -132,10 +146,13 @@ def test_the_functions_that_the_page_shows(monkeypatch: pytest.MonkeyPatch) -> N
     show = bench.upstream.show
     before = {name: repr(value) for name, value in vars(color).items()}
     undos = [
-        bench.apply(AfterImport("upstream", call=call)) for call in ("add_purple", "show_numbers")
+        bench.apply(AfterImport("upstream", call=call))
+        for call in ("add_purple", "show_numbers")
     ]
     purple = color("purple")
-    assert purple is color.PURPLE is color["PURPLE"] is pickle.loads(pickle.dumps(purple))
+    assert (
+        purple is color.PURPLE is color["PURPLE"] is pickle.loads(pickle.dumps(purple))
+    )
     assert (list(color), purple.shout()) == ([color.RED, purple], "PURPLE")
     assert (show(7), show("a")) == ("number 7", ("any", "a"))
     for undo in undos:

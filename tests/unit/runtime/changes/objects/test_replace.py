@@ -48,7 +48,9 @@ class Stranger: ...
 @pytest.fixture
 def bench() -> Iterator[Bench]:
     bench = Bench(UPSTREAM, BODY)
-    bench.body.Derived = type("Derived", (bench.upstream.Thing,), {"__module__": "body"})
+    bench.body.Derived = type(
+        "Derived", (bench.upstream.Thing,), {"__module__": "body"}
+    )
     sys.modules["upstream"] = bench.upstream
     sys.modules["body"] = bench.body
     yield bench
@@ -117,7 +119,9 @@ def test_a_ready_made_descriptor_stays(bench: Bench) -> None:
 
 def test_a_class_must_derive_from_the_original(bench: Bench) -> None:
     """A stranger is refused with both names and the way out, and allowed when asked for."""
-    with pytest.raises(TargetError, match=r"derives from upstream\.Thing .*unrelated=True"):
+    with pytest.raises(
+        TargetError, match=r"derives from upstream\.Thing .*unrelated=True"
+    ):
         bench.apply(Replace("upstream:Thing", by="Stranger"))
     bench.apply(Replace("upstream:Thing", by="Stranger", unrelated=True))
     assert bench.upstream.Thing is bench.body.Stranger
@@ -161,7 +165,9 @@ def test_a_function_is_not_replaced_by_what_cannot_be_called(bench: Bench) -> No
 
 def test_a_misspelt_object_is_named(bench: Bench) -> None:
     """The error says which name the body lacks and which it may have meant."""
-    with pytest.raises(TargetError, match="body body has no 'functoin'; did you mean function"):
+    with pytest.raises(
+        TargetError, match="body body has no 'functoin'; did you mean function"
+    ):
         bench.apply(Replace("upstream:function", by="functoin"))
 
 
@@ -192,7 +198,9 @@ def test_one_function_for_two_methods(bench: Bench) -> None:
         bound = getattr(thing, name)
         assert bound.__name__ == name
         assert pickle.loads(pickle.dumps(bound))(1) == ("new", 1)
-    assert pickle.loads(pickle.dumps(upstream.Thing.inherited)) is upstream.Thing.inherited
+    assert (
+        pickle.loads(pickle.dumps(upstream.Thing.inherited)) is upstream.Thing.inherited
+    )
     assert upstream.Thing.method is bench.body.method
     assert bench.body.method.__name__ == "method"
     undo()
@@ -267,7 +275,10 @@ def test_a_refused_attribute_leaves_no_trace() -> None:
 
 def test_replacing_below_a_wrapper_keeps_the_wrapper(bench: Bench) -> None:
     """Replace takes the place of the original, whichever of the two patches came first."""
-    bench.body.by = lambda wrapped, instance, args, kwargs: ("wrapped", wrapped(*args, **kwargs))
+    bench.body.by = lambda wrapped, instance, args, kwargs: (
+        "wrapped",
+        wrapped(*args, **kwargs),
+    )
     undo_wrap = bench.apply(Wrap("upstream:function", by="by"))
     undo_replace = bench.apply(Replace("upstream:function", by="function"))
     assert bench.upstream.function(1) == ("wrapped", ("new", 1))

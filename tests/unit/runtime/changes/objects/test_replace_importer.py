@@ -43,14 +43,18 @@ LIMIT, NOTHING, TEXT, PAIR = 161, 'nothing', 'other', (3,)
 def armed(world: World, name: str, by: str) -> Session:
     world.module("up.mod", UPSTREAM)
     world.module("up.other", OTHER)
-    world.pack(row("p", "patch_a", f"Replace('up.mod:{name}', by={by!r})"), patch_a=BODY)
+    world.pack(
+        row("p", "patch_a", f"Replace('up.mod:{name}', by={by!r})"), patch_a=BODY
+    )
     session = world.session()
     session.arm(MAIN)
     return session
 
 
 @pytest.mark.parametrize("early", [True, False])
-@pytest.mark.parametrize(("name", "by"), [("time", "time_here"), ("monotonic", "monotonic")])
+@pytest.mark.parametrize(
+    ("name", "by"), [("time", "time_here"), ("monotonic", "monotonic")]
+)
 def test_another_modules_object_changes_for_one_importer(
     world: World, name: str, by: str, *, early: bool
 ) -> None:

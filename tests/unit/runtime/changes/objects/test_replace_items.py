@@ -48,7 +48,9 @@ def bench() -> Bench:
     return Bench(UPSTREAM, BODY)
 
 
-def replace(bench: Bench, target: str, by: str = "value", **more: Any) -> Callable[[], None]:
+def replace(
+    bench: Bench, target: str, by: str = "value", **more: Any
+) -> Callable[[], None]:
     return bench.apply(Replace(f"upstream:{target}", by=by, **more))
 
 
@@ -111,7 +113,10 @@ def test_a_list_counted_from_either_end(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("FIXED['a']", "found a mappingproxy, expected a dict or list, .*; name that behind it"),
+        (
+            "FIXED['a']",
+            "found a mappingproxy, expected a dict or list, .*; name that behind it",
+        ),
         ("PAIR[0]", "found a tuple, expected a dict or list"),
         ("MADE['gone']", r"defaultdict has no item \['gone'\]"),
         ("ROWS[7]", r"list has no item \[7\]"),
@@ -141,7 +146,9 @@ def test_somebody_takes_the_item_out(bench: Bench) -> None:
     keys=st.lists(st.text("abc", min_size=1), unique=True, min_size=1),
     data=st.data(),
 )
-def test_the_order_of_a_mapping_survives(kind: Any, keys: list[str], data: st.DataObject) -> None:
+def test_the_order_of_a_mapping_survives(
+    kind: Any, keys: list[str], data: st.DataObject
+) -> None:
     """A replaced item keeps its place, and its value comes back there."""
     bench = Bench("", "value = 7")
     bench.upstream.TABLE = kind((key, object()) for key in keys)

@@ -54,7 +54,13 @@ def test_a_function_looks_the_same(bench: Bench) -> None:
     original = bench.upstream.function
     wrap(bench, "function")
     wrapped = bench.upstream.function
-    for attribute in ("__name__", "__qualname__", "__module__", "__doc__", "__annotations__"):
+    for attribute in (
+        "__name__",
+        "__qualname__",
+        "__module__",
+        "__doc__",
+        "__annotations__",
+    ):
         assert getattr(wrapped, attribute) == getattr(original, attribute)
     assert inspect.signature(wrapped) == inspect.signature(original)
     assert inspect.unwrap(wrapped) is original
@@ -190,7 +196,9 @@ def test_a_static_and_a_class_method_of_one_instance(bench: Bench) -> None:
         ("calling", lambda upstream: upstream.calling(1)),
     ],
 )
-def test_what_is_no_function_gets_wrapts_proxy(bench: Bench, target: str, call: Any) -> None:
+def test_what_is_no_function_gets_wrapts_proxy(
+    bench: Bench, target: str, call: Any
+) -> None:
     """A builtin, a cached function and a callable instance work, and come back as they were."""
     original = getattr(bench.upstream, target)
     expected = call(bench.upstream)
@@ -214,7 +222,9 @@ def test_without_wrapt_the_error_says_what_to_install(
     """A missing wrapt stops only what needs it, with the way out."""
     monkeypatch.setitem(sys.modules, "wrapt", None)
     wrap(bench, "function")
-    with pytest.raises(TargetError, match=r"no Python function.*install vllm-patchkit\[wrapt\]"):
+    with pytest.raises(
+        TargetError, match=r"no Python function.*install vllm-patchkit\[wrapt\]"
+    ):
         wrap(bench, "builtin")
 
 
@@ -226,7 +236,9 @@ def test_without_wrapt_the_error_says_what_to_install(
         ("Thing.number", "found 3, expected something to call"),
     ],
 )
-def test_what_cannot_be_wrapped_is_refused(bench: Bench, target: str, words: str) -> None:
+def test_what_cannot_be_wrapped_is_refused(
+    bench: Bench, target: str, words: str
+) -> None:
     """The error names the target and what stands there, and nothing is changed."""
     before = dict(vars(bench.upstream.Thing))
     with pytest.raises(TargetError, match=words) as caught:
@@ -245,7 +257,9 @@ def test_by_must_be_callable() -> None:
 def test_two_wrappers_nest_and_come_off_in_any_order(bench: Bench) -> None:
     """The later one is the outer one; either can be undone first."""
     inner = wrap(bench, "function")
-    bench.body.by = functools.partial(lambda mark, wrapped, _, args, kw: (mark, wrapped(*args)), 2)
+    bench.body.by = functools.partial(
+        lambda mark, wrapped, _, args, kw: (mark, wrapped(*args)), 2
+    )
     outer = wrap(bench, "function")
     assert bench.upstream.function(1) == (2, "1 False")
     inner()
@@ -289,8 +303,16 @@ class Ops:
     for name in ("add", "none", "later"):
         bench.apply(Wrap(f"upstream:Ops.{name}", by="by"))
     ops = bench.upstream.Ops
-    assert (ops.add(a=1, b=2), ops.add(None, 2), ops.none()) == ((1, 2), (None, 2), "none")
-    assert bench.body.calls == [(None, (), {"a": 1, "b": 2}), (None, (None, 2), {}), (None, (), {})]
+    assert (ops.add(a=1, b=2), ops.add(None, 2), ops.none()) == (
+        (1, 2),
+        (None, 2),
+        "none",
+    )
+    assert bench.body.calls == [
+        (None, (), {"a": 1, "b": 2}),
+        (None, (None, 2), {}),
+        (None, (), {}),
+    ]
     for call, result in ((ops.later(), 0), (ops.later(None), None)):
         with pytest.raises(StopIteration) as caught:
             call.send(None)
@@ -307,7 +329,9 @@ def test_construction_that_undo_could_not_give_back_is_refused(kind: Any) -> Non
         WATCHED + "def new(cls, *args, **kwargs): return dict.__new__(cls)",
     )
     by = "by" if kind is Wrap else "new"
-    with pytest.raises(TargetError, match=r"found no __new__ of Thing; .* Change its __init__"):
+    with pytest.raises(
+        TargetError, match=r"found no __new__ of Thing; .* Change its __init__"
+    ):
         bench.apply(kind("upstream:Thing.__new__", by=by))
     assert bench.upstream.Thing(1).x == 1
     if kind is not Add:

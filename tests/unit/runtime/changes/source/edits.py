@@ -45,7 +45,12 @@ class Desk:
         return Context(self.upstream, self.upstream, self.sites, patch, rank)
 
     def prepare(
-        self, qualname: str, old: str, new: str, count: int = 1, rank: tuple[int, int] | None = None
+        self,
+        qualname: str,
+        old: str,
+        new: str,
+        count: int = 1,
+        rank: tuple[int, int] | None = None,
     ) -> PreparedEdit:
         """Prepare an edit, by default one of a row of its own that comes after all others."""
         change = Edit(f"upstream:{qualname}", old, new, count)

@@ -70,7 +70,9 @@ def test_edits_compose_in_the_order_of_their_rows(desk: Desk) -> None:
 
 def test_a_row_may_edit_what_it_has_edited(desk: Desk) -> None:
     """Its changes are all prepared before the first of them is made."""
-    first = desk.prepare("f", "return [a, b, c, d]", "return sum([a, b, c, d])", rank=(0, 0))
+    first = desk.prepare(
+        "f", "return [a, b, c, d]", "return sum([a, b, c, d])", rank=(0, 0)
+    )
     second = desk.prepare("f", "sum([a, b, c, d])", "sum([a, b])", rank=(0, 1))
     assert desk.upstream.f() == ORIGINAL
     first.apply()
@@ -93,7 +95,9 @@ def test_an_edit_that_others_build_on_stays_until_they_are_gone(desk: Desk) -> N
     under = desk.edit("f", "[a, b, c, d]", "sum([a, b])")
     independent = desk.edit("f", "d = 1, 2", "d = 10, 20")
     over = desk.edit("f", "sum([a, b])", "sum([a])")
-    with pytest.raises(UndoError, match=r"(?s)stays in effect .* not found.*sum\(\[a, b\]\)"):
+    with pytest.raises(
+        UndoError, match=r"(?s)stays in effect .* not found.*sum\(\[a, b\]\)"
+    ):
         under.undo()
     assert desk.upstream.f() == 10
     under.undo()
@@ -148,7 +152,10 @@ def test_an_apply_that_is_torn_off_is_taken_back(desk: Desk, torn: str) -> None:
         ready.apply()
     ready.code.function = function
     ready.undo()
-    assert all(getattr(function, name) is value for name, value in zip(names, before, strict=True))
+    assert all(
+        getattr(function, name) is value
+        for name, value in zip(names, before, strict=True)
+    )
 
 
 def test_code_that_somebody_else_has_set_is_left(desk: Desk) -> None:
@@ -157,7 +164,9 @@ def test_code_that_somebody_else_has_set_is_left(desk: Desk) -> None:
     desk.upstream.f.__code__ = theirs = (lambda x=1, *, y=2: "theirs").__code__
     with pytest.raises(TargetError, match="was changed by somebody else"):
         desk.prepare("f", "2, 3", "6, 3")
-    with pytest.raises(UndoError, match="changed by somebody else; it is left as it is"):
+    with pytest.raises(
+        UndoError, match="changed by somebody else; it is left as it is"
+    ):
         ready.undo()
     ready.undo()
     assert desk.upstream.f.__code__ is theirs

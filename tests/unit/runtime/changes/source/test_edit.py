@@ -91,7 +91,9 @@ def test_the_edited_source_is_shown(desk: Desk) -> None:
     )
     file = method.__code__.co_filename
     assert Path(file).name == "edited.py"
-    assert Path(file).read_text() == UPSTREAM.replace("y = x + 1", "y = x\n        y += 2")
+    assert Path(file).read_text() == UPSTREAM.replace(
+        "y = x + 1", "y = x\n        y += 2"
+    )
     assert inspect.getmodule(method) is desk.upstream
     assert inspect.getsourcelines(method)[1] == method.__code__.co_firstlineno
 
@@ -102,7 +104,10 @@ def test_a_traceback_has_the_edited_line(desk: Desk) -> None:
     with pytest.raises(KeyError, match="3") as caught:
         desk.upstream.fail(2)
     frame = traceback.extract_tb(caught.value.__traceback__)[-1]
-    assert (frame.filename, frame.lineno) == (desk.upstream.fail.__code__.co_filename, 5)
+    assert (frame.filename, frame.lineno) == (
+        desk.upstream.fail.__code__.co_filename,
+        5,
+    )
     assert frame.line == "raise KeyError("
 
 
@@ -186,7 +191,9 @@ def test_what_runs_goes_on_with_the_code_that_it_began_with() -> None:
         ("def method", "def other", 1, "defines no function 'method'"),
     ],
 )
-def test_what_cannot_be_is_refused(desk: Desk, old: str, new: str, count: int, words: str) -> None:
+def test_what_cannot_be_is_refused(
+    desk: Desk, old: str, new: str, count: int, words: str
+) -> None:
     """The error names the target, and nothing is changed."""
     before = desk.upstream.Thing.method.__code__
     with pytest.raises(TargetError, match=words) as caught:
@@ -209,7 +216,8 @@ once = functools.lru_cache(maxsize=None)(plain)
 
 
 @pytest.mark.parametrize(
-    ("target", "call"), [("cached", "cached"), ("Thing.size", "Thing.size"), ("plain", "once")]
+    ("target", "call"),
+    [("cached", "cached"), ("Thing.size", "Thing.size"), ("plain", "once")],
 )
 def test_no_answer_outlives_the_code_that_gave_it(target: str, call: str) -> None:
     """A cache around the function, or under another name of its module, forgets what it knows."""

@@ -23,7 +23,8 @@ class Shape(NamedTuple):
 def without_columns(code: CodeType) -> CodeType:
     """What the code does; layout moves columns."""
     constants = [
-        without_columns(value) if isinstance(value, CodeType) else value for value in code.co_consts
+        without_columns(value) if isinstance(value, CodeType) else value
+        for value in code.co_consts
     ]
     return code.replace(co_consts=tuple(constants), co_linetable=b"")
 
@@ -38,9 +39,13 @@ SHAPES = {
     "generator": Shape("run", 4, "def run({params}):\n{body}\n    yield from out\n"),
     "coroutine": Shape("run", 4, "async def run({params}):\n{body}\n    return out\n"),
     "async generator": Shape(
-        "run", 4, "async def run({params}):\n{body}\n    for x in out:\n        yield x\n"
+        "run",
+        4,
+        "async def run({params}):\n{body}\n    for x in out:\n        yield x\n",
     ),
-    "cache": Shape("run", 4, "@functools.lru_cache\ndef run({params}):\n{body}\n    return out\n"),
+    "cache": Shape(
+        "run", 4, "@functools.lru_cache\ndef run({params}):\n{body}\n    return out\n"
+    ),
     "conditional": Shape(
         "run",
         12,
@@ -98,7 +103,15 @@ def mark(function):
 class Base:
     run = staticmethod(lambda *args: ['base', *args])
 """
-PARAMETERS = ["", "a", "a=1", "a, /, b=2", "*, a=1", "*rest, a: int = 3, **more", "b, a: 'x' = []"]
+PARAMETERS = [
+    "",
+    "a",
+    "a=1",
+    "a, /, b=2",
+    "*, a=1",
+    "*rest, a: int = 3, **more",
+    "b, a: 'x' = []",
+]
 STATEMENTS = [
     "out.append({0})",
     "out.extend(x + {0} for x in range(2))",
@@ -138,7 +151,9 @@ def cases(draw: st.DrawFn) -> Case:
     name = draw(st.sampled_from(list(SHAPES)))
     shape = SHAPES[name]
     statements = STATEMENTS + (IN_CLASS if name in WITH_CELL else [])
-    chosen = draw(st.lists(st.sampled_from(statements), min_size=1, max_size=5, unique=True))
+    chosen = draw(
+        st.lists(st.sampled_from(statements), min_size=1, max_size=5, unique=True)
+    )
     lines = ["out = []", *(text.format(1000 + n) for n, text in enumerate(chosen))]
     body = indent("\n".join(lines), " " * shape.depth)
     future = draw(st.sampled_from(["", "from __future__ import annotations"]))
@@ -186,10 +201,14 @@ def code_of(source: str) -> CodeType:
 
 
 @given(cases(), st.integers(2000, 2003))
-def test_an_edit_is_the_module_written_so_from_the_beginning(case: Case, number: int) -> None:
+def test_an_edit_is_the_module_written_so_from_the_beginning(
+    case: Case, number: int
+) -> None:
     """Same code to the last constant, line by line, and same behaviour; undo is whole."""
     desk, oracle = Desk(case.source), case.source.replace(str(case.number), str(number))
-    ready = desk.prepare(case.shape.qualname, case.fragment(case.number), case.fragment(number))
+    ready = desk.prepare(
+        case.shape.qualname, case.fragment(case.number), case.fragment(number)
+    )
     function = ready.code.function
     original = function.__code__
     ready.apply()

@@ -87,8 +87,13 @@ CHILD = """
 @pytest.mark.parametrize("flags", [(), ("-O",), ("-OO",), ("-B", "-X", "dev")])
 def test_in_a_process_of_its_own(world: World, flags: tuple[str, ...]) -> None:
     """Whatever the interpreter leaves out."""
-    world.module("up.mod", "def function():\n    '''Say.'''\n    assert 0\n    return 1\n")
-    alone(world, row("p", None, EDIT + ", Edit('up.mod:function', 'assert 0', 'assert 1')"))
+    world.module(
+        "up.mod", "def function():\n    '''Say.'''\n    assert 0\n    return 1\n"
+    )
+    alone(
+        world,
+        row("p", None, EDIT + ", Edit('up.mod:function', 'assert 0', 'assert 1')"),
+    )
     done = world.run(*flags, "-c", dedent(CHILD))
     assert done.returncode == 0, done.stderr
     value, source, _ = json.loads(done.stdout)

@@ -57,7 +57,9 @@ def test_a_file_that_was_cleaned_away_is_remembered() -> None:
 
 
 @pytest.mark.parametrize("fault", ["file", "open", "foreign", "link"])
-def test_where_nothing_can_be_written_it_is_kept_in_memory(cache: Path, fault: str) -> None:
+def test_where_nothing_can_be_written_it_is_kept_in_memory(
+    cache: Path, fault: str
+) -> None:
     """A home that cannot be written, or a folder in which others could write: the text is known."""
     place = cache / "patchkit" / "edited"
     if fault == "file":

@@ -126,12 +126,16 @@ def test_what_is_refused(desk: Desk, qualname: str, words: str) -> None:
         function_at(desk.upstream, qualname, desk.sites)
 
 
-@pytest.mark.parametrize("qualname", ["textwrap.dedent", "dedent", "textwrap.TextWrapper.fill"])
+@pytest.mark.parametrize(
+    "qualname", ["textwrap.dedent", "dedent", "textwrap.TextWrapper.fill"]
+)
 def test_what_is_imported_is_refused(desk: Desk, qualname: str) -> None:
     """An edit would be one for all that import it; the error names the module to edit instead."""
     desk.upstream.textwrap = textwrap
     desk.upstream.dedent = textwrap.dedent
-    with pytest.raises(TargetError, match=r"only imported from textwrap:.*; expected textwrap:"):
+    with pytest.raises(
+        TargetError, match=r"only imported from textwrap:.*; expected textwrap:"
+    ):
         function_at(desk.upstream, qualname, desk.sites)
 
 
@@ -149,7 +153,9 @@ def test_what_goes_round_in_circles_ends() -> None:
 def test_beneath_a_wrapper_of_ours_lies_the_original(desk: Desk) -> None:
     """The edit acts, because the wrapper calls what is edited."""
     method = desk.upstream.Thing.method
-    desk.upstream.by = lambda wrapped, instance, args, kwargs: wrapped(*args, **kwargs).upper()
+    desk.upstream.by = lambda wrapped, instance, args, kwargs: wrapped(
+        *args, **kwargs
+    ).upper()
     ready = prepare(Wrap("upstream:Thing.method", by="by"), desk.context((0, 0)))
     ready.apply()
     assert function_at(desk.upstream, "Thing.method", desk.sites)[1] is method
@@ -164,7 +170,9 @@ def test_beneath_a_replacement_there_is_nothing_to_edit(desk: Desk) -> None:
     """The error names the patch that has replaced it."""
     desk.upstream.by = lambda: "other"
     prepare(Replace("upstream:plain", by="by"), desk.context((0, 0), "taker")).apply()
-    with pytest.raises(TargetError, match=r"upstream\.plain is replaced by patch taker"):
+    with pytest.raises(
+        TargetError, match=r"upstream\.plain is replaced by patch taker"
+    ):
         function_at(desk.upstream, "plain", desk.sites)
 
 

@@ -13,13 +13,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.core.text.matching import NEWLINE, LexicalError, Token, find, lex, read, same
+from patchkit.core.text.matching import (
+    NEWLINE,
+    LexicalError,
+    Token,
+    find,
+    lex,
+    read,
+    same,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-WORDS = ["a", "foo", "1", "'x'", "(", ")", "[", "]", ",", "+", "if", ":", "not", "f'{x}'"]
+WORDS = [
+    "a",
+    "foo",
+    "1",
+    "'x'",
+    "(",
+    ")",
+    "[",
+    "]",
+    ",",
+    "+",
+    "if",
+    ":",
+    "not",
+    "f'{x}'",
+]
 SPACES = st.sampled_from([" ", "  ", "\t", " \\\n "])
 IN_BRACKETS = st.one_of(SPACES, st.sampled_from(["\n", " # why\n  ", "\n\n\t"]))
 
@@ -89,7 +112,9 @@ def test_occurrences_do_not_overlap() -> None:
 
 
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9), st.data())
-def test_a_fragment_matches_itself_in_any_layout(words: list[str], data: st.DataObject) -> None:
+def test_a_fragment_matches_itself_in_any_layout(
+    words: list[str], data: st.DataObject
+) -> None:
     """However spaces, breaks in brackets and comments are put between the same tokens."""
     opened = "f(" + " ".join(_balanced(words)) + ")"
     spaced = "f("
@@ -112,7 +137,10 @@ def test_another_word_is_another_meaning(words: list[str], at: int, other: str) 
     changed[at] = other
     same = changed == balanced
     if "," not in {other, balanced[at]}:
-        assert occurs("f(" + " ".join(balanced) + " + 0)", f"f({' '.join(changed)} + 0)") is same
+        assert (
+            occurs("f(" + " ".join(balanced) + " + 0)", f"f({' '.join(changed)} + 0)")
+            is same
+        )
 
 
 def _balanced(words: list[str]) -> list[str]:
@@ -137,7 +165,9 @@ def test_newlines_of_the_fragment_are_soft_in_brackets() -> None:
     assert occurs("\n    a,\n    b,\n", "f(z, a, b)")
 
 
-LIBRARY = [Path(module.__file__) for module in (ast, io, json, textwrap, tokenize, pytest)]
+LIBRARY = [
+    Path(module.__file__) for module in (ast, io, json, textwrap, tokenize, pytest)
+]
 ODD = [
     "x = 0x_ff + 1_0.5e-3j - .5 + 1.\n",
     "r'\\\\'; rb'''a'b\n\\\\''' ; u\"x\" \"\" '' ''''''\n",
@@ -152,7 +182,12 @@ ODD = [
 
 def reference(text: str) -> list[str]:
     """What `tokenize` finds; an f-string is one token, as it is before Python 3.12."""
-    return [word for _, word in _joined(tokenize.generate_tokens(io.StringIO(text).readline), text)]
+    return [
+        word
+        for _, word in _joined(
+            tokenize.generate_tokens(io.StringIO(text).readline), text
+        )
+    ]
 
 
 def _joined(
@@ -168,7 +203,13 @@ def _joined(
             nested -= 1
             if not nested:
                 yield begin, _between(text, begin, token.end)
-        elif not nested and name not in {"NL", "COMMENT", "INDENT", "DEDENT", "ENDMARKER"}:
+        elif not nested and name not in {
+            "NL",
+            "COMMENT",
+            "INDENT",
+            "DEDENT",
+            "ENDMARKER",
+        }:
             yield token.start, "\n" if name == "NEWLINE" else token.string
 
 
@@ -204,7 +245,10 @@ def test_a_fragment_needs_no_balance(fragment: str, words: list[str]) -> None:
 
 def test_where_lines_begin_and_how_deep() -> None:
     """The first token of a logical line has its indentation, others have none."""
-    tokens = [(token.text, token.depth, token.margin) for token in lex("  f(a,\n b)\n\t# c\n\tg\n")]
+    tokens = [
+        (token.text, token.depth, token.margin)
+        for token in lex("  f(a,\n b)\n\t# c\n\tg\n")
+    ]
     assert tokens == [
         ("f", 0, "  "),
         ("(", 0, None),
@@ -218,7 +262,9 @@ def test_where_lines_begin_and_how_deep() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["'a", '"""a"', "f'{a", "f'{a:", "f'\\N{a", "f'a\n'", "a ? b"])
+@pytest.mark.parametrize(
+    "text", ["'a", '"""a"', "f'{a", "f'{a:", "f'\\N{a", "f'a\n'", "a ? b"]
+)
 def test_what_is_no_python_is_told(text: str) -> None:
     """A string without end, or a character that begins nothing, is an error."""
     with pytest.raises(LexicalError):

@@ -29,7 +29,13 @@ def desk() -> Desk:
     return Desk(UPSTREAM)
 
 
-ATTRIBUTES = ("__code__", "__defaults__", "__kwdefaults__", "__annotations__", "__dict__")
+ATTRIBUTES = (
+    "__code__",
+    "__defaults__",
+    "__kwdefaults__",
+    "__annotations__",
+    "__dict__",
+)
 
 
 def state(function: Any) -> list[Any]:
@@ -46,16 +52,26 @@ def same(first: list[Any], second: list[Any]) -> bool:
         ("b=marker", "b=LIMIT", "(a, b=7, *rest, c, d: int = M, **more) -> str"),
         ("c, d:", "c=2, d:", "(a, b=M, *rest, c=2, d: int = M, **more) -> str"),
         ("d: int = marker,", "", "(a, b=M, *rest, c, **more) -> str"),
-        ("a, b=marker", "a, b=marker, e=[]", "(a, b=M, e=[], *rest, c, d: int = M, **more) -> str"),
+        (
+            "a, b=marker",
+            "a, b=marker, e=[]",
+            "(a, b=M, e=[], *rest, c, d: int = M, **more) -> str",
+        ),
         ("a, b=marker", "a, b", "(a, b, *rest, c, d: int = M, **more) -> str"),
-        ("a, b=marker,", "b=marker, a=1,", "(b=M, a=1, *rest, c, d: int = M, **more) -> str"),
+        (
+            "a, b=marker,",
+            "b=marker, a=1,",
+            "(b=M, a=1, *rest, c, d: int = M, **more) -> str",
+        ),
         ("d: int", "d: 'float'", "(a, b=M, *rest, c, d: 'float' = M, **more) -> str"),
         ("-> str", "-> bytes", "(a, b=M, *rest, c, d: int = M, **more) -> bytes"),
         ("*rest, c, d", "c, d", "(a, b=M, c, d: int = M, **more) -> str"),
         ("-> str", "", "(a, b=M, *rest, c, d: int = M, **more)"),
     ],
 )
-def test_the_def_line_can_be_edited(desk: Desk, old: str, new: str, signature: str) -> None:
+def test_the_def_line_can_be_edited(
+    desk: Desk, old: str, new: str, signature: str
+) -> None:
     """The signature is the edited one; unedited defaults are the very objects; undo is whole."""
     function = desk.upstream.f
     before = state(function)
@@ -129,7 +145,9 @@ def test_annotations_are_texts_where_the_module_postpones_them() -> None:
         ("d: int", "d: 1 / 0", "ZeroDivisionError"),
     ],
 )
-def test_text_that_raises_is_refused(desk: Desk, old: str, new: str, words: str) -> None:
+def test_text_that_raises_is_refused(
+    desk: Desk, old: str, new: str, words: str
+) -> None:
     """Nothing is changed, and the error has the expression."""
     before = state(desk.upstream.f)
     with pytest.raises(TargetError, match=words):

@@ -73,7 +73,9 @@ def test_a_function_compiled_alone_is_what_its_module_makes(
 ) -> None:
     """Class cells, private names, closures, flags, names and every line are those of the module."""
     function = functions(loaded(NESTED))[name]
-    monkeypatch.setattr(Source, "whole" if name != "inner" else "alone", lambda *_: None)
+    monkeypatch.setattr(
+        Source, "whole" if name != "inner" else "alone", lambda *_: None
+    )
     source = Source(function)
     code = source.compiled(source.text.text, function.__code__.co_filename)
     assert code == function.__code__
@@ -103,23 +105,35 @@ def test_a_variable_that_is_needed_no_more_stays_in_the_closure() -> None:
 
 def test_the_class_cell_stays_too() -> None:
     """An edit that takes the only `super()` away leaves a method that has the cell."""
-    assert compiled("method", "super().__len__(), self.__private, __class__", "0").co_freevars == (
-        "__class__",
-    )
+    assert compiled(
+        "method", "super().__len__(), self.__private, __class__", "0"
+    ).co_freevars == ("__class__",)
 
 
 @pytest.mark.parametrize(
     ("name", "old", "new", "words"),
     [
         ("plain", "1", "super().__len__()", r"write super\(Class, self\)"),
-        ("inner", "return a, b", "return a, c", "uses c of the function around it.* holds a, b"),
+        (
+            "inner",
+            "return a, b",
+            "return a, c",
+            "uses c of the function around it.* holds a, b",
+        ),
         ("inner", "return a, b", "b = 1", "makes b local"),
         ("plain", "1", "(", "does not compile"),
-        ("conditional", "conditional()", "other()", "defines no function 'conditional'"),
+        (
+            "conditional",
+            "conditional()",
+            "other()",
+            "defines no function 'conditional'",
+        ),
         ("plain", "return 1", "yield = 1", "does not compile"),
     ],
 )
-def test_what_does_not_fit_is_refused(name: str, old: str, new: str, words: str) -> None:
+def test_what_does_not_fit_is_refused(
+    name: str, old: str, new: str, words: str
+) -> None:
     """The error says what to write, or what is there."""
     with pytest.raises(TargetError, match=words):
         compiled(name, old, new)
@@ -136,7 +150,9 @@ def f(): return os.getpid(), system.exit(), xml.dom, dumps(1), read.sub(), other
 """
 
 
-def test_the_imports_of_its_module_stand_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_imports_of_its_module_stand_beside_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Python compiles a call on an imported name in another way; without them nothing would fit."""
     monkeypatch.setattr(Source, "whole", lambda *_: None)
     assert "dumps" in Source(loaded(IMPORTS).f).text.text
@@ -193,7 +209,9 @@ def test_a_comment_that_has_changed_is_none(world: World) -> None:
     """Only what is compiled counts."""
     file = world.module("up", MODULE)
     up = load("up")
-    file.write_text(file.read_text().replace("return VALUE", "return VALUE  # the value"))
+    file.write_text(
+        file.read_text().replace("return VALUE", "return VALUE  # the value")
+    )
     assert "# the value" in Source(up.Thing.method).text.text
 
 
@@ -263,4 +281,7 @@ def test_type_parameters(text: str) -> None:
         return
     function = loaded(text).f
     source = Source(function)
-    assert source.compiled(source.text.text, "edited").co_freevars == function.__code__.co_freevars
+    assert (
+        source.compiled(source.text.text, "edited").co_freevars
+        == function.__code__.co_freevars
+    )

@@ -9,7 +9,9 @@ from patchkit.errors import TargetError
 
 
 def edited(text: str, old: str, new: str, times: int = 1) -> str:
-    return rewrite(FunctionText(dedent(text)), TextEdit(dedent(old), dedent(new), times)).text
+    return rewrite(
+        FunctionText(dedent(text)), TextEdit(dedent(old), dedent(new), times)
+    ).text
 
 
 BODY = """
@@ -34,7 +36,12 @@ def in_body(old: str, new: str) -> str:
         ("b()", "\n\nd()\ne()\n", "b()  # first", "d()\n            e()  # first"),
         ("    b()\n", "    d()  # new\n", "b()  # first", "d()  # first"),
         ("b()", "# why\nd()", "b()", "d()"),
-        ("return a", "return (\n  a\n)", "return a", "return (\n          a\n        )"),
+        (
+            "return a",
+            "return (\n  a\n)",
+            "return a",
+            "return (\n          a\n        )",
+        ),
         ("return a", "if a:\n\n  return a", "return a", "if a:\n\n          return a"),
         (
             "b()",
@@ -44,7 +51,12 @@ def in_body(old: str, new: str) -> str:
         ),
         ("return a", "return '''\n x\n'''", "return a", "return '''\n x\n'''"),
         ("1,\n2", "3", "1,\n              2", "3"),
-        ("2)\nreturn", "3)\nd()\nreturn", "2)\n        return", "3)\n        d()\n        return"),
+        (
+            "2)\nreturn",
+            "3)\nd()\nreturn",
+            "2)\n        return",
+            "3)\n        d()\n        return",
+        ),
         ("2)", "2)\nd()", "2)", "2)\n            d()"),
         ("1", "1,  # one\n 3", "1,", "1,  # one\n             3,"),
         ("1", "1  # one", "1,", "1,"),
@@ -72,7 +84,9 @@ def test_the_new_text_is_fitted_in(old: str, new: str, before: str, after: str) 
         (", 2", ",\n              2", ""),
     ],
 )
-def test_an_empty_new_text_takes_the_old_away(old: str, before: str, after: str) -> None:
+def test_an_empty_new_text_takes_the_old_away(
+    old: str, before: str, after: str
+) -> None:
     """Where whole statements stood, so that a block would be empty, there is a `pass`."""
     assert in_body(old, "") == BODY[START:].replace(before, after)
 
@@ -82,7 +96,11 @@ def test_an_empty_new_text_takes_the_old_away(old: str, before: str, after: str)
     [
         ("def f(): g()\n", "g()", "def f(): pass\n"),
         ("def f():\n    if a: g()\n", "g()", "def f():\n    if a: pass\n"),
-        ("def f():\n    '''Say.'''\n    g()\n", "g()", "def f():\n    '''Say.'''\n    pass\n"),
+        (
+            "def f():\n    '''Say.'''\n    g()\n",
+            "g()",
+            "def f():\n    '''Say.'''\n    pass\n",
+        ),
         (
             "def f():\n  if a:\n    b()\n  else:\n    c()\n",
             "else:\n  c()",
@@ -121,14 +139,18 @@ def test_new_lines_within_brackets(old: str, new: str, before: str, after: str) 
 def test_a_tab_stays_a_tab() -> None:
     """Lines go to the blocks of a function that is indented by tabs, too."""
     after = edited(
-        "def f(a):\n\tif a:\n\t\tb()\n", "if a:\n    b()", "if a:\n    c()\n    d()\ne()"
+        "def f(a):\n\tif a:\n\t\tb()\n",
+        "if a:\n    b()",
+        "if a:\n    c()\n    d()\ne()",
     )
     assert after == "def f(a):\n\tif a:\n\t\tc()\n\t\td()\n\te()\n"
 
 
 def test_a_different_step_of_indentation() -> None:
     """Lines go to the blocks of the function, however far those are indented there."""
-    after = edited("def f(a):\n  if a:\n     b()\n", "if a:\n    b()", "if a:\n    c()\n    b()")
+    after = edited(
+        "def f(a):\n  if a:\n     b()\n", "if a:\n    b()", "if a:\n    c()\n    b()"
+    )
     assert after == "def f(a):\n  if a:\n     c()\n     b()\n"
 
 
@@ -143,9 +165,9 @@ def test_every_occurrence_is_replaced() -> None:
 def test_windows_line_ends() -> None:
     """A row that was written with them edits like another."""
     text = "def f(a):\n    b()\n    c()\n"
-    assert rewrite(FunctionText(text), TextEdit("b()\r\nc()\r\n", "d()\r\ne()\r\n")).text == (
-        "def f(a):\n    d()\n    e()\n"
-    )
+    assert rewrite(
+        FunctionText(text), TextEdit("b()\r\nc()\r\n", "d()\r\ne()\r\n")
+    ).text == ("def f(a):\n    d()\n    e()\n")
 
 
 def test_decorators_are_not_looked_at() -> None:
@@ -200,7 +222,9 @@ AFTER = "\n    # said of what follows\nx = 1\n"
     ],
 )
 @pytest.mark.parametrize("after", ["", AFTER, "@next\ndef g(): ...\n"])
-def test_a_function_ends_where_its_block_ends(text: str, header: str | None, after: str) -> None:
+def test_a_function_ends_where_its_block_ends(
+    text: str, header: str | None, after: str
+) -> None:
     """What follows is cut off, comments before it too; the header ends at its colon."""
     function = FunctionText(text + after)
     assert function.cut() == after
@@ -210,7 +234,9 @@ def test_a_function_ends_where_its_block_ends(text: str, header: str | None, aft
         assert function.header == header
 
 
-@pytest.mark.parametrize("text", ["", "x = 1\n", "@a\nclass A: ...\n", "f = lambda: 1\n", "'open"])
+@pytest.mark.parametrize(
+    "text", ["", "x = 1\n", "@a\nclass A: ...\n", "f = lambda: 1\n", "'open"]
+)
 def test_what_is_no_function_is_refused(text: str) -> None:
     """Only a `def` statement is one."""
     with pytest.raises(TargetError, match="expected a function"):

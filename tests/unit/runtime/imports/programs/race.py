@@ -14,7 +14,10 @@ told = []
 
 
 def notice_waiting(frame, event, argument):
-    if frame.f_code.co_name == "_lock_unlock_module" and frame.f_locals.get("name") == "pkg":
+    if (
+        frame.f_code.co_name == "_lock_unlock_module"
+        and frame.f_locals.get("name") == "pkg"
+    ):
         second_waits_or_is_done.set()
 
 

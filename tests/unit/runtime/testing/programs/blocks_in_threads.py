@@ -23,4 +23,8 @@ for thread in threads:
 for thread in threads:
     thread.join(20)
 left = [thread.is_alive() for thread in threads]
-print(json.dumps([wrong, any(left), sys.meta_path == before, arming._state.session is None]))
+print(
+    json.dumps(
+        [wrong, any(left), sys.meta_path == before, arming._state.session is None]
+    )
+)

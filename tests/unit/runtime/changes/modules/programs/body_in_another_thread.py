@@ -28,4 +28,8 @@ user = threading.Thread(target=__import__, args=("up.llm",), daemon=True)
 import pack.patch_a
 
 user.join(10)
-print(json.dumps([user.is_alive(), sys.modules["up.llm"].Processor is pack.patch_a.Processor]))
+print(
+    json.dumps(
+        [user.is_alive(), sys.modules["up.llm"].Processor is pack.patch_a.Processor]
+    )
+)

@@ -8,7 +8,9 @@ class StandInKernel:
         self.fn, self.arg_names = fn, ["x", "BLOCK"]
 
     def __getitem__(self, grid):
-        return lambda *args, **kwargs: self.run(*args, grid=grid, warmup=False, **kwargs)
+        return lambda *args, **kwargs: self.run(
+            *args, grid=grid, warmup=False, **kwargs
+        )
 
     def run(self, *args, grid, warmup, **kwargs):
         launches.append((self.fn(*args), grid, warmup, kwargs))
