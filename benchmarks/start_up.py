@@ -58,10 +58,11 @@ def _cases(place: Path) -> dict[str, Case]:
 
 
 def _start(code: str, place: Path, more: Mapping[str, str] | None = None) -> Case:
+    # Who compiles at every start measures that.
     away = {
         *VARIABLES,
         "PYTHONDONTWRITEBYTECODE",
-    }  # who compiles at every start measures that
+    }
     kept = {name: text for name, text in os.environ.items() if name not in away}
     path = os.pathsep.join([str(place), str(_ROOT)])
     environ = {**kept, "PYTHONPATH": path, **(more or {})}

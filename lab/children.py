@@ -58,9 +58,8 @@ def run(
 
 def _ending_with_its_parent() -> Callable[[], None]:
     """Return what a child does first: ask to be told to end, should this process be killed."""
-    libc = ctypes.CDLL(
-        None
-    )  # here, as a child that was just forked should not load anything
+    # Here, as a child that was just forked should not load anything.
+    libc = ctypes.CDLL(None)
     return lambda: libc.prctl(_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
@@ -106,9 +105,8 @@ def end_all() -> list[int]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         for pid in left:
-            with contextlib.suppress(
-                ChildProcessError
-            ):  # another's child, for a moment yet
+            # Another's child, for a moment yet.
+            with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
         ended += left
     return ended

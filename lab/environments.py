@@ -45,9 +45,8 @@ def ensure(name: str) -> Path:
     if name not in RECIPES:
         raise EnvironmentsError(f"found {name!r}, expected one of {', '.join(RECIPES)}")
     folders.ENVIRONMENTS.mkdir(exist_ok=True)
-    for gone in folders.ENVIRONMENTS.glob(
-        "*.gone"
-    ):  # of a removal that was interrupted
+    # Of a removal that was interrupted.
+    for gone in folders.ENVIRONMENTS.glob("*.gone"):
         shutil.rmtree(gone, ignore_errors=True)
     with locked(folders.ENVIRONMENTS / name):
         build(name, RECIPES[name])

@@ -16,7 +16,7 @@ from folders import REPOSITORY
 from recipes import RECIPES, Recipe
 
 from patchkit.analysis.check.coverage import allows
-from patchkit.analysis.check.matrix import read_lanes, typed
+from patchkit.analysis.check.lanes import read_lanes, typed
 from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.core.rows.canonical import canonical
 from patchkit.errors import SettingsError, near
@@ -25,7 +25,7 @@ from patchkit.registry import OWN_PACKS, read_pack
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from patchkit.analysis.check.matrix import Lane
+    from patchkit.analysis.check.lanes import Lane
     from patchkit.core.rows.declaration import Change, Row
 
 FILE = REPOSITORY / "lanes.toml"

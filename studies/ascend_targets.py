@@ -18,7 +18,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.analysis.check.comparison import histories
+from patchkit.analysis.check.history import histories
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.upstream.reading.releases import Library
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Sequence,
     )
 
-    from patchkit.analysis.check.comparison import HistoryEntry
+    from patchkit.analysis.check.history import HistoryEntry
     from patchkit.analysis.check.releases import CheckedRelease
 
 PACKAGE = "vllm"

@@ -71,9 +71,8 @@ class Trail:
 
     def _note(self, frame: FrameType, event: str, _: Any) -> None:
         file = str(frame.f_globals.get("__name__", ""))
-        is_function = bool(
-            frame.f_code.co_flags & CO_OPTIMIZED
-        )  # no module, no class body
+        # No module, no class body.
+        is_function = bool(frame.f_code.co_flags & CO_OPTIMIZED)
         is_ours = (
             event == "call" and is_function and file.partition(".")[0] == "patchkit"
         )

@@ -19,10 +19,11 @@ def find_module(name: str) -> ModuleSpec | None:
     top, *parts = name.split(".")
     try:
         spec = importlib.util.find_spec(top)
+    # A module that put itself there by hand has no spec.
     except (
         ValueError,
         ImportError,
-    ):  # a module that put itself there by hand has no spec
+    ):
         return None
     for part in parts:
         if spec is None or spec.submodule_search_locations is None:

@@ -42,9 +42,8 @@ class Output(io.FileIO):
         if not self._is_lost:
             try:
                 return super().write(data)
-            except (
-                BrokenPipeError
-            ):  # who reads has seen enough, and the answer is the same
+            # Who reads has seen enough, and the answer is the same.
+            except BrokenPipeError:
                 self._is_lost = True
             except OSError as error:
                 self._is_lost = True

@@ -56,9 +56,8 @@ def rows_of_a_generator(_: str) -> dict[str, Any]:
     seen = {}
     for order in ("kept", "free"):
         options.preserve_order = order == "kept"
-        data = ray.data.range(
-            32, override_num_blocks=1
-        )  # newer Rays keep the options with it
+        # Newer Rays keep the options with it.
+        data = ray.data.range(32, override_num_blocks=1)
         seen[order] = rows_within(
             30, data.map_batches(Each, batch_size=4, concurrency=1)
         )

@@ -39,9 +39,10 @@ class Stage:
             return step, grammar, torch.full((2,), step, dtype=torch.bfloat16)
         if grammar:
             raise ValueError(grammar)
+        # Seconds, which the first stage saves.
         from vllm.v1.outputs import (
             ModelRunnerOutput,
-        )  # seconds, which the first stage saves
+        )
 
         said = f"{self._name} {step} {tensors[0].dtype} {tensors[0].tolist()}"
         return ModelRunnerOutput(req_ids=[said], req_id_to_index={said: 0})

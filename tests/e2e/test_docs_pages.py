@@ -251,9 +251,8 @@ def files(folder: Path) -> None:
     (folder / "until_ready.py").write_text(UNTIL_READY)
     (folder / "smoke.sh").write_text(SMOKE)
     (folder / "smoke.sh").chmod(0o755)
-    (folder.parent / "vllm").symlink_to(
-        sysconfig.get_path("purelib")
-    )  # as a checkout beside it
+    # As a checkout beside it.
+    (folder.parent / "vllm").symlink_to(sysconfig.get_path("purelib"))
 
 
 def command_of(text: str) -> str:

@@ -105,9 +105,8 @@ def test_on_a_full_disk_the_engine_generates(
     assert run.report.tokens == baseline
     (worker,) = run.report.workers
     mute = {int(line.partition("[")[2].partition("]")[0]) for line in run.warned}
-    assert len(run.warned) == len(mute) in (2, 3), (
-        run.warned
-    )  # the main process may just fit
+    # The main process may just fit.
+    assert len(run.warned) == len(mute) in (2, 3), run.warned
     assert all(line.endswith("No space left on device") for line in run.warned)
     (core,) = mute - {worker.pid, run.report.main}
     # Whose first page it is, is a race: the process that looks at the model may win one.

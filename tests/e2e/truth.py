@@ -84,9 +84,8 @@ class Answer:
         if static.state == "undecidable":
             self.undecided.append("state")
         elif self._is_optional() and (self.truth["is_none"] or not there):
-            self.undecided.append(
-                "optional"
-            )  # told to depend on an import, which fails here
+            # Told to depend on an import, which fails here.
+            self.undecided.append("optional")
         elif is_field and not static.is_sure:
             self.undecided.append("attribute")
         elif is_field and not static.variants[0].on_class:
@@ -148,9 +147,8 @@ class Answer:
         elif found is not None:
             real = Signature(parameter(*one) for one in found)
             self.truth["told"] = True
-            if (
-                static.signature != real and str(real) != "(**data)"
-            ):  # a model not built yet
+            # A model not built yet.
+            if static.signature != real and str(real) != "(**data)":
                 self.wrong.append("signature")
                 self.truth["real"] = str(real)
 

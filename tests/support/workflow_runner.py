@@ -232,9 +232,8 @@ def _value(path: str, known: Mapping[str, Any]) -> str:
     value: Any = known
     for part in path.split("."):
         if part not in value:
-            raise WorkflowError(
-                f"${{{{ {path} }}}} is nothing here"
-            )  # GitHub makes it ''
+            # GitHub makes it ''.
+            raise WorkflowError(f"${{{{ {path} }}}} is nothing here")
         value = value[part]
     return str(value)
 

@@ -99,9 +99,8 @@ def _no_bytecode_of_tests() -> Iterator[None]:
     """Let nobody read what was compiled earlier of a file that a test has written again since."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "dont_write_bytecode", True)
-        patch.setenv(
-            "PYTHONDONTWRITEBYTECODE", "1"
-        )  # what is written in one second looks the same
+        # What is written in one second looks the same.
+        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
         yield
 
 
@@ -126,9 +125,8 @@ def write_pack(
         for other in [
             other for other in sys.modules if f"{other}.".startswith(f"{name}.")
         ]:
-            monkeypatch.delitem(
-                sys.modules, other
-            )  # the tests have an `upstream` of their own
+            # The tests have an `upstream` of their own.
+            monkeypatch.delitem(sys.modules, other)
         importlib.invalidate_caches()
         return folder
 

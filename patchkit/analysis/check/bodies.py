@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from patchkit.analysis.check.packs import PackSource
-from patchkit.analysis.uses.reader import Use, uses_of
+from patchkit.analysis.uses.reader import uses_of
+from patchkit.analysis.uses.use import Use
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.target import Target
 from patchkit.registry import OPTIONAL_PACKS, OWN_PACKS

@@ -26,7 +26,8 @@ from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.parallel import Progress
 from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.analysis.uses.packages import modules_of
-from patchkit.analysis.uses.reader import Use, uses_of
+from patchkit.analysis.uses.reader import uses_of
+from patchkit.analysis.uses.use import Use
 from patchkit.core.lock.format import Lock
 from patchkit.core.rows.declaration import Add, Change, Provide, Replace, Row, Wrap
 from patchkit.core.rows.target import Target

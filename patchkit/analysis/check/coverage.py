@@ -40,10 +40,9 @@ class Coverage:
         self.rows = rows
         self.releases = releases
         self.packages = packages_of(rows)
-        self._packages_in: dict[str, frozenset[str]] = {}  # by the name of a release
-        self._due: dict[
-            tuple[str, str], list[Change]
-        ] = {}  # by the names of row and release
+        # By the name of a release; by the names of a row and a release.
+        self._packages_in: dict[str, frozenset[str]] = {}
+        self._due: dict[tuple[str, str], list[Change]] = {}
 
     def without(self, names: Iterable[str]) -> "Coverage":
         """Return the same with releases left out.

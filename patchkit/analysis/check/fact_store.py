@@ -41,12 +41,10 @@ class FactStore:
     def __init__(self, cache: Cache, *, brief: bool = False) -> None:
         self.brief = brief
         self.parsed = ParsedFiles(_PARSED)
-        self.ahead = threading.BoundedSemaphore(
-            _AHEAD
-        )  # to fetch what the last release had not
-        self.turn = (
-            threading.Lock()
-        )  # to look up what a release has; the others fetch meanwhile
+        # To fetch what the last release had not.
+        self.ahead = threading.BoundedSemaphore(_AHEAD)
+        # To look up what a release has; the others fetch meanwhile.
+        self.turn = threading.Lock()
         self.cache = cache
         self._prefix = "brief " if brief else ""
         self._lock = threading.Lock()

@@ -15,7 +15,8 @@ from patchkit.analysis.upstream.moves.whereabouts import MoveResult
 from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.parallel import CONNECTIONS, Progress, tried
 from patchkit.analysis.uses.packages import content_hash, modules_of
-from patchkit.analysis.uses.reader import Use, uses_of
+from patchkit.analysis.uses.reader import uses_of
+from patchkit.analysis.uses.use import Use
 from patchkit.core.rows.target import Target
 
 

@@ -16,7 +16,7 @@ from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.trails import splits
 from patchkit.analysis.upstream.facts import Facts
-from patchkit.analysis.upstream.resolving.fields import HOOKS
+from patchkit.analysis.upstream.resolving.storage import HOOKS
 from patchkit.analysis.upstream.resolving.syntax import Signature
 from patchkit.analysis.upstream.resolving.values import METHODS, Kind
 from patchkit.core.rows.declaration import (

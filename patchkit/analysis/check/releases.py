@@ -94,9 +94,8 @@ class CheckedRelease:
             package for package in candidates if canonical(package) == self.project
         }
         if named_alike:
-            return frozenset(
-                named_alike
-            )  # what a distribution is named after, it holds
+            # What a distribution is named after, it holds.
+            return frozenset(named_alike)
         tops = {
             path.partition("/")[0].partition(".")[0] for path in self.source.paths()
         }
@@ -283,9 +282,8 @@ class CheckedRelease:
         for _, of_module in groupby(
             sorted(missing, key=str), lambda target: target.module
         ):
-            resolver = (
-                self.resolver.afresh()
-            )  # what it asks is asked for this module's targets
+            # What it asks is asked for this module's targets.
+            resolver = self.resolver.afresh()
             for target in of_module:
                 facts = facts_of(resolver, target, brief=store.brief)
                 self._facts[target] = facts

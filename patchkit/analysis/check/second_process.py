@@ -199,9 +199,8 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         assert self._process
         assert self._process.stdout
         lines = self._process.stdout
-        answer = Answer(
-            *json.loads(lines.readline())
-        )  # '' if the process is gone: an error
+        # '' if the process is gone: an error.
+        answer = Answer(*json.loads(lines.readline()))
         while answer.number is None:
             self._notify(answer.notice)
             answer = Answer(*json.loads(lines.readline()))

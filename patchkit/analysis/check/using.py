@@ -15,7 +15,7 @@ from patchkit.analysis.check.trails import Moves
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.syntax import Signature
 from patchkit.analysis.upstream.resolving.values import Kind
-from patchkit.analysis.uses.reader import Call, Use
+from patchkit.analysis.uses.use import Call, Use
 from patchkit.core.rows.declaration import Add, Provide, Row
 from patchkit.core.rows.target import Target
 

@@ -294,9 +294,8 @@ def _link(processes: Sequence[ProcessStatus]) -> list[Claim]:
                 unmet.append(claim)
                 continue
             process = min(candidates, key=lambda process: _distance(process, child))
-            if (
-                process is parent
-            ):  # no process is its own child, whatever its journal says
+            # No process is its own child, whatever its journal says.
+            if process is parent:
                 continue
             loser = _contest(claims, process, claim)
             if loser is not None:

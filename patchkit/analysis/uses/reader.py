@@ -3,7 +3,7 @@
 import ast
 import contextlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import (
@@ -19,6 +19,7 @@ from patchkit.analysis.uses.statements import (
     imported_modules,
     text_of,
 )
+from patchkit.analysis.uses.use import Call, Use
 from patchkit.core.rows.target import Target
 
 _FUNCTIONS = (*DEFS, ast.Lambda)
@@ -28,72 +29,6 @@ _IMPORTS = {"import_module": False, "find_spec": True}
 """By name, whether the function expects an absence."""
 _PLAIN = frozenset({"override", "abstractmethod"})
 """Decorators that do not change how a method is called."""
-
-
-class Call(NamedTuple):
-    """The arguments of a call.
-
-    Args:
-        places: How many are positional, `*` left out.
-        names: The names of those given by keyword.
-        more: Whether `*` or `**` adds any.
-        bound: Whether `self` is passed by itself, as in `super().method()`.
-    """
-
-    places: int
-    names: tuple[str, ...] = ()
-    more: bool = False
-    bound: bool = False
-
-
-class Use(NamedTuple):
-    """A name of upstream that a file uses.
-
-    Args:
-        target: What is used.
-        how: import, attribute, call, base or override.
-        path: The file.
-        line: The line in the file.
-        guarded: Whether the file expects that the target may be absent.
-        at_import: Whether the target is used as the file is imported.
-        call: The arguments, if it is called.
-        ours: The signature of the file's own method, if that overrides the target.
-    """
-
-    target: Target
-    how: str
-    path: str
-    line: int
-    guarded: bool
-    at_import: bool
-    call: Call | None = None
-    ours: Signature | None = None
-
-    def as_data(self) -> tuple[Any, ...]:
-        """Return the use as JSON can store it."""
-        signature = None
-        if self.ours is not None:
-            signature = self.ours.as_data()
-        return (str(self.target), *self[1:-1], signature)
-
-    @classmethod
-    def of_data(cls, data: Sequence[Any]) -> "Use":
-        """Return the use that `as_data` has written.
-
-        Args:
-            data: The result of `as_data`, read from JSON.
-        """
-        target, how, path, line, guarded, at_import, call_data, signature_data = data
-        call = None
-        if call_data is not None:
-            places, names, more, bound = call_data
-            call = Call(places, tuple(names), more, bound)
-        signature = None
-        if signature_data is not None:
-            signature = Signature.of_data(signature_data)
-        return cls(
-            Target.parse(target), how, path, line, guarded, at_import, call, signature
-        )
 
 
 def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
@@ -153,9 +88,8 @@ class _Reader:
         self._is_lazy = any(_makes_annotations_lazy(node) for node in nodes)
         self._guarded = False
         self._in_function = False
-        self._bases: list[
-            Target
-        ] = []  # of the class that is read, if it has no further base
+        # Of the class that is read, if it has no further base.
+        self._bases: list[Target] = []
         self.uses: list[Use] = []
         self.assigned: set[str] = set()
 

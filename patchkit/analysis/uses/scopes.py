@@ -115,9 +115,8 @@ def _bound_name(node: ast.AST) -> str | None:
         return node.arg
     if isinstance(node, ast.alias):
         return None
-    name = getattr(
-        node, "name", getattr(node, "rest", None)
-    )  # a definition, a handler, a pattern
+    # A definition, a handler, a pattern.
+    name = getattr(node, "name", getattr(node, "rest", None))
     if isinstance(name, str):
         return name
     return None

@@ -219,9 +219,8 @@ class BodyText:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.ImportFrom):
                 self._import(node)
-            elif (
-                is_check(node) and names_in(node) & values
-            ):  # not so before the row applies
+            # Not so before the row applies.
+            elif is_check(node) and names_in(node) & values:
                 self._cut(node, "")
         text = applied(self._source, self._changes).decode().rstrip()
         # A declaration of the encoding counts in the first two lines, and is not true any more.

@@ -167,9 +167,8 @@ class ModuleDifference:
         Raises:
             ScaffoldError: its class is no dataclass, or its default is no literal.
         """
-        default_node = (
-            node.value or node.target
-        )  # a name is no literal, as no default is none
+        # A name is no literal, as no default is none.
+        default_node = node.value or node.target
         try:
             default = ast.literal_eval(default_node)
         except ValueError:

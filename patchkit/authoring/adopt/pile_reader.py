@@ -3,15 +3,13 @@
 import ast
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
-    Signature,
     dotted,
     expressions,
-    signature_of,
     statements,
 )
 from patchkit.analysis.uses.scopes import imported
@@ -20,6 +18,7 @@ from patchkit.authoring.adopt.calls_at_import import (
     called_by_statements,
 )
 from patchkit.authoring.adopt.definitions import is_check, names_in
+from patchkit.authoring.adopt.loops import guarded_assignments, value_in_turn
 from patchkit.authoring.adopt.name_scopes import NameScope
 from patchkit.authoring.adopt.placements import (
     PileImport,
@@ -81,6 +80,11 @@ class PileReader:
                 function.body, StatementContext(scope, function=function.name)
             )
         self._refuse_what_is_read_again()
+
+    @property
+    def expressible(self) -> list[Placement]:
+        """The placements that a row can make."""
+        return [placement for placement in self.placements if placement.is_expressible]
 
     def _refuse_what_is_read_again(self) -> None:
         """Give a reason to placements whose attribute is read below: a row sets it later."""
@@ -279,7 +283,7 @@ class PileReader:
 
     def _read_sweep(self, node: ast.For, context: StatementContext) -> None:
         """Read a loop over all modules, which replaces an original wherever a module has it."""
-        for test, statement in _guarded_assignments(node):
+        for test, statement in guarded_assignments(node):
             originals = list[str]()
             for comparison in ast.walk(test):
                 if isinstance(comparison, ast.Compare):
@@ -316,7 +320,7 @@ class PileReader:
         Returns:
             The placement; it has a reason where the statement does not run once, at import.
         """
-        turn_value = _value_in_turn(value, context.scope.loop_values)
+        turn_value = value_in_turn(value, context.scope.loop_values)
         placement = Placement(
             statement, dotted_names, turn_value, node, text, context.is_plain
         )
@@ -357,39 +361,6 @@ class PileReader:
             return _DIFFERS_BY_TURN
         return ""
 
-    def signature(self, placement: Placement) -> Signature | None:
-        """Return the parameters of what attributes become.
-
-        Args:
-            placement: What sets the attributes.
-
-        Returns:
-            The signature; None where the value is not the only function of that name in the module.
-        """
-        name = dotted(placement.value)
-        functions = [
-            node for node in ast.walk(self.module.tree) if isinstance(node, DEFS)
-        ]
-        signatures = [
-            signature_of(node.args) for node in functions if node.name == name
-        ]
-        return signatures[0] if len(signatures) == 1 else None
-
-    def derives(self, placement: Placement) -> bool:
-        """Whether attributes become a class that derives from one of them.
-
-        Args:
-            placement: What sets the attributes.
-        """
-        name = dotted(placement.value)
-        for node in self.module.tree.body:
-            if isinstance(node, ast.ClassDef) and node.name == name:
-                for base in node.bases:
-                    base_names = self.scope.dotted_names_of(base)
-                    if not set(placement.dotted_names).isdisjoint(base_names):
-                        return True
-        return False
-
     def _foreign(self, dotted_names: Iterable[str]) -> list[str]:
         """Leave out whole modules, and what is of the module itself or of Python's library."""
         own_prefix = f"{self.module.name}."
@@ -407,34 +378,9 @@ def _is_settable(target: ast.expr) -> bool:
     return isinstance(target, _SETTABLE) and dotted(target.value) != "sys.modules"
 
 
-def _guarded_assignments(loop: ast.For) -> Iterator[tuple[ast.expr, ast.Assign]]:
-    """List the assignments with which an `if` in a loop begins, each with its test."""
-    for node in ast.walk(loop):
-        if isinstance(node, ast.If):
-            statement = node.body[0]
-            if isinstance(statement, ast.Assign):
-                yield node.test, statement
-
-
 def _tests_loop_values(context: StatementContext) -> bool:
     """Return whether a condition asks for what a loop binds."""
     for condition in context.conditions:
         if not names_in(condition).isdisjoint(context.scope.loop_values):
             return True
     return False
-
-
-def _value_in_turn(value: ast.expr, loop_values: Mapping[str, ast.expr]) -> ast.expr:
-    """Copy a value, with what names of a loop stand for in place of the names."""
-    copied = ast.parse(ast.unparse(value), mode="eval").body
-    replaced: ast.expr = _LoopNames(loop_values).visit(copied)
-    return replaced
-
-
-class _LoopNames(ast.NodeTransformer):
-    def __init__(self, values: Mapping[str, ast.expr]) -> None:
-        self._values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Replace a name that a loop binds by its value in one turn."""
-        return self._values.get(node.id, node)

@@ -19,6 +19,11 @@ from patchkit.authoring.adopt.guards import (
     old_pile,
 )
 from patchkit.authoring.adopt.observed import PileObservation, importable, observe
+from patchkit.authoring.adopt.pile_imports import (
+    imported_modules,
+    is_used_elsewhere,
+    root_modules,
+)
 from patchkit.authoring.adopt.pile_order import chained
 from patchkit.authoring.adopt.pile_reader import PileReader
 from patchkit.authoring.adopt.placed_targets import (
@@ -63,14 +68,11 @@ class PileRows(AdoptedRows):
     codes: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._imported: set[str] = set()
+        self._imported = imported_modules(self.readers)
         self._patching: set[str] = set()
         for reader in self.readers:
-            name = reader.module.name
-            imported_names = {pile_import.module for pile_import in reader.imports}
-            self._imported |= imported_names - {name}
-            if any(placement.is_expressible for placement in reader.placements):
-                self._patching.add(name)
+            if reader.expressible:
+                self._patching.add(reader.module.name)
         self._base = common_package(self._patching)
 
     @property
@@ -88,7 +90,7 @@ class PileRows(AdoptedRows):
         words = ["old_pile"]
         for reader in self.readers:
             self._leave_unexpressed(reader)
-            if not any(placement.is_expressible for placement in reader.placements):
+            if not reader.expressible:
                 continue
             word = unused(body_word(reader.module.name, self._base), words)
             words.append(word)
@@ -98,23 +100,23 @@ class PileRows(AdoptedRows):
         for rows in rows_by_module:
             rows.run()
         if not self.sites:
-            raise ScaffoldError(
-                f"{self.origin} contains no patch that a row can express"
-            )
+            message = f"{self.origin} contains no patch that a row can express"
+            raise ScaffoldError(message)
         self.patches = list(chained(self.patches))
+        with_bodies = [
+            rows for rows in rows_by_module if last_of(rows.code) in self.bodies
+        ]
         if self.patches:
-            self._switch_off(
-                [rows for rows in rows_by_module if last_of(rows.code) in self.bodies]
-            )
+            self._switch_off(with_bodies)
 
     def _switch_off(self, rows_by_module: Sequence["_ModuleRows"]) -> None:
         """Have the rows stand for the pile's modules, before the package of those is imported."""
         modules = [rows.reader.module for rows in rows_by_module]
         if not self._base:
-            for module in modules:
-                self.left.append(
-                    UnexpressedCode(module.path, 1, "", _NO_PACKAGE, module.name)
-                )
+            self.left += [
+                UnexpressedCode(module.path, 1, "", _NO_PACKAGE, module.name)
+                for module in modules
+            ]
             return
         codes = {rows.reader.module.name: rows.code for rows in rows_by_module}
         packages = [module.name for module in modules if module.is_package]
@@ -136,16 +138,14 @@ class PileRows(AdoptedRows):
         target_modules: set[str] = set()
         for patch in self.patches:
             target_modules.update(change.place.module for change in patch.changes)
-        target_modules = {
-            name
-            for name in target_modules
-            if name.partition(".")[0] not in own_packages
-        }
-        packages = {name.partition(".")[0] for name in target_modules}
+        packages = {name.partition(".")[0] for name in target_modules} - own_packages
+        watched = [
+            name for name in target_modules if name.partition(".")[0] in packages
+        ]
         with importable(pile) as path:
             self.observed = observe(
-                self._roots() or [self._base],
-                sorted(packages | target_modules),
+                root_modules(self.readers, self.codes) or [self._base],
+                sorted(packages.union(watched)),
                 stubs,
                 packages,
                 path,
@@ -154,15 +154,6 @@ class PileRows(AdoptedRows):
         for change in self.observed.unread:
             reason = f"it was observed to become {change.by}; no statement that was read sets it"
             self.left.append(UnexpressedCode("", 0, "", reason, change.target))
-
-    def _roots(self) -> list[str]:
-        """Name the packages, and the modules with rows, that no other module imports."""
-        return [
-            reader.module.name
-            for reader in self.readers
-            if reader.module.name not in self._imported
-            and (reader.module.is_package or reader.module.name in self.codes)
-        ]
 
     def leave(
         self, reader: PileReader, placement: Placement, reason: str, dotted_name: str
@@ -181,22 +172,6 @@ class PileRows(AdoptedRows):
         self.left.append(
             UnexpressedCode(path, statement.lineno, first_line, reason, dotted_name)
         )
-
-    def is_used(self, reader: PileReader, names: set[str]) -> bool:
-        """Return whether another module seems to use a name of a module.
-
-        Args:
-            reader: The reader of the module that has the names.
-            names: The names.
-        """
-        module_name = last_of(reader.module.name)
-        for user in self.readers:
-            if user is reader:
-                continue
-            words = set(re.findall(r"\w+", user.module.source.decode(errors="replace")))
-            if module_name in words and not names.isdisjoint(words):
-                return True
-        return False
 
     def _leave_unexpressed(self, reader: PileReader) -> None:
         """List what no row sets of a module, which is all where the pile does not import it."""
@@ -235,15 +210,12 @@ class _ModuleRows:
         self._guard = guard
         self._word = word
         self._body_name = f"patch_{word}"
-        self._expressible = [
-            placement for placement in reader.placements if placement.is_expressible
-        ]
+        self._expressible = reader.expressible
         only_builds = all(placement.builds for placement in self._expressible)
         prefix = "code" if guard.test or only_builds else "patch"
         self.code = f"{pile.pack}.{prefix}_{word}"
-        self._title = " ".join(
-            f"Adopted from {pile.origin}: {reader.module.path}".split()
-        )
+        title = f"Adopted from {pile.origin}: {reader.module.path}"
+        self._title = " ".join(title.split())
 
     def run(self) -> None:
         """Add the rows to the pile's, with the module's text as their body."""
@@ -424,4 +396,4 @@ class _ModuleRows:
         for name, original in self.reader.saved.items():
             if original.dotted_name == placement.dotted_names[0]:
                 names.add(name)
-        return not self._pile.is_used(self.reader, names)
+        return not is_used_elsewhere(self.reader, self._pile.readers, names)

@@ -1,11 +1,18 @@
 """Turns the dotted names that a pile sets into targets, with what a release says of them."""
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from patchkit.analysis.check.compatibility import refused_call
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.facts import Facts
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    Signature,
+    dotted,
+    signature_of,
+)
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.authoring.adopt.pile_reader import PileReader
 from patchkit.authoring.adopt.placements import Placement
@@ -90,9 +97,32 @@ def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool
         facts: What was there.
     """
     if not facts.is_present or facts.kind == str(Kind.CLASS):
-        return not reader.derives(placement)
+        return not _derives(reader, placement)
     is_callable = facts.kind in METHODS or facts.kind in FUNCTIONS
     if not is_callable or facts.signature is None:
         return False
-    signature = reader.signature(placement)
+    signature = _signature(reader, placement)
     return signature is None or refused_call(facts.signature, signature) is not None
+
+
+def _signature(reader: PileReader, placement: Placement) -> Signature | None:
+    """Return the parameters of what attributes become, if it is the only function of that name."""
+    name = dotted(placement.value)
+    signatures = [
+        signature_of(node.args)
+        for node in ast.walk(reader.module.tree)
+        if isinstance(node, DEFS) and node.name == name
+    ]
+    return signatures[0] if len(signatures) == 1 else None
+
+
+def _derives(reader: PileReader, placement: Placement) -> bool:
+    """Return whether attributes become a class that derives from one of them."""
+    name = dotted(placement.value)
+    for node in reader.module.tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            for base in node.bases:
+                base_names = reader.scope.dotted_names_of(base)
+                if not set(placement.dotted_names).isdisjoint(base_names):
+                    return True
+    return False

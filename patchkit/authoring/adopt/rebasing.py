@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 from patchkit.analysis.check.comparison import Comparison, compare
 from patchkit.analysis.check.coverage import Coverage, package_of
@@ -14,6 +13,7 @@ from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.using import RowUses
 from patchkit.analysis.upstream.facts import Facts
+from patchkit.authoring.adopt.carried import CarriedChanges, Conflict
 from patchkit.authoring.adopt.definitions import Definitions, names_in
 from patchkit.authoring.adopt.edits import all_edited, edits, mark
 from patchkit.authoring.adopt.guards import CODE
@@ -28,34 +28,6 @@ from patchkit.core.versions.requirements import FoundVersion
 from patchkit.errors import ScaffoldError, TargetError, shown
 
 _SHARED = "other rows of the body use {}, too"
-
-
-class Conflict(NamedTuple):
-    """A change that a person has to carry.
-
-    Args:
-        target: what the change names, as the row names it.
-        reason: why the change could not be carried.
-        text: the merge, with git's markers; '' where nothing was merged.
-        upstream: what upstream changed in the target, as a unified diff.
-    """
-
-    target: Target
-    reason: str
-    text: str = ""
-    upstream: str = ""
-
-
-class CarriedChanges(NamedTuple):
-    """What became of the changes of one target.
-
-    Args:
-        result: `unchanged`, `merged`, or `retired` where upstream has them.
-        changes: the changes for the later release; none where they are retired.
-    """
-
-    result: str
-    changes: Sequence[Change]
 
 
 @dataclass

@@ -12,9 +12,8 @@ from patchkit.cli.report.doctor import print_bootstrap
 from patchkit.runtime.bootstrap import install as bootstrap
 
 
-@click.group(
-    "bootstrap", no_args_is_help=False
-)  # which would tell the help as an error
+# Which would tell the help as an error.
+@click.group("bootstrap", no_args_is_help=False)
 def command() -> None:
     """Arm every process of this Python that has PATCHKIT=1.
 

@@ -77,9 +77,8 @@ def _refuse_nothing_checked(
     report: Report, packages: Collection[str], *, inverse: bool
 ) -> None:
     """Raise UpstreamError where releases would pass as checked though no patch is for any."""
-    if (
-        not report.patches
-    ):  # releases of something else, such as `vllm-ascend` for `vllm`
+    # Releases of something else, such as `vllm-ascend` for `vllm`.
+    if not report.patches:
         projects = dict.fromkeys(
             release.partition(" ")[0] for release in report.releases
         )

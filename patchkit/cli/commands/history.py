@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from patchkit.analysis.check.breaking import Break, break_between, break_of, by_day
-from patchkit.analysis.check.comparison import histories, never_there
 from patchkit.analysis.check.coverage import released
+from patchkit.analysis.check.history import histories, never_there
 from patchkit.analysis.check.opening import of_commits, on_index
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.cli import inputs, options

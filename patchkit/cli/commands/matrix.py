@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from patchkit.analysis.check.findings import told_causes
-from patchkit.analysis.check.matrix import boundaries, cases, few, read_lanes
+from patchkit.analysis.check.lanes import read_lanes
+from patchkit.analysis.check.matrix import boundaries, cases, few
 from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
 from patchkit.cli import inputs, options

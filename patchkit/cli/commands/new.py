@@ -177,9 +177,8 @@ def find_file(module: str) -> Path | None:
 
 def _refuse_name_in_use(name: str, packs: tuple[str, ...]) -> None:
     for pack in packs_for(Settings.read(), packs):
-        with suppress(
-            DeclarationError
-        ):  # a pack that is named first and made next has no rows
+        # A pack that is named first and made next has no rows.
+        with suppress(DeclarationError):
             if name in [row.name for row in read_pack(pack)]:
                 raise click.UsageError(
                     f"found a patch {name!r} in {pack}, expected a new name"

@@ -139,9 +139,8 @@ def child_environment(
     """
     folders = environ.get("PYTHONPATH", "").split(os.pathsep)
     path = [folder for folder in folders if folder != SITECUSTOMIZE_FOLDER]
-    if path == [
-        ""
-    ]:  # an empty variable; otherwise an empty entry is the current folder
+    # An empty variable; otherwise an empty entry is the current folder.
+    if path == [""]:
         path = []
     environment = {
         **environ,
@@ -268,10 +267,11 @@ def execute(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     Returns:
         The shell's exit code for a command that cannot be run; otherwise this does not return.
     """
+    # Which Python ignores: the command would inherit that.
     for name in (
         "SIGPIPE",
         "SIGXFSZ",
-    ):  # which Python ignores: the command would inherit that
+    ):
         with suppress(AttributeError, ValueError):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     sys.stdout.flush()

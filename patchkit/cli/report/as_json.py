@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.analysis.check.breaking import Break
-    from patchkit.analysis.check.comparison import Comparison, HistoryEntry, Side
+    from patchkit.analysis.check.comparison import Comparison, Side
     from patchkit.analysis.check.findings import Finding, Report
     from patchkit.analysis.check.fit import Fit
+    from patchkit.analysis.check.history import HistoryEntry
     from patchkit.analysis.upstream.moves.whereabouts import MoveResult
     from patchkit.authoring.scaffold.plan import Plan
     from patchkit.cli.report.here import ChangeHere, NextStep, ReviewHere, RowHere

@@ -7,7 +7,8 @@ from rich.table import Column
 from rich.text import Text
 
 from patchkit.analysis.check.breaking import Break
-from patchkit.analysis.check.comparison import Comparison, HistoryEntry
+from patchkit.analysis.check.comparison import Comparison
+from patchkit.analysis.check.history import HistoryEntry
 from patchkit.analysis.check.matrix import Boundary
 from patchkit.cli.report.console import (
     Line,

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.live import Live
@@ -20,28 +19,11 @@ from patchkit.analysis.status.process_status import (
 )
 from patchkit.cli.report.console import columns, console, folded, plain, whole
 from patchkit.cli.report.process_tree import MANY, STYLES, process_tree
+from patchkit.cli.report.status_facts import Occurrences, facts_table
 from patchkit.cli.report.words import age, count, one_line
 from patchkit.core.record import grouped
 
-Occurrences = Sequence[tuple[ProcessStatus, PatchStatus]]
-"""The processes that know a patch, each with the status that the patch has in it."""
 _ROLES = ("main", "engine-core", "worker")
-
-
-class PatchFact(NamedTuple):
-    """A line on the page of one patch.
-
-    Args:
-        order: Where its topic stands on the page: the smaller comes first.
-        topic: What it is about.
-        text: What it says.
-        style: The name of its style.
-    """
-
-    order: int
-    topic: str
-    text: str
-    style: str
 
 
 def print_status(picture: Picture, patch: str | None = None) -> None:
@@ -59,7 +41,7 @@ def print_status(picture: Picture, patch: str | None = None) -> None:
         plain(patch, "name"),
         "",
         _status_table(occurrences),
-        *_facts_table(occurrences),
+        *facts_table(occurrences),
     ]
     console().print(Group(*parts))
 
@@ -349,62 +331,3 @@ def _status_table(occurrences: Occurrences) -> RenderableType:
     for (roles, status, reason), pids in pids_by_status.items():
         table.add_row(plain(roles), ", ".join(pids), _status(status), plain(reason))
     return table
-
-
-def _facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
-    """Lay out the facts about an applied patch, each with its processes where not all have it.
-
-    Args:
-        occurrences: The processes that know the patch.
-
-    Returns:
-        An empty line and the table; nothing where there is no fact.
-    """
-    applied = [
-        (process, patch) for process, patch in occurrences if patch.status == "applied"
-    ]
-    pids_by_fact: dict[PatchFact, list[str]] = {}
-    for process, patch in applied:
-        for fact in _facts(process, patch):
-            pids_by_fact.setdefault(fact, []).append(str(process.pid))
-    if not pids_by_fact:
-        return []
-    table = columns(whole(style="heading"), folded(), folded(style="note"))
-    previous_topic = ""
-    for fact in sorted(pids_by_fact, key=lambda fact: (fact.order, fact.topic)):
-        pids = pids_by_fact[fact]
-        topic = fact.topic
-        if topic == previous_topic:
-            topic = ""
-        remark = f"in {', '.join(pids)}"
-        if len(pids) == len(applied):
-            remark = ""
-        table.add_row(topic, plain(fact.text, fact.style), remark)
-        previous_topic = fact.topic
-    return ["", table]
-
-
-def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[PatchFact]:
-    """Yield what is known of a patch that is applied in a process."""
-    for target in patch.targets:
-        text = f"{target}  {patch.calls[target]}"
-        layers = process.layers.get(target, [])
-        if len(layers) > 1:
-            text = f"{target}  {' < '.join(layers)}  {patch.calls[target]}"
-        yield PatchFact(1, "target", text, "")
-    for target, reason in patch.left_out.items():
-        yield PatchFact(1, "target left out", f"{target}: {reason}", "note")
-    for description in patch.rebound:
-        yield PatchFact(2, "repointed", description, "ok")
-    for description in patch.out_of_reach:
-        yield PatchFact(3, "out of reach", description, "warn")
-    for target, reason in patch.untraced.items():
-        yield PatchFact(4, "not looked for", f"{target}: {reason}", "note")
-    for stranger in patch.strangers:
-        text = f"{stranger.target}: {stranger.by}"
-        if stranger.wraps:
-            yield PatchFact(5, "wrapped by", text, "")
-        else:
-            yield PatchFact(6, "overwritten by", text, "bad")
-    if patch.unreviewed:
-        yield PatchFact(7, "not reviewed", patch.unreviewed, "warn")

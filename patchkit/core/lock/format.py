@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
     from patchkit.core.versions.requirements import ReleaseVersion
 
-    Entries = Mapping[
-        str, Mapping[str, Sequence["Span"]]
-    ]  # patch -> target -> spans by release
+    # Patch -> target -> spans by release.
+    Entries = Mapping[str, Mapping[str, Sequence["Span"]]]
 
 _Value = TypeVar("_Value")
 

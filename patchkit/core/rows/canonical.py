@@ -94,9 +94,8 @@ def _call(kind: type, texts: Any) -> str:
 
 def _reduced(value: Any) -> str:
     """Write a value as pickle would take it apart."""
-    kind: Any = type(
-        value
-    )  # which is asked, as `list[int]` has the attributes of `list`
+    # Which is asked, as `list[int]` has the attributes of `list`.
+    kind: Any = type(value)
     reduce = dispatch_table.get(kind)
     try:
         reduced: Any = reduce(value) if reduce else kind.__reduce_ex__(value, 4)

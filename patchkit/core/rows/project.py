@@ -127,10 +127,11 @@ def _holds_any(folder: Path, packages: Iterable[str]) -> bool:
 def _is_found(name: str) -> bool:
     try:
         return find_spec(name) is not None
+    # A module that put itself there by hand has no spec.
     except (
         ValueError,
         ImportError,
-    ):  # a module that put itself there by hand has no spec
+    ):
         return True
 
 

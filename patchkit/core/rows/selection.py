@@ -179,9 +179,8 @@ class Selection(Record):
     def _reason_by_source(self, text: str, row: Row) -> str | None:
         """Judge by the reviewed sources; '' where the requirement holds, None where unknown."""
         name = parse_requirement(text).name
-        self.versions.believed(
-            name
-        )  # an override that says nothing is an error all the same
+        # An override that says nothing is an error all the same.
+        self.versions.believed(name)
         if self.reviewer is None:
             return None
         reviewed = self.reviewer.releases(row, canonical(name))

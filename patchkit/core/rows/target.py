@@ -97,9 +97,8 @@ def steps_of(qualname: str) -> tuple[TargetStep, ...]:
         ValueError: The text is no qualname.
     """
     if "[" not in qualname:
-        names = tuple(
-            map(intern, qualname.split("."))
-        )  # one string each, however often it is set
+        # One string each, however often it is set.
+        names = tuple(map(intern, qualname.split(".")))
         if not all(name.isidentifier() for name in names):
             raise ValueError(qualname)
         return names

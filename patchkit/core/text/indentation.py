@@ -161,9 +161,8 @@ class SourceLines:
         following = statement.search(self.source, self.line_end(at))
         end = len(self.source) if following is None else following.start()
         start = self.line_at(end)
-        while start > at and self._is_empty_or_comment(
-            start
-        ):  # which belongs to no block
+        # Which belongs to no block.
+        while start > at and self._is_empty_or_comment(start):
             end = start - 1
             start = self.line_at(end)
         return end

@@ -121,9 +121,8 @@ def lex(text: str) -> Iterator[Token]:
 def _depth_after(operator: str, depth: int) -> int:
     if operator in _OPENING:
         return depth + 1
-    if (
-        operator in _CLOSING and depth > 0
-    ):  # a fragment may close what it has not opened
+    # A fragment may close what it has not opened.
+    if operator in _CLOSING and depth > 0:
         return depth - 1
     return depth
 

@@ -32,9 +32,8 @@ _PLAIN = re.compile(
     rb"\s*\w+[ \t]*(?::[^=]*)?=[ \t]*"
     rb"(?=[\[{'\"\d.-]|[rbfuRBFU]{1,2}['\"]|(?:True|False|None)\b)(?:(?!\belse\b)[^(])*\Z"
 )
-_ADDS = re.compile(
-    rb"\.(?:register|\w+[ \t\\\n]*=(?!=))"
-)  # @NAME.register, NAME.other = …
+# @NAME.register, NAME.other = …
+_ADDS = re.compile(rb"\.(?:register|\w+[ \t\\\n]*=(?!=))")
 _BINDERS = re.compile(rb"\b(?:import|as|global|nonlocal|del|for)\b")
 _MAKERS = (b"\nsetattr(", b"\nexec(", b"\nglobals(", b"\nvars(", b"\ndef __getattr__(")
 # Both begin with one letter, which the search skips to, and have no groups, which cost thrice.

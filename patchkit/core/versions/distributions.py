@@ -176,9 +176,8 @@ def _specs(package: str, path: list[str] | None) -> Iterator[ModuleSpec | None]:
         yield from _ask_other_finders(package)
 
 
-def _ask_other_finders(
-    package: str,
-) -> Iterator[ModuleSpec | None]:  # of editable installs
+def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:
+    """Ask the finders of editable installs."""
     for finder in list(sys.meta_path):
         home = getattr(finder, "__module__", "")
         if not home.startswith(("_frozen_importlib", "patchkit.")):

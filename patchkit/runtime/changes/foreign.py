@@ -1,5 +1,6 @@
 """Describes an object that somebody else has put on an attribute, and finds what it wraps."""
 
+import contextlib
 import gc
 from collections.abc import Iterable
 from types import FunctionType, ModuleType
@@ -34,6 +35,20 @@ def leads_to(value: Any, goal: Any) -> bool:
             if id(part) not in visited:
                 visited.add(id(part))
                 pending.append(part)
+    return False
+
+
+def is_equal(value: Any, expected: Any) -> bool:
+    """Whether two objects are the same, or say that they are equal.
+
+    Args:
+        value: An object, which may be a stranger's.
+        expected: The object that it may be equal to.
+    """
+    if value is expected:
+        return True
+    with contextlib.suppress(Exception):  # a stranger's `__eq__` may raise anything
+        return bool(value == expected)
     return False
 
 

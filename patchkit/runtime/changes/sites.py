@@ -4,7 +4,6 @@ Patches on one site can be taken off in any order: its value is always the origi
 that remain, and the very original once none remains.
 """
 
-import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
@@ -13,7 +12,7 @@ from typing import Any, NoReturn, TypeVar, cast
 from patchkit.core.record import Record, field
 from patchkit.core.rows.target import TargetStep
 from patchkit.errors import TargetError, UndoError
-from patchkit.runtime.changes.foreign import described
+from patchkit.runtime.changes.foreign import described, is_equal
 from patchkit.runtime.changes.owners import (
     MISSING,
     Location,
@@ -253,9 +252,8 @@ class Site(Record, frozen=False, eq=False):
             restore(self.owner, self.name, self.original)
         restored = read(self.owner, self.name)
         changed = ""
-        if not _is_equal(
-            restored, current
-        ):  # not identical: each look may make a new one
+        # Not identical: each look may make a new one.
+        if not is_equal(restored, current):
             changed = f"; it is not as it was: it holds {described(restored)}"
         raise TargetError(
             f"{self.words}: assigning it does not store the object itself (reads back "
@@ -285,23 +283,14 @@ class Site(Record, frozen=False, eq=False):
             try:
                 write(owner, name, self.current)
             except Exception as error:  # noqa: BLE001 - a stranger's metaclass may raise any
-                refused.append(
-                    f"{words(owner, name)} ({type(error).__name__}: {error})"
-                )
+                fault = f"{type(error).__name__}: {error}"
+                refused.append(f"{words(owner, name)} ({fault})")
         return refused
 
 
 def _height(layer: Layer) -> tuple[bool, tuple[int, int]]:
     """Order layers: those that replace the original first, each sort by rank."""
     return not layer.base, layer.rank
-
-
-def _is_equal(value: Any, expected: Any) -> bool:
-    if value is expected:
-        return True
-    with contextlib.suppress(Exception):  # a stranger's `__eq__` may raise anything
-        return bool(value == expected)
-    return False
 
 
 def _refusal(refused: list[str]) -> str:

@@ -252,9 +252,8 @@ class CopySearch:
             if self._stale.is_its_own(part, site):
                 yield Holder(label + part_label, site)
             elif self._knows(module, site):
-                yield Holder(
-                    label + part_label + UNKNOWN, site
-                )  # others share the value
+                # Others share the value.
+                yield Holder(label + part_label + UNKNOWN, site)
 
     def _is_left_out(self, container: _Container, name: str, value: Any) -> bool:
         """Whether a patch or a pack made it, or it says what is there (`__orig_bases__`)."""

@@ -127,9 +127,8 @@ def when_initialized(spec: Any, call: Callable[[str], None], name: str) -> bool:
     waiters: dict[object, Waiter] = vars(spec).setdefault(_WAITERS, {})
     key = object()
     waiters[key] = (call, name)
-    with suppress(
-        TypeError
-    ):  # a class of another layout, or one that nobody may derive from
+    # A class of another layout, or one that nobody may derive from.
+    with suppress(TypeError):
         if not _is_awaited(type(spec)):
             spec.__class__ = _awaited_kind(type(spec))
         if is_initializing(spec):
@@ -175,9 +174,8 @@ def _set(spec: object, key: str, value: object) -> None:
         _become_plain(spec)
         waiters: dict[object, Waiter] = vars(spec).pop(_WAITERS, {})
         taken: dict[Waiter, None] = {}
-        with suppress(
-            KeyError
-        ):  # it is empty: whoever waits takes its own away at the same time
+        # It is empty: whoever waits takes its own away at the same time.
+        with suppress(KeyError):
             while True:
                 _, waiter = waiters.popitem()
                 taken[waiter] = None

@@ -232,9 +232,8 @@ def _is_for_main(depth: int) -> bool:
     frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001
     run_name = None
     while frame is not None and frame.f_globals.get("__name__") == "runpy":
-        run_name = frame.f_locals.get(
-            "run_name", "__main__"
-        )  # `run_module` may have another name
+        # `run_module` may have another name.
+        run_name = frame.f_locals.get("run_name", "__main__")
         frame = frame.f_back
     return run_name in _NAMES_OF_MAIN
 

@@ -143,9 +143,8 @@ def _main_part(loader: Any, name: str, file: str) -> CodeType:
         if source is None:
             raise TargetError("it has no source")
         tree = _main_tree(source)
-        source_to_code = getattr(
-            loader, "source_to_code", None
-        )  # it may transform what it gets
+        # It may transform what it gets.
+        source_to_code = getattr(loader, "source_to_code", None)
         if source_to_code is None:
             return compile(tree, file, "exec", dont_inherit=True)
         return cast("CodeType", source_to_code(tree, file))

@@ -102,9 +102,8 @@ class Applier:
         if failed:
             self._states.stop_if_failed(failed)
         made: list[ChangeGroup] = []
-        with (
-            contextlib.ExitStack() as turns
-        ):  # whose ends others wait for, copies included
+        # Whose ends others wait for, copies included.
+        with contextlib.ExitStack() as turns:
             try:
                 for group in due:
                     module = modules.get(group.module)
@@ -229,9 +228,8 @@ class Applier:
         except Exception as error:  # noqa: BLE001 - whatever it is, no copy is left behind
             patches = list(dict.fromkeys(group.patch for group in groups))
             self._undoing.take_back(*reversed(patches))
-            with (
-                contextlib.ExitStack() as stack
-            ):  # all are failed before one stops the process
+            # All are failed before one stops the process.
+            with contextlib.ExitStack() as stack:
                 for patch in reversed(patches):
                     stack.callback(self._states.fail, patch, error)
             return

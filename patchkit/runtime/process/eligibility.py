@@ -365,9 +365,8 @@ class EligibilityTable:
         self._states.journal.write("unreviewed", **facts)
         if not is_unreadable:
             self._warn_of_drift(patch, difference, is_skipped=is_skipped)
-        elif (
-            difference not in self._reported
-        ):  # once for all patches that it would speak of
+        # Once for all patches that it would speak of.
+        elif difference not in self._reported:
             self._reported.add(difference)
             effect = "; its patches are left out" if is_skipped else ""
             self._states.say("warning", difference + effect)

@@ -165,9 +165,8 @@ class Blocks(Record, eq=False):
                 _import(group)
             self.applier.apply_late(group for state in states for group in state.groups)
             for group in self._waiting(states):
-                with contextlib.suppress(
-                    ImportError, AttributeError
-                ):  # it waits, as is said below
+                # It waits, as is said below.
+                with contextlib.suppress(ImportError, AttributeError):
                     importlib.import_module(group.patch.body)  # another thread is at it
             self.applier.apply_late(self._waiting(states))
         except PatchkitError:

@@ -95,9 +95,8 @@ class Journal:
                     self._make(directory)
             with self._opened(directory, os.O_WRONLY | os.O_APPEND) as fd:
                 written = os.write(fd, line)
-                self._size = os.lseek(
-                    fd, 0, os.SEEK_CUR
-                )  # another thread may have written too
+                # Another thread may have written too.
+                self._size = os.lseek(fd, 0, os.SEEK_CUR)
             self._is_torn = written < len(line)
         except OSError as error:
             if self._file is not None and isinstance(error, FileNotFoundError):

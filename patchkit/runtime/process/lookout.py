@@ -239,14 +239,14 @@ class Verifier:
         """Begin to look, unless it does already; the first look is a while away."""
         if not self.may_start:
             return
+        # No thread is to be had: nobody looks.
         with (
             self._guard,
             suppress(RuntimeError),
-        ):  # no thread is to be had: nobody looks
+        ):
             self._wanted = True
-            if (
-                self._thread is None and not self._forking
-            ):  # else the last fork starts it
+            # Else the last fork starts it.
+            if self._thread is None and not self._forking:
                 thread = threading.Thread(
                     target=self._run,
                     args=(self._end,),

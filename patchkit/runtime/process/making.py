@@ -160,9 +160,8 @@ class Maker(Record, eq=False):
                 or group.patch.row.patch.body is None
             ):
                 return importlib.import_module(group.patch.body)
-            return importlib.reload(
-                loaded
-            )  # as the module that it builds on, which executed anew
+            # As the module that it builds on, which executed anew.
+            return importlib.reload(loaded)
         except (ImportError, AttributeError) as error:
             needed = culprit(error) if group.moment == AFTER else None
             if needed is None or not self.executions.postpone(group, needed):
@@ -289,17 +288,15 @@ def _apply_wave(
         context = Context(module, body, sites, made.patch, (made.rank, index))
         prepared = prepare(change, context)
         target = change.place
-        ready.append(
-            _ReadyChange(change, target, str(target), prepared, prepared.sites)
-        )
+        name = str(target)
+        ready.append(_ReadyChange(change, target, name, prepared, prepared.sites))
     for each in ready:
         if isinstance(each.change, Replace):  # all else acts above or below
             _refuse_to_discard(each)
     rebuild = _rebuild_after(ready, sites)
     if rebuild is not None:
-        made.undos.append(
-            rebuild.undo
-        )  # first: it runs once the changes are taken back
+        # First: it runs once the changes are taken back.
+        made.undos.append(rebuild.undo)
     for each in ready:
         _apply_change(made, each)
     if rebuild is not None:
@@ -310,9 +307,8 @@ def _apply_wave(
         edited = None
         if isinstance(each.change, Edit):
             edited = cast("Any", each.prepared).code.function
-        route = route_of(
-            each.target_name, module, each.target.steps, each.sites, edited
-        )
+        steps = each.target.steps
+        route = route_of(each.target_name, module, steps, each.sites, edited)
         made.routes.append(route)
 
 
@@ -368,9 +364,8 @@ def route_of(
     """
     stops: list[tuple[Any, TargetStep, Any]] = []
     name = module.__name__
-    if (
-        name != "__main__" and sys.modules.get(name) is module
-    ):  # runpy lends that name to others
+    # runpy lends that name to others.
+    if name != "__main__" and sys.modules.get(name) is module:
         stops.append((sys.modules, Item(name), module))
     owner: Any = module
     for step in steps:

@@ -201,9 +201,8 @@ def asked_by(environ: Mapping[str, str]) -> str | None:
     Returns:
         The process as `host:pid`; None where Ray did not start this one, or nobody has told.
     """
-    if (
-        not is_ray_worker()
-    ):  # the children of one inherit the variable, and have ordinary parents
+    # The children of one inherit the variable, and have ordinary parents.
+    if not is_ray_worker():
         return None
     return environ.get(PARENT_VARIABLE)
 

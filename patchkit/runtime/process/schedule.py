@@ -18,8 +18,7 @@ from patchkit.runtime.imports.finder import Finder
 from patchkit.runtime.imports.half_imported import importer_awaited, is_half_imported
 from patchkit.runtime.process.patch_state import ChangeGroup, PatchState, Placed
 
-TurnTaker = ChangeGroup | PatchState
-"""What a thread has its turn at."""
+TurnTaker = ChangeGroup | PatchState  # what a thread has its turn at
 
 PATIENCE = 60.0
 """Seconds to wait for another thread's turn to end."""
@@ -38,9 +37,8 @@ class Schedule:
     def __init__(self, rows: Iterable[Row]) -> None:
         self.patches: dict[str, PatchState] = {}
         self._groups: dict[tuple[str, str], list[ChangeGroup]] = {}
-        self.by_body: dict[
-            str, list[ChangeGroup]
-        ] = {}  # by the full name of their body
+        self.by_body: dict[str, list[ChangeGroup]] = {}
+        """Change groups by the full name of their body."""
         self._next_rank = 0
         for row in rows:
             self.add(row)
@@ -105,8 +103,7 @@ class Schedule:
             module: name of the module.
 
         Returns:
-            The change groups in the order in which they apply: those that were to come before, and
-            were missed; those that serve the module; those that come after.
+            In the order in which they apply, first those that were to come before and were missed.
         """
         missed = [group for group in self.due(module, BEFORE) if not group.applied_to]
         return [*missed, *self.due(module, SERVING), *self.due(module, AFTER)]
@@ -130,8 +127,7 @@ class Schedule:
             module: name of the module.
 
         Returns:
-            Whether an AfterImport was called for its last execution, or changes were made from
-            this body.
+            Whether its last execution called an AfterImport, or changes were made from this body.
         """
         for group in self.due(module, AFTER):
             if group.made.calls:
@@ -147,10 +143,10 @@ class Schedule:
         Returns:
             Whether a change group serves a module beneath it.
         """
-        keys = [key for key, groups in list(self._groups.items()) if groups]
-        return any(
-            moment == SERVING and name.startswith(f"{module}.") for name, moment in keys
-        )
+        for (name, moment), groups in list(self._groups.items()):
+            if groups and moment == SERVING and name.startswith(f"{module}."):
+                return True
+        return False
 
     def groups(self) -> list[ChangeGroup]:
         """List all change groups.
@@ -180,8 +176,7 @@ class Turns:
 
         Args:
             target: what the turn is at.
-            is_left: is asked while another thread has its turn; that one may be waiting for this
-                thread.
+            is_left: asked while another thread has its turn; that one may wait for this one.
 
         Returns:
             Whether the turn was taken; False where it is this thread's already, or left.
@@ -237,8 +232,7 @@ class Turns:
     def within(self, *targets: TurnTaker, patience: float = PATIENCE) -> Iterator[bool]:
         """Take turns for the time of a block, all at once.
 
-        Where it is this thread's turn already, or that of a thread that waits for this one, the
-        turn goes back to it afterwards.
+        A turn of this thread, or of one that waits for it, goes back to that one afterwards.
 
         Args:
             *targets: what the turns are at.
@@ -315,9 +309,8 @@ class Executions:
 
     def __init__(self, finder: Finder) -> None:
         self.is_whole = finder.is_whole
-        self._numbers = itertools.count(
-            1
-        )  # no lock: it counts one by one in all threads
+        # No lock: it counts one by one in all threads.
+        self._numbers = itertools.count(1)
         self._last: dict[str, int] = {}
         self._postponed: dict[str, list[ChangeGroup]] = {}
 
@@ -365,9 +358,8 @@ class Executions:
         Returns:
             Whether it waits; False where that end has come.
         """
-        self._postponed.setdefault(needed, []).append(
-            group
-        )  # first: it may come any time
+        # First: it may come any time.
+        self._postponed.setdefault(needed, []).append(group)
         return not self.is_whole(needed)
 
     def is_awaited(self, module: str) -> bool:

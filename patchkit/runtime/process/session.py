@@ -61,14 +61,12 @@ class Session:
         self.journal = journal
         self.processes = registry.processes
         self.sites = Sites()
-        self.hooks: dict[
-            str, list[Hook]
-        ] = {}  # patchkit's own, by module; complete before arming
+        self.hooks: dict[str, list[Hook]] = {}
+        """patchkit's own, by module; complete before arming."""
         turns = Turns()
         self._schedule = schedule = Schedule(registry)
-        self._states = states = PatchStates(
-            schedule.patches, selection.settings, journal
-        )
+        settings = selection.settings
+        self._states = states = PatchStates(schedule.patches, settings, journal)
         self.states = states.patches
         self.roles = states.roles
         self._table = table = EligibilityTable(states, selection)
@@ -76,17 +74,13 @@ class Session:
         self._finder = Finder(self, self.provide, self.lookout.begin)
         self._executions = executions = Executions(self._finder)
         copies = CopiesPass(self.sites, schedule, states)
-        self._undoing = Undoing(self.sites, schedule, states, turns, copies.restore)
+        undoing = Undoing(self.sites, schedule, states, turns, copies.restore)
+        note_applied = self.lookout.note_applied
+        self._undoing = undoing
         self._applier = Applier(
-            schedule,
-            states,
-            table,
-            executions,
-            self._undoing,
-            copies,
-            self.lookout.note_applied,
+            schedule, states, table, executions, undoing, copies, note_applied
         )
-        self._inspection = Inspection(table, executions, self._undoing)
+        self._inspection = Inspection(table, executions, undoing)
         self.blocks = Blocks(
             schedule, states, table, self._applier, self._undoing, self._finder
         )
@@ -206,10 +200,8 @@ class Session:
             reason: Why it cannot be reached, as a sentence that goes on after a colon.
         """
         self._why_beside = reason
-        for group in (
-            *self._schedule.due(name, BEFORE),
-            *self._schedule.due(name, AFTER),
-        ):
+        missed = [*self._schedule.due(name, BEFORE), *self._schedule.due(name, AFTER)]
+        for group in missed:
             is_due = self._table.of_group(group).answer != NOT_YET
             if is_due and self._table.changes_here(group):
                 self._applier.refuse(group.patch, unreachable(name, reason))
@@ -240,9 +232,8 @@ class Session:
         return None
 
     def _serve(self, name: str, module: ModuleType) -> bool:
-        self._applier.apply(
-            self._schedule.due(name, SERVING), {name: module}, lambda: NO_MODULES
-        )
+        due = self._schedule.due(name, SERVING)
+        self._applier.apply(due, {name: module}, lambda: NO_MODULES)
         return is_served(module)
 
     # -- roles ----------------------------------------------------------------------------------
@@ -279,9 +270,8 @@ class Session:
             self._inspection.verify()
         finally:
             self._entering.discard(visit)
-        if any(
-            name.partition(".")[0] in sys.modules for name in self._schedule.targets
-        ):
+        packages = {name.partition(".")[0] for name in self._schedule.targets}
+        if not packages.isdisjoint(sys.modules):
             self.lookout.begin()
         self.lookout.tell_unmet(anew=False)
 

@@ -135,9 +135,8 @@ class Inspection(Record, eq=False):
         Raises:
             ApplyError: one of them is required, and failures stop the process.
         """
-        with (
-            contextlib.ExitStack() as stack
-        ):  # all are looked at before one stops the process
+        # All are looked at before one stops the process.
+        with contextlib.ExitStack() as stack:
             for patch in reversed(list(self.undoing.schedule.patches.values())):
                 if patch.status == APPLIED:
                     stack.callback(self._inspect, patch)

@@ -226,9 +226,8 @@ def _watch_starts(session: Session) -> None:
     def prepare(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         data = wrapped(*args, **kwargs)
         role = getattr(starting, "role", None)
-        if (
-            role is None
-        ):  # somebody prepares a child outside `start`: only its name can tell
+        # Somebody prepares a child outside `start`: only its name can tell.
+        if role is None:
             role = _role(session.processes.beginning("name", str(data.get("name", ""))))
         data["patchkit"] = Carrier(role, data.get("sys_path"))
         return data

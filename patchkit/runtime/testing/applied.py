@@ -97,9 +97,8 @@ class Applied:
         try:
             session.blocks.let_go(names)
         except UndoError:
-            if (
-                error is None
-            ):  # else that matters more, and this has been said on stderr
+            # Else that matters more, and this has been said on stderr.
+            if error is None:
                 raise
         finally:
             give_back(session, self._packs)

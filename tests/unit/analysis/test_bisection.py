@@ -88,9 +88,8 @@ def test_the_answer_fails_and_nothing_can_be_taken_away(
     closed = closed_sets(order, before)
     verdicts = {one: data.draw(st.booleans()) for one in closed}
     verdicts.update({frozenset(order): True, frozenset(): False})
-    done = bisect(
-        order, before, verdicts.__getitem__
-    )  # KeyError for a set that is not closed
+    # KeyError for a set that is not closed.
+    done = bisect(order, before, verdicts.__getitem__)
     assert verdicts[done.answer]
     assert not any(verdicts[rest] for rest in removals(done.answer, closed))
     assert len(done.tried) == len(set(done.tried))

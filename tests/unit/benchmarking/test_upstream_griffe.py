@@ -49,9 +49,8 @@ def test_an_answer_needs_every_signature(
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    assert (
-        benchmark.answer(tmp_path / "kept", ["vllm:f"]) == 0
-    )  # a file here moves nothing
+    # A file here moves nothing.
+    assert benchmark.answer(tmp_path / "kept", ["vllm:f"]) == 0
     with pytest.raises(AssertionError, match="'gone'"):
         benchmark.answer(tmp_path / "kept", ["vllm:f", "vllm:gone"])
 

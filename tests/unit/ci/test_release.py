@@ -41,9 +41,8 @@ def built(folder: Path, umask: int) -> dict[str, str]:
         REPOSITORY, copy, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True
     )
     for place in (copy, *copy.rglob("*")):
-        os.utime(
-            place, (umask, umask), follow_symlinks=False
-        )  # another time for each file
+        # Another time for each file.
+        os.utime(place, (umask, umask), follow_symlinks=False)
     words = toolbox.uv("build", "--quiet", *toolbox.index_options(), str(copy))
     before = os.umask(umask)
     try:
@@ -90,9 +89,8 @@ def test_the_wheel_works_on_each_python(
     """Installed with nothing around it, its commands run, and so do tests that are copied out."""
     python = tmp_path / "python" / "bin" / "python"
     index = toolbox.index_options()
-    request = (
-        environments.pyenv_python(version) or version
-    )  # uv fetches what is nowhere
+    # uv fetches what is nowhere.
+    request = environments.pyenv_python(version) or version
     create = toolbox.uv("venv", "--quiet", "--python", request, str(python.parents[1]))
     subprocess.run(create, check=True, timeout=300)
     bare = toolbox.uv(

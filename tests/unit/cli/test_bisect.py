@@ -309,9 +309,8 @@ def test_an_interrupted_search_leaves_nothing_running(
         stderr=subprocess.PIPE,
         text=True,
     )
-    pids = (
-        (tmp_path / "pids").read_text().split()
-    )  # waits until the command writes them
+    # Waits until the command writes them.
+    pids = (tmp_path / "pids").read_text().split()
     search.send_signal(number)
     _, err = search.communicate(timeout=60)
     assert (search.returncode, err.splitlines()[-1]) == (130, "patchkit: interrupted")

@@ -88,9 +88,8 @@ def test_packs_that_are_kept_elsewhere_are_their_authors(
     assert "of q" not in json.dumps(shown)
     assert main(["lock", "q", "--releases", "up<3"]) == 0
     assert f"PATCHKIT_LOCK={tmp_path / 'patchkit.lock'}" in capsys.readouterr().err
-    grid = answer(capsys, "check", "--releases", "up<3", code=1)[
-        "grid"
-    ]  # q has no `why`
+    # Q has no `why`.
+    grid = answer(capsys, "check", "--releases", "up<3", code=1)["grid"]
     assert set(grid["q"].values()) == set(grid["p"].values()) == {"ok"}
 
 
@@ -118,9 +117,8 @@ def test_reviews_here_take_nothing_from_an_installed_packs_own(
     assert main(["lock", "q", "--releases", "up==2.0"]) == 0
     capsys.readouterr()
     for words in ((), ("--lock", "patchkit.lock")):
-        data = answer(
-            capsys, "check", "--releases", "up<3", *words, code=1
-        )  # q has no `why`
+        # Q has no `why`.
+        data = answer(capsys, "check", "--releases", "up<3", *words, code=1)
         assert set(data["grid"]["q"].values()) == {"ok"}
 
 

@@ -77,9 +77,8 @@ def test_a_driver_that_is_killed_takes_the_checks_along(shop: World) -> None:
         while Path(f"/proc/{pid}").exists():
             pass  # until pytest's own time is over
     with contextlib.suppress(ProcessLookupError):  # it may have ended with its leader
-        os.killpg(
-            pid, signal.SIGKILL
-        )  # what the stand-in, unlike the real checks, leaves
+        # What the stand-in, unlike the real checks, leaves.
+        os.killpg(pid, signal.SIGKILL)
     os.kill(left, signal.SIGKILL)
     assert environments(shop) == ["a"]
     assert matrix(shop, "--lanes", "0.32.0").returncode == 0

@@ -58,9 +58,8 @@ def upstream(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     world.pack(*ROWS, patch_a=BODY)
     monkeypatch.setenv("PATCHKIT_PATCHES", "pack")
     monkeypatch.setenv("PATCHKIT_VERSIONS", "up=1.0")
-    monkeypatch.setattr(
-        arming, "_state", arming._ProcessState()
-    )  # another test may have armed it
+    # Another test may have armed it.
+    monkeypatch.setattr(arming, "_state", arming._ProcessState())
     return world
 
 

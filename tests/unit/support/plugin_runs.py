@@ -48,9 +48,8 @@ class Runs:
             "-rA",
         )
         words = (*own, "--strict-markers", *words)
-        if (
-            self.world.folder / "sitecustomize.py"
-        ).exists():  # which a start of Python reads
+        # A start of Python reads it.
+        if (self.world.folder / "sitecustomize.py").exists():
             done = self.world.run("-m", "pytest", *words, **environ)
             self.status = done.returncode
             return done.stdout + done.stderr

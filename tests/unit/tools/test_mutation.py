@@ -39,9 +39,8 @@ def mutant(file: str = "patchkit/core/numbers.py", line: int = 1) -> Mutant:
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package of one module, with two tests, of which one sees what the module does."""
-    monkeypatch.setenv(
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1"
-    )  # this package has no plugin
+    # This package has no plugin.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     project = tmp_path / "project"
     module = project / "patchkit" / "core" / "numbers.py"
     module.parent.mkdir(parents=True)

@@ -167,9 +167,8 @@ def _write(file: Path, data: bytes) -> None:
     if not file.parent.is_dir():
         file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.parent.mkdir(mode=0o700, exist_ok=True)
-    handle, draft = tempfile.mkstemp(
-        dir=file.parent, prefix="draft-"
-    )  # for its owner alone
+    # For its owner alone.
+    handle, draft = tempfile.mkstemp(dir=file.parent, prefix="draft-")
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)

@@ -307,9 +307,8 @@ def parse(text: bytes) -> tuple[ast.Module, str]:
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # upstream's invalid escapes are not ours to report
+            # Upstream's invalid escapes are not ours to report.
+            warnings.simplefilter("ignore")
             return ast.parse(text), ""
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return ast.Module([], []), f"this Python cannot parse it: {error}"

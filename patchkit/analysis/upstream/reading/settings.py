@@ -176,9 +176,8 @@ class _Values(NamedTuple):
             return parse(self.text(name) or default)
         except (ValueError, KeyError) as error:
             option = self.options[name]
-            shown = re.sub(
-                r"//[^/\s]*@", "//…@", option.value
-            )  # a password is nobody else's
+            # A password is nobody else's.
+            shown = re.sub(r"//[^/\s]*@", "//…@", option.value)
             fault = f"{option.origin}: {name}: found {shown!r}, expected {expected}"
             raise SettingsError(fault) from error
 

@@ -42,11 +42,9 @@ _FLAVOURS = {
 _FIELD_FUNCTIONS = frozenset(
     {"dataclasses.field", "pydantic.Field", "pydantic.fields.Field", "msgspec.field"}
 )
-_ALWAYS_IN_SLOTS = frozenset({"struct", "namedtuple"})
+ALWAYS_IN_SLOTS = frozenset({"struct", "namedtuple"})
+"""Classes of these flavours keep every field in a slot."""
 _TRUE = ast.Constant(value=True)
-HOOKS = ("__new__", "__init__", "__post_init__")
-VALUES = (Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT)
-"""Kinds of what a class may seem to have as an attribute, though its instances have it."""
 
 
 class Field(NamedTuple):
@@ -223,16 +221,15 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
     assert isinstance(node.target, ast.Name)
     name = node.target.id
     in_slot: bool | None = True
-    if kind not in _ALWAYS_IN_SLOTS:
+    if kind not in ALWAYS_IN_SLOTS:
         in_slot = _has_slots(lookup, owner)
     if node.value is None:
         return Field(name, node, default=False, on_class=in_slot)
     field = Field(name, node)
     if isinstance(node.value, ast.Call):
         field = _with_call(lookup, owner, field, node.value, kind)
-    if (
-        kind == "basemodel"
-    ):  # pydantic answers for private names, and warns of deprecated ones
+    # pydantic answers for private names, and warns of deprecated ones.
+    if kind == "basemodel":
         keywords = [keyword.arg for keyword in getattr(node.value, "keywords", ())]
         return field._replace(on_class=name.startswith("_") or "deprecated" in keywords)
     if kind == "typeddict":
@@ -274,9 +271,8 @@ def _with_call(
     if function not in _FIELD_FUNCTIONS:
         if all(value.is_sure for value in lookup.evaluate(call, scope)):
             return field
-        return field._replace(
-            on_class=None
-        )  # what a function returns may be a `field(…)`
+        # What a function returns may be a `field(…)`.
+        return field._replace(on_class=None)
     options = {keyword.arg: keyword.value for keyword in call.keywords}
     is_pydantic = function.startswith("pydantic.")
     default = options.get("default")
@@ -318,39 +314,6 @@ def _slot(lookup: Lookup, owner: Value, name: str) -> Value | None:
     if is_slot is None or any(case.binding is None for case in cases):
         return undecided(f"the __slots__ of {owner.qualname} may name {name}")
     return owner.own_attribute(name, Kind.FIELD, values[0].nodes[0], reason="a slot")
-
-
-def instance_storage(lookup: Lookup, owner: Value, name: str, value: Value) -> str:
-    """Say where instances keep what a class seems to have as an attribute.
-
-    Args:
-        lookup: The release.
-        owner: The class.
-        name: The name of the attribute.
-        value: What the attribute was resolved to.
-
-    Returns:
-        '' if it is an attribute of the class.
-    """
-    kind = flavour(lookup, owner)
-    if name in HOOKS:
-        if kind == "struct":
-            return "a hook that msgspec looks for only once"
-        return ""
-    if kind == "attrs" and value.kind is Kind.FIELD:
-        return "a field of an attrs class"
-    if value.kind not in VALUES or not value.is_sure:
-        return ""
-    if kind == "enum" and value.instance_of is not None:
-        return "a member of an enum"
-    if value.kind is not Kind.FIELD:
-        return ""
-    if not value.on_class:
-        return "a field that leaves nothing on the class"
-    has_slots = option_value(class_effects(lookup, owner).options.get("slots"))
-    if kind in _ALWAYS_IN_SLOTS or value.reason == "a slot" or has_slots:
-        return "a field that instances keep in a slot"
-    return ""
 
 
 def is_direct(lookup: Lookup, owner: Value) -> bool:

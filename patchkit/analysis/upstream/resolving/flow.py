@@ -20,6 +20,12 @@ from patchkit.analysis.upstream.resolving.bindings import (
     with_modifier,
 )
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
+from patchkit.analysis.upstream.resolving.statement_facts import (
+    deletes,
+    may_fail,
+    suppresses_errors,
+    unpacked,
+)
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, Def, dotted, shortened
 from patchkit.analysis.upstream.resolving.values import Lookup
 
@@ -35,14 +41,6 @@ _MUTATORS = {
     "clear",
 }
 _PROPERTY_PARTS = {".setter", ".getter", ".deleter"}
-_FAILING = (
-    ast.Import,
-    ast.ImportFrom,
-    ast.Call,
-    ast.Attribute,
-    ast.Subscript,
-    ast.Raise,
-)
 _COMPOUND = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)
 _OPEN = (ast.While, ast.Match, getattr(ast, "TypeAlias", ast.Match))
 """Statements that are not followed: what they bind is open. Type aliases are of Python 3.12."""
@@ -171,7 +169,7 @@ class Flow:
             return self._bind(node, value=value)
         if isinstance(target, (ast.Tuple, ast.List)):
             for element, element_value in zip(
-                target.elts, _unpacked(target, value), strict=True
+                target.elts, unpacked(target, value), strict=True
             ):
                 cases = self._assign_to(element, element_value, node, cases)
         elif isinstance(target, ast.Starred):
@@ -194,7 +192,7 @@ class Flow:
 
     def _delete(self, node: ast.Delete, cases: BindingCases) -> BindingCases:
         for target in node.targets:
-            if _deletes(target, self._name):
+            if deletes(target, self._name):
                 return UNBOUND
             if isinstance(target, ast.Subscript) and dotted(target.value) == self._name:
                 return with_modifier(cases, node)
@@ -304,7 +302,7 @@ class Flow:
             if item.optional_vars is not None:
                 cases = self._assign_to(item.optional_vars, None, node, cases)
         end = self.run(node.body, cases)
-        if not any(_suppresses_errors(item.context_expr) for item in node.items):
+        if not any(suppresses_errors(item.context_expr) for item in node.items):
             return end
         text = shortened(node.items[0].context_expr)
         return join_branches(
@@ -352,7 +350,7 @@ class Flow:
         for statement in body:
             before = current or ()
             current = self.run([statement], before)
-            if _may_fail(statement):
+            if may_fail(statement):
                 at_failure = union(at_failure, before)
                 if isinstance(statement, _COMPOUND):
                     at_failure = union(at_failure, current or ())
@@ -381,40 +379,3 @@ class Flow:
         ast.Raise: _raise,
         **dict.fromkeys(_OPEN, _unfollowed),
     }
-
-
-def _unpacked(
-    target: ast.Tuple | ast.List,
-    value: ast.expr | None,
-) -> list[ast.expr | None]:
-    """Return the expression for each element of a target; None where there is none for it."""
-    values: list[ast.expr | None] = []
-    if isinstance(value, (ast.Tuple, ast.List)):
-        values += value.elts
-    is_starred = any(
-        isinstance(element, ast.Starred) for element in (*target.elts, *values)
-    )
-    if is_starred or len(values) != len(target.elts):
-        return [None] * len(target.elts)
-    return values
-
-
-def _deletes(target: ast.expr, name: str) -> bool:
-    for node in ast.walk(target):
-        if (
-            isinstance(node, ast.Name)
-            and node.id == name
-            and isinstance(node.ctx, ast.Del)
-        ):
-            return True
-    return False
-
-
-def _suppresses_errors(context: ast.expr) -> bool:
-    return isinstance(context, ast.Call) and dotted(context.func).endswith("suppress")
-
-
-def _may_fail(statement: ast.stmt) -> bool:
-    if isinstance(statement, SCOPES):
-        return bool(statement.decorator_list)
-    return any(isinstance(node, _FAILING) for node in ast.walk(statement))

@@ -4,13 +4,13 @@ from copy import copy
 from functools import cached_property
 
 from patchkit.analysis.upstream.reading.files import Files, ParsedFiles, ReleaseSource
-from patchkit.analysis.upstream.resolving import fields
 from patchkit.analysis.upstream.resolving.classes import mro
 from patchkit.analysis.upstream.resolving.constructors import call_signature
 from patchkit.analysis.upstream.resolving.deciding import Platform
 from patchkit.analysis.upstream.resolving.literals import item_of
 from patchkit.analysis.upstream.resolving.module_tree import Modules, lines_of
 from patchkit.analysis.upstream.resolving.release_lookup import ReleaseLookup
+from patchkit.analysis.upstream.resolving.storage import HOOKS, VALUES, instance_storage
 from patchkit.analysis.upstream.resolving.syntax import Signature
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
@@ -217,7 +217,7 @@ class Resolver:
         name = target.steps[-1]
         if isinstance(name, Item):
             return ""
-        if name not in fields.HOOKS and resolution.kind not in fields.VALUES:
+        if name not in HOOKS and resolution.kind not in VALUES:
             return ""
         owners = {target.holder}
         for variant in resolution.variants:
@@ -234,9 +234,7 @@ class Resolver:
             if not owner_variant.classes:
                 continue
             for variant in variants:
-                storage = fields.instance_storage(
-                    self.lookup, owner_variant, name, variant
-                )
+                storage = instance_storage(self.lookup, owner_variant, name, variant)
                 if storage:
                     return storage
         return ""

@@ -176,10 +176,11 @@ def _annotation(
 ) -> tuple[Site, Layer]:
     """Return the site of the class's annotations, and the layer that adds one."""
     table = cls.__annotations__  # the class's own; Python makes one where there is none
+    # Where to replace it is to lose what it is made from.
     if sys.version_info >= (
         3,
         14,
-    ):  # where to replace it is to lose what it is made from
+    ):
         location = Location(table, Item(name), MISSING, own=False)
         return context.sites.at(location), context.layer(
             lambda _: annotation, base=True

@@ -61,9 +61,8 @@ def generated(
     }
     for member in members.values():
         for cell in getattr(member, "__closure__", None) or ():
-            if (
-                cell.cell_contents is stand_in
-            ):  # what is made for a frozen class knows its class
+            # What is made for a frozen class knows its class.
+            if cell.cell_contents is stand_in:
                 cell.cell_contents = cls
     return members
 

@@ -244,9 +244,8 @@ def _default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
         return {**below, name: _with_default(below[name], site.current)}
 
     for cls in (owner, *heirs(owner, FIELDS)):
-        if (
-            vars(cls)[FIELDS].get(name) is replaced
-        ):  # a subclass may have one of its own
+        # A subclass may have one of its own.
+        if vars(cls)[FIELDS].get(name) is replaced:
             layer = Layer(change, base=True, rank=outermost.rank, patch=outermost.patch)
             yield parts_of(cls, layer, sites)
 

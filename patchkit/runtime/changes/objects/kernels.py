@@ -168,9 +168,8 @@ class Kernels:
         self._torch = torch
         self._originals: dict[str, Any] = {}
         self._overrides: dict[str, _Override] = {}
-        self._was_from_python: dict[
-            str, bool
-        ] = {}  # before the first override of a key
+        # Before the first override of a key.
+        self._was_from_python: dict[str, bool] = {}
 
     def at(self, key: str) -> Location:
         """Return the location of a kernel.
@@ -240,9 +239,8 @@ class Kernels:
     def _original(self, key: str) -> Any:
         """Return a function that runs the kernel that is there now, also once it is overridden."""
         runs_as = key
-        if (
-            key in _COMPOSITE
-        ):  # for any device: found at one that has no kernel of its own
+        # For any device: found at one that has no kernel of its own.
+        if key in _COMPOSITE:
             devices = (device for device in _DEVICES if device in self._dispatch_keys)
             runs_as = next(device for device in devices if not self.has(device))
         kernel: Any = None

@@ -172,9 +172,8 @@ def _operator_made_of(function: FunctionType) -> str | None:
     ends = (f"::{plain}\n", f"::_{plain}\n", f"::{base}\n")
     definitions = torch.library._defs  # noqa: SLF001 - what Python has defined; torch has no other list
     text = "\n".join((*definitions, ""))
-    if not any(
-        end in text for end in ends
-    ):  # most are not: this takes some microseconds
+    # Most are not: this takes some microseconds.
+    if not any(end in text for end in ends):
         return None
     names = [name for name in text.splitlines() if f"{name}\n".endswith(ends)]
     for name in sorted(names):
@@ -257,9 +256,8 @@ def _binding_error(
         if parameter.kind is parameter.KEYWORD_ONLY
     ]
     try:
-        signature.bind(
-            *[None] * count, **dict.fromkeys(names)
-        )  # their values do not matter
+        # Their values do not matter.
+        signature.bind(*[None] * count, **dict.fromkeys(names))
     except TypeError as error:
         return error
     return None

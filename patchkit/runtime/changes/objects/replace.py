@@ -63,9 +63,8 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
     old = location.value
     new = _body_object(context, change.by)
     operator = operator_at(location, context.sites)
-    is_of_kind = old is not MISSING and isinstance(
-        new, type(old)
-    )  # one operator for another
+    # One operator for another.
+    is_of_kind = old is not MISSING and isinstance(new, type(old))
     if operator is not None and not is_of_kind:
         if not callable(new):
             raise TargetError(f"{label}: found {new!r}, expected a function")
@@ -205,9 +204,8 @@ def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any
     is_in_dict = (
         isinstance(owner, ModuleType) or isinstance(location.name, Item) or location.own
     )
-    if not is_in_dict and isinstance(
-        old, FunctionType
-    ):  # the method of an instance's class
+    # The method of an instance's class.
+    if not is_in_dict and isinstance(old, FunctionType):
         return MethodType(new, owner)
     return decorate(old, new)
 

@@ -245,9 +245,8 @@ def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
         shaped = _generator(plain)
     elif flags & CO_ASYNC_GENERATOR:
         shaped = _async_generator(plain)
-    shaped.__code__ = (
-        shaped.__code__.replace()
-    )  # its own, so that its calls can be told apart
+    # Its own, so that its calls can be told apart.
+    shaped.__code__ = shaped.__code__.replace()
     return cast("FunctionType", functools.update_wrapper(shaped, function))
 
 

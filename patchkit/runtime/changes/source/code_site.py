@@ -66,9 +66,8 @@ class CodeSite:
     def __init__(self, function: FunctionType, edited: "set[CodeSite]") -> None:
         self.function = function
         self._label = f"the code of {function.__module__}.{function.__qualname__}"
-        self.caches: dict[
-            int, Any
-        ] = {}  # of its answers; cleared when its code becomes another
+        self.caches: dict[int, Any] = {}
+        """Caches of its answers; cleared when its code becomes another."""
         self._edited = edited
         self._source = Source(function)
         self._edits: list[CodeEdit] = []

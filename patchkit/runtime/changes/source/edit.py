@@ -91,9 +91,8 @@ def function_at(
             f"found {function!r}, expected a function or method written in Python"
         )
     home = function.__globals__.get("__name__")
-    is_local = (
-        "<locals>" in function.__qualname__
-    )  # what is local was made for this module
+    # What is local was made for this module.
+    is_local = "<locals>" in function.__qualname__
     if home != module.__name__ and not is_local:
         source = f"{home}:{function.__qualname__}"
         raise TargetError(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from patchkit.analysis.check.releases import CheckedRelease
     from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-    from patchkit.analysis.uses.reader import Use
+    from patchkit.analysis.uses.use import Use
     from patchkit.core.rows.declaration import Change, Row
 
 NAMES = ("a", "b", "c")

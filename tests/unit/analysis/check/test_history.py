@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from analysis.check.released import broken, subject
-from patchkit.analysis.check.comparison import histories
+from patchkit.analysis.check.history import histories
 from patchkit.core.rows.target import Target
 
 F = "def f(alpha, beta):\n    return [alpha + one for one in beta]\n"

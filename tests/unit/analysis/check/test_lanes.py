@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 from support.packages import REPOSITORY, row
 
-from patchkit.analysis.check.matrix import boundaries, read_lanes
+from patchkit.analysis.check.lanes import read_lanes
+from patchkit.analysis.check.matrix import boundaries
 from patchkit.errors import SettingsError
 from patchkit.registry import OWN_PACKS, read_pack
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from support.packages import World
 
-    from patchkit.analysis.uses.reader import Use
+    from patchkit.analysis.uses.use import Use
 
 WRAP = row("p", "patch_a", "Wrap('up.mod:f', by='w')")
 BODY = "def w(wrapped, instance, args, kwargs):\n    {}\n"

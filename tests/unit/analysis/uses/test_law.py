@@ -79,9 +79,8 @@ def run(text: str) -> tuple[set[str], bool]:
 
 def reported(text: str) -> set[str]:
     tree = ModuleTree("own", "own.py", False, ast.parse(text), text.encode())
-    uses = [
-        one for one in uses_of([tree], ["up"]) if not one.guarded
-    ]  # what it sets, it need not find
+    # What it sets, it need not find.
+    uses = [one for one in uses_of([tree], ["up"]) if not one.guarded]
     names = {str(one.target).replace(":", ".") for one in uses}
     whole = {".".join(name.split(".")[:end]) for name in names for end in range(3, 6)}
     return whole - {"up", "up.a", "up.b"}

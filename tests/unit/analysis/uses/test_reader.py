@@ -7,7 +7,8 @@ import textwrap
 import pytest
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.uses.reader import Use, uses_of
+from patchkit.analysis.uses.reader import uses_of
+from patchkit.analysis.uses.use import Use
 
 DEEP = " + 1" * 900
 """More than a reader that calls itself gets through."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.analysis.check.comparison import HistoryEntry
+from patchkit.analysis.check.history import HistoryEntry
 from patchkit.cli.report.as_json import to_json
 from patchkit.cli.report.doctor import print_doctor
 from patchkit.cli.report.here import (

@@ -34,9 +34,8 @@ def names(folder: Path) -> list[str]:
 def shut() -> Iterator[Shut]:
     """A folder, and what keeps this process, even root's, from writing there."""
     user = os.geteuid()
-    with (
-        tempfile.TemporaryDirectory() as name
-    ):  # pytest's own are closed to other users
+    # Pytest's own are closed to other users.
+    with tempfile.TemporaryDirectory() as name:
 
         def close() -> None:
             Path(name).chmod(0o555)

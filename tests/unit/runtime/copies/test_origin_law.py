@@ -295,9 +295,8 @@ class Trial:
             if getattr(own, "__name__", "") == "around":
                 assert value() == "around", name
             elif own is not None:
-                assert value is own or value.__code__ is own.__code__, (
-                    name
-                )  # methods have a twin
+                # Methods have a twin.
+                assert value is own or value.__code__ is own.__code__, name
             elif name.parent is not None:
                 self._check_bound(name, name.parent)
             else:

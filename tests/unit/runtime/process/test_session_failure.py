@@ -287,9 +287,8 @@ def test_a_reason_that_is_a_sentence_ends_once(world: World) -> None:
         load("up.mod")
     assert ".." not in str(caught.value)
     assert "to the release that runs here. The process stops" in str(caught.value)
-    assert "PATCHKIT_DISABLE" not in str(
-        caught.value
-    )  # the next patch would fail alike
+    # The next patch would fail alike.
+    assert "PATCHKIT_DISABLE" not in str(caught.value)
 
 
 def test_conflicting_patches_stop(world: World) -> None:

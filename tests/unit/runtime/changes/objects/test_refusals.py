@@ -114,9 +114,8 @@ def test_the_default_of_a_field_in_a_slot_is_refused(
     owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On the class it would hide the value of every instance, or forbid to make one."""
-    monkeypatch.setitem(
-        sys.modules, "upstream", ModuleType("upstream")
-    )  # dataclasses ask for it
+    # dataclasses ask for it.
+    monkeypatch.setitem(sys.modules, "upstream", ModuleType("upstream"))
     bench = Bench(SLOTS, "value = 2\na = property(lambda self: 'read')")
     with pytest.raises(
         TargetError, match=rf"found {owner}\.a, through which each instance reads"
@@ -125,9 +124,8 @@ def test_the_default_of_a_field_in_a_slot_is_refused(
     if owner != "Plain":
         instance = getattr(bench.upstream, owner)(a=3)
         assert instance.a == 3
-        undo = bench.apply(
-            Replace(f"upstream:{owner}.a", by="a")
-        )  # it is meant for all of them
+        # It is meant for all of them.
+        undo = bench.apply(Replace(f"upstream:{owner}.a", by="a"))
         assert instance.a == "read"
         undo()
         assert instance.a == 3

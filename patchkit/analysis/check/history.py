@@ -1,0 +1,132 @@
+"""Follows targets from release to release, through moves."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from patchkit.analysis.check.findings import cause_of
+from patchkit.analysis.check.learning import learn_all
+from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.trails import Trails, meant
+from patchkit.analysis.upstream.moves.whereabouts import MoveResult
+from patchkit.analysis.upstream.reading.parallel import Progress
+from patchkit.core.rows.target import Target
+from patchkit.errors import UpstreamError
+
+
+class HistoryEntry(NamedTuple):
+    """A target in one release.
+
+    Args:
+        release: the release's version.
+        state: present, absent, undecidable, or unreadable.
+        fingerprint: of its source, where it is or has moved to.
+        changed: whether it changed since the last release that had it.
+        moved_to: where it is, where it moved.
+        likeness: from 0 to 1, to its source where it was before; None where that is unknown.
+        reason: why it is not present, and what became of it.
+    """
+
+    release: str
+    state: str
+    fingerprint: str | None = None
+    changed: bool = False
+    moved_to: Target | None = None
+    likeness: float | None = None
+    reason: str = ""
+
+
+def histories(
+    targets: Sequence[Target],
+    releases: Sequence[CheckedRelease],
+    progress: Progress | None = None,
+) -> dict[Target, list[HistoryEntry]]:
+    """Follow targets through the releases of one distribution.
+
+    Args:
+        targets: the targets.
+        releases: the releases, the oldest first.
+        progress: told how many releases are read.
+
+    Returns:
+        An entry for each release, by target.
+    """
+    faults = learn_all(releases, lambda _: targets, progress)
+    readable = [release for release in releases if release.name not in faults]
+    trails = Trails(readable, targets, ways=(1, -1))
+    trails.follow()
+    return {target: _history(target, releases, trails, faults) for target in targets}
+
+
+def _history(
+    target: Target,
+    releases: Sequence[CheckedRelease],
+    trails: Trails,
+    faults: Mapping[str, UpstreamError],
+) -> list[HistoryEntry]:
+    entries: list[HistoryEntry] = []
+    last_fingerprint: str | None = None
+    for release in releases:
+        fault = faults.get(release.name)
+        if fault:
+            entries.append(
+                HistoryEntry(release.version, "unreadable", reason=cause_of(fault))
+            )
+            continue
+        entry = _entry(release, target, trails.told(target, release))
+        if entry.fingerprint:
+            has_changed = last_fingerprint not in (None, entry.fingerprint)
+            entry = entry._replace(changed=has_changed)
+            last_fingerprint = entry.fingerprint
+        entries.append(entry)
+    return entries
+
+
+def _entry(
+    release: CheckedRelease, target: Target, move: MoveResult | None
+) -> HistoryEntry:
+    facts = release.facts(target)
+    if move and move.place:
+        return HistoryEntry(
+            release.version,
+            facts.state,
+            release.facts(move.place).fingerprint,
+            moved_to=move.place,
+            likeness=move.likeness,
+            reason=facts.reason,
+        )
+    reason = facts.reason
+    if move and move.words:
+        reason += f"; {move.words}"
+    return HistoryEntry(release.version, facts.state, facts.fingerprint, reason=reason)
+
+
+def never_there(
+    target: Target, steps: Sequence[HistoryEntry], releases: Sequence[CheckedRelease]
+) -> str:
+    """Say that no release has, or may have, a target, and what is like it.
+
+    Args:
+        target: the target.
+        steps: its history.
+        releases: the releases, one for each entry.
+
+    Returns:
+        The sentence; '' where a release has it or may have it, or where none could be read.
+    """
+    lacking = [
+        release
+        for release, entry in zip(releases, steps, strict=True)
+        if entry.state == "absent"
+    ]
+    for entry in steps:
+        if entry.state not in ("absent", "unreadable") or entry.moved_to:
+            return ""
+    if not lacking:
+        return ""
+    first = lacking[0]
+    last = lacking[-1]
+    span = first.name
+    if len(lacking) > 1:
+        span = f"{first.name} to {last.version}"
+    hint = meant(target, last) or meant(target, first)
+    return f"found no {target} in {span}{hint}"

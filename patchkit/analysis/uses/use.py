@@ -1,0 +1,75 @@
+"""Describes one use: a name of upstream that a file uses, and how."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from patchkit.analysis.upstream.resolving.syntax import (
+    Signature,
+)
+from patchkit.core.rows.target import Target
+
+
+class Call(NamedTuple):
+    """The arguments of a call.
+
+    Args:
+        places: How many are positional, `*` left out.
+        names: The names of those given by keyword.
+        more: Whether `*` or `**` adds any.
+        bound: Whether `self` is passed by itself, as in `super().method()`.
+    """
+
+    places: int
+    names: tuple[str, ...] = ()
+    more: bool = False
+    bound: bool = False
+
+
+class Use(NamedTuple):
+    """A name of upstream that a file uses.
+
+    Args:
+        target: What is used.
+        how: import, attribute, call, base or override.
+        path: The file.
+        line: The line in the file.
+        guarded: Whether the file expects that the target may be absent.
+        at_import: Whether the target is used as the file is imported.
+        call: The arguments, if it is called.
+        ours: The signature of the file's own method, if that overrides the target.
+    """
+
+    target: Target
+    how: str
+    path: str
+    line: int
+    guarded: bool
+    at_import: bool
+    call: Call | None = None
+    ours: Signature | None = None
+
+    def as_data(self) -> tuple[Any, ...]:
+        """Return the use as JSON can store it."""
+        signature = None
+        if self.ours is not None:
+            signature = self.ours.as_data()
+        return (str(self.target), *self[1:-1], signature)
+
+    @classmethod
+    def of_data(cls, data: Sequence[Any]) -> "Use":
+        """Return the use that `as_data` has written.
+
+        Args:
+            data: The result of `as_data`, read from JSON.
+        """
+        target, how, path, line, guarded, at_import, call_data, signature_data = data
+        call = None
+        if call_data is not None:
+            places, names, more, bound = call_data
+            call = Call(places, tuple(names), more, bound)
+        signature = None
+        if signature_data is not None:
+            signature = Signature.of_data(signature_data)
+        return cls(
+            Target.parse(target), how, path, line, guarded, at_import, call, signature
+        )

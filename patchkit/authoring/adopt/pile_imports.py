@@ -1,0 +1,64 @@
+"""Which modules of a pile import, or seem to use, one another."""
+
+import re
+from collections.abc import Collection, Sequence
+
+from patchkit.authoring.adopt.guards import last_of
+from patchkit.authoring.adopt.pile_reader import PileReader
+
+
+def imported_modules(readers: Sequence[PileReader]) -> set[str]:
+    """Name the modules that other modules of a pile import.
+
+    Args:
+        readers: The readers of the pile's modules.
+
+    Returns:
+        Their full names.
+    """
+    imported: set[str] = set()
+    for reader in readers:
+        names = {pile_import.module for pile_import in reader.imports}
+        imported |= names - {reader.module.name}
+    return imported
+
+
+def root_modules(
+    readers: Sequence[PileReader], with_rows: Collection[str]
+) -> list[str]:
+    """Name the packages, and the modules with rows, that no other module imports.
+
+    Args:
+        readers: The readers of the pile's modules.
+        with_rows: The names of the modules that rows are made of.
+
+    Returns:
+        Their full names, in the order of the readers.
+    """
+    imported = imported_modules(readers)
+    roots: list[str] = []
+    for reader in readers:
+        name = reader.module.name
+        if name not in imported and (reader.module.is_package or name in with_rows):
+            roots.append(name)
+    return roots
+
+
+def is_used_elsewhere(
+    owner: PileReader, readers: Sequence[PileReader], names: set[str]
+) -> bool:
+    """Return whether another module seems to use a name of a module.
+
+    Args:
+        owner: The reader of the module that has the names.
+        readers: The readers of all modules.
+        names: The names.
+    """
+    module_name = last_of(owner.module.name)
+    for reader in readers:
+        if reader is owner:
+            continue
+        words = set(re.findall(r"\w+", reader.module.source.decode(errors="replace")))
+        if module_name in words and not names.isdisjoint(words):
+            return True
+    return False

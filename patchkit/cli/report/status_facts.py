@@ -1,0 +1,90 @@
+"""Lay out what is known of one patch in the processes where it is applied."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rich.console import RenderableType
+
+from patchkit.analysis.status.process_status import (
+    PatchStatus,
+    ProcessStatus,
+)
+from patchkit.cli.report.console import columns, folded, plain, whole
+
+Occurrences = Sequence[tuple[ProcessStatus, PatchStatus]]
+"""The processes that know a patch, each with the status that the patch has in it."""
+
+
+class PatchFact(NamedTuple):
+    """A line on the page of one patch.
+
+    Args:
+        order: Where its topic stands on the page: the smaller comes first.
+        topic: What it is about.
+        text: What it says.
+        style: The name of its style.
+    """
+
+    order: int
+    topic: str
+    text: str
+    style: str
+
+
+def facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
+    """Lay out the facts about an applied patch, each with its processes where not all have it.
+
+    Args:
+        occurrences: The processes that know the patch.
+
+    Returns:
+        An empty line and the table; nothing where there is no fact.
+    """
+    applied = [
+        (process, patch) for process, patch in occurrences if patch.status == "applied"
+    ]
+    pids_by_fact: dict[PatchFact, list[str]] = {}
+    for process, patch in applied:
+        for fact in _facts(process, patch):
+            pids_by_fact.setdefault(fact, []).append(str(process.pid))
+    if not pids_by_fact:
+        return []
+    table = columns(whole(style="heading"), folded(), folded(style="note"))
+    previous_topic = ""
+    for fact in sorted(pids_by_fact, key=lambda fact: (fact.order, fact.topic)):
+        pids = pids_by_fact[fact]
+        topic = fact.topic
+        if topic == previous_topic:
+            topic = ""
+        remark = f"in {', '.join(pids)}"
+        if len(pids) == len(applied):
+            remark = ""
+        table.add_row(topic, plain(fact.text, fact.style), remark)
+        previous_topic = fact.topic
+    return ["", table]
+
+
+def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[PatchFact]:
+    """Yield what is known of a patch that is applied in a process."""
+    for target in patch.targets:
+        text = f"{target}  {patch.calls[target]}"
+        layers = process.layers.get(target, [])
+        if len(layers) > 1:
+            text = f"{target}  {' < '.join(layers)}  {patch.calls[target]}"
+        yield PatchFact(1, "target", text, "")
+    for target, reason in patch.left_out.items():
+        yield PatchFact(1, "target left out", f"{target}: {reason}", "note")
+    for description in patch.rebound:
+        yield PatchFact(2, "repointed", description, "ok")
+    for description in patch.out_of_reach:
+        yield PatchFact(3, "out of reach", description, "warn")
+    for target, reason in patch.untraced.items():
+        yield PatchFact(4, "not looked for", f"{target}: {reason}", "note")
+    for stranger in patch.strangers:
+        text = f"{stranger.target}: {stranger.by}"
+        if stranger.wraps:
+            yield PatchFact(5, "wrapped by", text, "")
+        else:
+            yield PatchFact(6, "overwritten by", text, "bad")
+    if patch.unreviewed:
+        yield PatchFact(7, "not reviewed", patch.unreviewed, "warn")
