@@ -57,13 +57,16 @@ def replace_key(holder: dict[Any, Any], old: Any, new: Any) -> None:
         new: What comes in its place.
 
     Raises:
+        KeyError: The dict does not have the key.
         ValueError: The dict has a key that is equal to the new one.
         TypeError: The new key is not hashable.
     """
     if new in holder:
         raise ValueError("it has an equal key")
     keys = list(holder)
-    position = next(number for number, key in enumerate(keys) if key is old)
+    position = next((number for number, key in enumerate(keys) if key is old), None)
+    if position is None:  # another thread has taken it out
+        raise KeyError(old)
     following = keys[position + 1 :]
     # What follows is taken out and put back, which keeps the order.
     old_keys = [old, *following]

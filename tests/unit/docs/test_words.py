@@ -33,7 +33,7 @@ IN_ROOMS = [
     for name in re.findall(r"`([a-z_]+)`", text)
     if name not in {"packaging", "multiprocessing"}
 ]
-WALKS = CONTRIBUTING.partition("### Five walks")[2].partition("\n## ")[0]
+WALKS = CONTRIBUTING.partition("### Walks")[2].partition("\n## ")[0]
 KINDS = set(patchkit.__all__) - {"Patch", "Role", "applied"}
 
 

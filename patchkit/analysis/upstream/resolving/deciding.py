@@ -156,7 +156,7 @@ def _imported_name(name: str, tree: ModuleTree) -> str:
 
 def _index(node: ast.expr) -> Any:
     if isinstance(node, ast.Slice):
-        return slice(_bound(node.lower), _bound(node.upper))
+        return slice(_bound(node.lower), _bound(node.upper), _bound(node.step))
     return ast.literal_eval(node)
 
 

@@ -132,7 +132,7 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
                 yield from lookup.evaluate(base, Scope(function.module_tree))
     if depth >= DEPTH:
         return
-    for owner, name in _code(function).called:
+    for owner, name in sorted(_code(function).called):
         if owner:
             continue
         called = function_named(lookup, function.module_tree, name)

@@ -201,3 +201,9 @@ def test_no_other_thread_misses_a_key() -> None:
     assert {new, *others} in seen
     assert all(keys in ({old, *others}, {new, *others}) for keys in seen)
     assert list(holder.items()) == [("before", 0), (new, 1), ("after", 2), ("last", 3)]
+
+
+def test_a_key_that_is_gone_is_a_key_error() -> None:
+    """Another thread may have taken it out since it was found."""
+    with pytest.raises(KeyError, match="gone"):
+        replace_key({"other": 1}, "gone", "new")

@@ -119,6 +119,8 @@ if NEW:
     e = 1
 if platform.system() == "Linux":
     f = 1
+if vi[:2:2] == (3,):
+    g = 1
 """
 
 
@@ -131,6 +133,7 @@ if platform.system() == "Linux":
         ("d", "present", "constant"),
         ("e", "undecidable", "constant"),
         ("f", "undecidable", "constant"),
+        ("g", "present", "constant"),
     ],
 )
 def test_names_that_stand_for_conditions(name: str, state: str, kind: str) -> None:
