@@ -1,6 +1,6 @@
 """`ray.data.llm` on a Ray that lacks it: real Ray 2.35.0, real vLLM 0.32.0; rows are counted.
 
-Takes about 6 min.
+Takes about 3 min.
 """
 
 from __future__ import annotations

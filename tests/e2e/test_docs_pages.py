@@ -3,7 +3,7 @@
 Python runs beside a real vLLM, in one namespace for a page. Commands run in one shell, on the
 index, in an environment in which patchkit is installed as a reader would install it.
 
-Takes about 7 min.
+Takes about 4 min.
 """
 
 from __future__ import annotations

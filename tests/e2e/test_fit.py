@@ -1,6 +1,6 @@
 """Uses against real releases of vLLM, which are read from the index and never installed.
 
-Takes about 3 s.
+Takes about 2 s.
 """
 
 from __future__ import annotations

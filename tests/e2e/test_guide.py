@@ -1,6 +1,6 @@
 """The example packs of docs/patch-guide.md, installed as a reader would, on a real engine.
 
-Takes about 4 min.
+Takes about 75 s.
 """
 
 from __future__ import annotations

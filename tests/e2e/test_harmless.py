@@ -1,6 +1,6 @@
 """Patched objects stay what they were: copied, pickled, spawned, sent over Ray, looked at.
 
-Takes about 7 s.
+Takes about 4 s.
 """
 
 from __future__ import annotations

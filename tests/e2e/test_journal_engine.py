@@ -1,6 +1,6 @@
 """A journal that cannot be written changes nothing of what a real engine does.
 
-Takes about 65 s.
+Takes about 30 s.
 """
 
 from __future__ import annotations

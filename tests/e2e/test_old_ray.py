@@ -1,6 +1,6 @@
 """vLLM 0.32.0 on Rays that its executor V1 refuses, or that lack what it imports.
 
-Takes about 6 min.
+Takes about 2 min.
 """
 
 from __future__ import annotations

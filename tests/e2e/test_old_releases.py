@@ -1,6 +1,6 @@
 """The flagship on the real Ray actors of old releases.
 
-Takes about 110 s.
+Takes about 55 s.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A module that the real Ray lacks, provided by a pack: in the driver, a task and an actor.
 
-Takes about 10 s.
+Takes about 5 s.
 """
 
 from __future__ import annotations

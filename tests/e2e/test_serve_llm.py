@@ -2,7 +2,7 @@
 
 The cluster pretends to have the accelerators that the documented example asks for.
 
-Takes about 6 min.
+Takes about 3 min.
 """
 
 from __future__ import annotations

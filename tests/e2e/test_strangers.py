@@ -2,7 +2,7 @@
 
 `python tests/e2e/truth.py PACKAGE … --python .envs/truth/bin/python --seed N` asks more.
 
-Takes about 70 s.
+Takes about 30 s.
 """
 
 from __future__ import annotations

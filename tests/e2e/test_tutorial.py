@@ -1,6 +1,6 @@
 """docs/tutorial.md, word by word: an empty environment first, then one with a real vLLM.
 
-Takes about 2 min.
+Takes about 60 s.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The nodes share the kernel and vLLM's files, and nothing else: `nodes.py` says how. Every test
 makes its own two environments, nodes and Ray.
 
-Takes about 5 min.
+Takes about 3 min.
 """
 
 from __future__ import annotations

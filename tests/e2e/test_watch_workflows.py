@@ -4,7 +4,7 @@ What is simulated: GitHub's runner (`workflow_runner`), `gh` (`gh_stand_in`), Gi
 and the repository of vLLM, which git's own `insteadOf` puts in a folder; its files are those of the
 release that is installed here.
 
-Takes about 5 min.
+Takes about 2 min.
 """
 
 from __future__ import annotations

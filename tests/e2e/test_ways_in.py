@@ -4,7 +4,7 @@ Each way in is the only one there is: VLLM_PLUGINS keeps the plugin out where it
 the environment has no bootstrap, PATCHKIT is not set. `make e2e` runs a sample, `make ways` every
 cell. docs/ways-in.md shows what the runs are held to; `WRITE_DOCS=1` writes the page anew.
 
-Takes about 8 min.
+Takes about 6 min.
 """
 
 from __future__ import annotations
