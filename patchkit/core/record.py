@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from dataclasses import Field
 
     from typing_extensions import Self, dataclass_transform
+
+    # The annotation, the default, whether it is given by keyword only.
+    _Declared = tuple[Any, Any, bool]
+    _Fields = dict[str, _Declared]
 else:  # type checkers alone need it
 
     def dataclass_transform(**_: object) -> Any:  # noqa: D103
@@ -76,7 +80,8 @@ class _DataclassAttribute:
         self._name = name
 
     def __get__(self, instance: object, cls: type[Record]) -> Any:
-        return getattr(_twin(cast("Any", cls)), self._name)
+        twin = _twin(cast("Any", cls))
+        return getattr(twin, self._name)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -95,8 +100,7 @@ class Record:
     )
     __dataclass_params__: ClassVar[Any] = _DataclassAttribute()
 
-    # By name: the annotation, the default, whether it is given by keyword only.
-    _declared: ClassVar[dict[str, tuple[Any, Any, bool]]] = {}
+    _declared: ClassVar[_Fields] = {}  # by name
     _factories: ClassVar[tuple[tuple[str, _Factory], ...]] = ()
 
     def __init_subclass__(
@@ -123,7 +127,9 @@ class Record:
     def __repr__(self) -> str:
         pairs = zip(self._declared, self._values(), strict=True)
         fields = [f"{name}={value!r}" for name, value in pairs]
-        return f"{type(self).__qualname__}({', '.join(fields)})"
+        arguments = ", ".join(fields)
+        kind = type(self).__qualname__
+        return f"{kind}({arguments})"
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -141,8 +147,11 @@ class Record:
 
     def __replace__(self, **changes: Any) -> Self:
         """Make a copy with other values of some fields, for `copy.replace`."""
-        values = dict(zip(self._declared, self._values(), strict=True))
-        return type(self)(**{**values, **changes})
+        pairs = zip(self._declared, self._values(), strict=True)
+        values = dict(pairs)
+        values.update(changes)
+        cls = type(self)
+        return cls(**values)
 
     def _values(self) -> tuple[Any, ...]:
         return tuple([getattr(self, name) for name in self._declared])
@@ -156,24 +165,31 @@ class Record:
         self.__post_init__()
 
 
-def _fields_of(cls: type[Record], *, kw_only: bool) -> dict[str, tuple[Any, Any, bool]]:
+def _fields_of(cls: type[Record], *, kw_only: bool) -> _Fields:
     """Read the fields of a class and its bases; take defaults that are factories off the class."""
-    fields: dict[str, tuple[Any, Any, bool]] = {}
-    for base in reversed(cls.__mro__[1:]):
-        fields |= vars(base).get("_declared", {})
+    fields: _Fields = {}
+    bases = cls.__mro__[1:]
+    for base in reversed(bases):
+        attributes = vars(base)
+        fields |= attributes.get("_declared", {})
     for name, kind in cls.__annotations__.items():
-        if "ClassVar[" not in str(kind):
-            default = getattr(cls, name, _REQUIRED)
-            fields[name] = (kind, default, kw_only)
-            if isinstance(default, _Factory):
-                delattr(cls, name)
+        if "ClassVar[" in str(kind):
+            continue
+        default = getattr(cls, name, _REQUIRED)
+        fields[name] = (kind, default, kw_only)
+        if isinstance(default, _Factory):
+            delattr(cls, name)
     return fields
 
 
 def _names(cls: type[Record], *, kw_only: bool) -> tuple[str, ...]:
     """Name the fields that are given by keyword only, or those that are not."""
-    fields = cls._declared.items()
-    return tuple([name for name, (_, _, is_kw_only) in fields if is_kw_only is kw_only])
+    names = []
+    for name, declared in cls._declared.items():
+        _, _, is_kw_only = declared
+        if is_kw_only is kw_only:
+            names.append(name)
+    return tuple(names)
 
 
 # `locals()` are the parameters of the class that has this code: its fields, as they were given.
@@ -187,24 +203,35 @@ def _init_of(cls: type[Record]) -> Any:
     """Make the `__init__` of a class: the code above with the class's fields as parameters."""
     positional = _names(cls, kw_only=False)
     by_keyword = _names(cls, kw_only=True)
+    parameters = ("self", *positional, *by_keyword)
     code = _keep_parameters.__code__.replace(
         co_name="__init__",
         co_argcount=1 + len(positional),
         co_kwonlyargcount=len(by_keyword),
         co_nlocals=1 + len(cls._declared),
-        co_varnames=("self", *positional, *by_keyword),
+        co_varnames=parameters,
     )
     defaults = _defaults(cls, positional)
-    required = positional[: len(positional) - len(defaults)]
+    required_count = len(positional) - len(defaults)
+    required = positional[:required_count]
     if not defaults.keys().isdisjoint(required):
         raise TypeError(
             f"{cls.__qualname__}: a field without default follows one that has it"
         )
-    init = FunctionType(code, globals(), "__init__", tuple(defaults.values()))
+    init = FunctionType(
+        code,
+        globals(),
+        name="__init__",
+        argdefs=tuple(defaults.values()),
+    )
     init.__kwdefaults__ = _defaults(cls, by_keyword)
     init.__qualname__ = f"{cls.__qualname__}.__init__"
-    init.__annotations__ = {name: kind for name, (kind, _, _) in cls._declared.items()}
-    init.__annotations__["return"] = None
+    annotations: dict[str, Any] = {}
+    for name, declared in cls._declared.items():
+        kind, _, _ = declared
+        annotations[name] = kind
+    annotations["return"] = None
+    init.__annotations__ = annotations
     return init
 
 
@@ -252,4 +279,9 @@ def _twin(cls: Any) -> type:
         fields.append((name, kind, declared))
     frozen = cls.__setattr__ is not object.__setattr__
     eq = cls.__eq__ is not object.__eq__
-    return dataclasses.make_dataclass(cls.__name__, fields, frozen=frozen, eq=eq)
+    return dataclasses.make_dataclass(
+        cls.__name__,
+        fields,
+        frozen=frozen,
+        eq=eq,
+    )

@@ -29,7 +29,8 @@ class _Call(NamedTuple):
 
     def __str__(self) -> str:
         keywords = [f"{name}=…" for name in self.kwargs]
-        return f"f({', '.join([*self.args, *keywords])})"
+        arguments = ", ".join([*self.args, *keywords])
+        return f"f({arguments})"
 
 
 def refused_call(theirs: Signature, ours: Signature) -> str | None:
@@ -43,17 +44,20 @@ def refused_call(theirs: Signature, ours: Signature) -> str | None:
         What is wrong, and with which call; None where ours takes every call.
     """
     names = theirs.parameters.keys()
+    parameters = theirs.parameters.values()
     by_name = {
         parameter.name
-        for parameter in theirs.parameters.values()
+        for parameter in parameters
         if parameter.kind is not parameter.POSITIONAL_ONLY
     }
-    for call in _telling_calls(theirs.parameters.values()):
+    common = by_name & ours.parameters.keys()
+    for call in _telling_calls(parameters):
+        kwargs = {name: name for name in call.kwargs}
         try:
-            bound = ours.bind(*call.args, **{name: name for name in call.kwargs})
+            bound = ours.bind(*call.args, **kwargs)
         except TypeError as error:
             return f"{error}, when called as {call}"
-        swapped = _swapped(bound.arguments, names, by_name & ours.parameters.keys())
+        swapped = _swapped(bound.arguments, names, common)
         if swapped:
             return f"{swapped}, when called as {call}"
     return None
@@ -86,18 +90,23 @@ def _telling_calls(parameters: Collection[Parameter]) -> Iterator[_Call]:
     keywords = _names(parameters, Parameter.KEYWORD_ONLY)
     if _names(parameters, Parameter.VAR_POSITIONAL):
         further = [f"{_MORE} arguments"] * 9
-        yield _Call([*positional, *further], keywords)
+        with_further = [*positional, *further]
+        yield _Call(with_further, keywords)
     if _names(parameters, Parameter.VAR_KEYWORD):
-        yield _Call(positional, [*keywords, f"{_MORE}_keywords"])
+        further_keyword = f"{_MORE}_keywords"
+        yield _Call(positional, [*keywords, further_keyword])
 
 
 def _ways_to_pass(parameters: Collection[Parameter]) -> Iterator[_Call]:
     """Pass parameters by position as far as that goes, then one after another by name instead."""
     positional = _names(parameters, *_POSITIONAL)
     keywords = _names(parameters, Parameter.KEYWORD_ONLY)
-    nameless = len(_names(parameters, Parameter.POSITIONAL_ONLY))
-    for count in range(len(positional), nameless - 1, -1):
-        yield _Call(positional[:count], [*positional[count:], *keywords])
+    nameless = _names(parameters, Parameter.POSITIONAL_ONLY)
+    fewest = len(nameless)
+    for count in range(len(positional), fewest - 1, -1):
+        by_position = positional[:count]
+        by_name = positional[count:]
+        yield _Call(by_position, [*by_name, *keywords])
 
 
 def _names(parameters: Iterable[Parameter], *kinds: int) -> list[str]:
@@ -108,7 +117,9 @@ def _swapped(arguments: dict[str, object], names: Set[str], by_name: Set[str]) -
     """Find what arrives under a name that upstream has for something else, or we have for it."""
     for parameter, passed in arguments.items():
         is_other = isinstance(passed, str) and passed != parameter
-        if is_other and (parameter in names or passed in by_name):
+        if not is_other:
+            continue
+        if parameter in names or passed in by_name:
             return f"{passed!r} arrives as {parameter!r}"
     return ""
 
@@ -140,7 +151,8 @@ def bases_of(resolver: Resolver, target: Target) -> Bases:
     inside = set()
     outside = []
     is_whole = True
-    for variant in resolver.resolve(target).variants:
+    resolved = resolver.resolve(target)
+    for variant in resolved.variants:
         classes: tuple[Value, ...] = (variant,)
         if variant.classes:
             classes = mro(resolver.lookup, variant)
@@ -162,15 +174,20 @@ def is_beside(resolver: Resolver, target: Target, facts: Facts) -> bool:
         target: the name in the class.
         facts: what the sources say of it.
     """
-    if len(target.steps) < 2 or isinstance(target.steps[-1], Item) or not facts.is_sure:
+    steps = target.steps
+    if len(steps) < 2 or not facts.is_sure:
+        return False
+    if isinstance(steps[-1], Item):
         return False
     outer, _, name = target.qualname.rpartition(".")
-    owner = facts.qualname.rpartition(".")[0]
+    owner, _, _ = facts.qualname.rpartition(".")
     if facts.kind == Kind.OUTSIDE:
         return _is_of_every_class(facts.module, owner, name)
     if facts.kind == Kind.PROPERTY:  # it takes what is put on the class
         return False
-    return (facts.module, owner) in _metaclasses(resolver, Target(target.module, outer))
+    outer_class = Target(target.module, outer)
+    metaclasses = _metaclasses(resolver, outer_class)
+    return (facts.module, owner) in metaclasses
 
 
 def _is_of_every_class(module: str, owner: str, name: str) -> bool:
@@ -179,16 +196,20 @@ def _is_of_every_class(module: str, owner: str, name: str) -> bool:
         return False
     if module == "builtins":
         return owner in ("object", "type")
-    return module == "abc" and hasattr(ABCMeta, name)
+    if module != "abc":
+        return False
+    return hasattr(ABCMeta, name)
 
 
 def _metaclasses(resolver: Resolver, target: Target) -> set[tuple[str, str]]:
     """Name the metaclass of a class and what it derives from, by module and qualname."""
     names: set[tuple[str, str]] = set()
-    for variant in resolver.resolve(target).variants:
-        maker = metaclass(resolver.lookup, variant) if variant.classes else None
+    resolved = resolver.resolve(target)
+    for variant in resolved.variants:
+        if not variant.classes:
+            continue
+        maker = metaclass(resolver.lookup, variant)
         if maker and maker.classes:
-            names.update(
-                (base.module, base.qualname) for base in mro(resolver.lookup, maker)
-            )
+            bases = mro(resolver.lookup, maker)
+            names.update((base.module, base.qualname) for base in bases)
     return names

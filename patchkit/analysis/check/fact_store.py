@@ -67,7 +67,10 @@ class FactStore:
                 self._concluded[target] = self._recalled(target)
             conclusions = list(self._concluded[target].items())
         for grounds, facts in reversed(conclusions):
-            if all(files.answer(question) == answer for question, answer in grounds):
+            have_answers = (
+                files.answer(question) == answer for question, answer in grounds
+            )
+            if all(have_answers):
                 return facts
         return None
 
@@ -96,20 +99,29 @@ class FactStore:
             merge: whether to keep beside it what another process has written meanwhile.
         """
         with self._lock:
-            new = {target: self._concluded[target].copy() for target in self._new}
+            new: dict[Target, _Conclusions] = {}
+            for target in self._new:
+                concluded = self._concluded[target]
+                new[target] = concluded.copy()
             self._new.clear()
         for target, conclusions in new.items():
             written = conclusions
             if merge:
-                written = self._recalled(target) | conclusions
-            rows = [
-                _conclusion_data(grounds, facts) for grounds, facts in written.items()
-            ]
+                recalled = self._recalled(target)
+                written = recalled | conclusions
+            rows = []
+            for grounds, facts in written.items():
+                conclusion = _conclusion_data(grounds, facts)
+                rows.append(conclusion)
             self.put("conclusions", str(target), rows)
 
     def _recalled(self, target: Target) -> _Conclusions:
         rows = self.get("conclusions", str(target)) or ()
-        return {_grounds(answers): Facts.of_data(data) for answers, data in rows}
+        conclusions: _Conclusions = {}
+        for answers, data in rows:
+            grounds = _grounds(answers)
+            conclusions[grounds] = Facts.of_data(data)
+        return conclusions
 
     def get(self, topic: str, key: str) -> Any:
         """Return what is stored on a topic, as JSON has it; None where nothing is.
@@ -133,10 +145,12 @@ class FactStore:
             data: what to store.
         """
         content = json.dumps(data).encode()
-        self.cache.put(self._name(topic, key), content)
+        name = self._name(topic, key)
+        self.cache.put(name, content)
 
     def _name(self, topic: str, key: str) -> str:
-        return f"{self._prefix}{topic} {_code()} {key}"
+        code = _code()
+        return f"{self._prefix}{topic} {code} {key}"
 
 
 def _conclusion_data(grounds: _Grounds, facts: Facts) -> tuple[object, object]:
@@ -146,7 +160,11 @@ def _conclusion_data(grounds: _Grounds, facts: Facts) -> tuple[object, object]:
 
 
 def _grounds(answers: Iterable[Sequence[str]]) -> _Grounds:
-    return tuple((Question(kind, path), answer) for kind, path, answer in answers)
+    grounds = []
+    for kind, path, answer in answers:
+        question = Question(kind, path)
+        grounds.append((question, answer))
+    return tuple(grounds)
 
 
 @functools.cache
@@ -154,9 +172,12 @@ def _code() -> str:
     """Tell the code apart that works out what is stored: another answer has another name."""
     digest = hashlib.sha256()
     for folder in (*upstream.__path__, *uses.__path__):
-        for file in sorted(Path(folder).rglob("*.py")):
-            digest.update(file.read_bytes())
+        files = Path(folder).rglob("*.py")
+        for file in sorted(files):
+            content = file.read_bytes()
+            digest.update(content)
     trails = Path(__file__).with_name("trails.py")
     digest.update(trails.read_bytes())
     major, minor = sys.version_info[:2]
-    return f"{major}.{minor} {digest.hexdigest()[:16]}"
+    code_hash = digest.hexdigest()[:16]
+    return f"{major}.{minor} {code_hash}"

@@ -22,6 +22,8 @@ Released = Callable[[str], Sequence[str]]
 """Lists the releases of a distribution, the oldest first."""
 Cases = dict[str, frozenset[int]]
 """What to exercise, in words, and the indexes of the releases that do."""
+_Case = tuple[str, frozenset[int]]
+"""A single case, with its indexes."""
 
 
 def cases(
@@ -55,9 +57,7 @@ def cases(
     return listed, faults
 
 
-def _ends(
-    row: Row, coverage: Coverage, readable: Sequence[int]
-) -> Iterator[tuple[str, frozenset[int]]]:
+def _ends(row: Row, coverage: Coverage, readable: Sequence[int]) -> Iterator[_Case]:
     """Yield both ends of the row's range, and of that of each change that has its own."""
     ranges = {row.name: _in_range(row, coverage, readable)}
     for number, change in enumerate(row.patch.changes, start=1):
@@ -77,16 +77,18 @@ def _in_range(row: Row, coverage: Coverage, readable: Sequence[int]) -> list[int
     inside = []
     for index in readable:
         release = coverage.releases[index]
-        if coverage.meets(row, release) and not coverage.is_out(row, release):
+        is_met = coverage.meets(row, release)
+        if is_met and not coverage.is_out(row, release):
             inside.append(index)
     return inside
 
 
-def _end(which: str, name: str, index: int, limit: int) -> tuple[str, frozenset[int]]:
+def _end(which: str, name: str, index: int, limit: int) -> _Case:
     """Name an end of a range; at the limit of what is given, the range itself may go on."""
+    indexes = frozenset([index])
     if index == limit:
-        return f"{which} of the given releases for {name}", frozenset([index])
-    return f"{which} release of {name}", frozenset([index])
+        return f"{which} of the given releases for {name}", indexes
+    return f"{which} release of {name}", indexes
 
 
 def _sources(row: Row, coverage: Coverage, readable: Sequence[int]) -> Cases:
@@ -95,8 +97,10 @@ def _sources(row: Row, coverage: Coverage, readable: Sequence[int]) -> Cases:
         release = coverage.releases[index]
         for change in coverage.due(row, release):
             facts = release.facts(change.place)
-            source = f"{change.place} as {facts.fingerprint or facts.state}"
-            by_source.setdefault(source, set()).add(index)
+            content = facts.fingerprint or facts.state
+            source = f"{change.place} as {content}"
+            indexes = by_source.setdefault(source, set())
+            indexes.add(index)
     return {source: frozenset(indexes) for source, indexes in by_source.items()}
 
 
@@ -113,7 +117,8 @@ def few(listed: Cases) -> list[int]:
     chosen = _chosen_greedily(required)
     for index in sorted(chosen):
         further = chosen - {index}
-        if all(indexes & further for indexes in required):
+        is_superfluous = all(indexes & further for indexes in required)
+        if is_superfluous:
             chosen.discard(index)
     return sorted(chosen)
 
@@ -127,7 +132,8 @@ def _chosen_greedily(required: set[frozenset[int]]) -> set[int]:
         for indexes in missing:
             for index in indexes:
                 counts[index] = counts.get(index, 0) + 1
-        chosen.add(max(counts, key=lambda index: (counts[index], index)))
+        most_useful = max(counts, key=lambda index: (counts[index], index))
+        chosen.add(most_useful)
         missing = {indexes for indexes in missing if not indexes & chosen}
     return chosen
 
@@ -172,10 +178,10 @@ def boundaries(rows: Iterable[Row], lanes: Lanes, released: Released) -> list[Bo
     for row in rows:
         for span in _ranges(row):
             for bound in span.own:
-                edges = _edges(bound, released(_project(bound)))
-                listed += [
-                    _boundary(row.name, span, bound, edge, lanes) for edge in edges
-                ]
+                releases = released(_project(bound))
+                for edge in _edges(bound, releases):
+                    boundary = _boundary(row.name, span, bound, edge, lanes)
+                    listed.append(boundary)
     return listed
 
 
@@ -202,12 +208,14 @@ def _bounds(requirements: Iterable[str]) -> list[str]:
         requirement = parse_requirement(text)
         bounds = written_bounds(text)
         if bounds and applies_here(requirement):
-            single += [f"{requirement.name}{bound}" for bound in bounds.split(",")]
+            name = requirement.name
+            single += [f"{name}{bound}" for bound in bounds.split(",")]
     return single
 
 
 def _project(bound: str) -> str:
-    return canonical(parse_requirement(bound).name)
+    requirement = parse_requirement(bound)
+    return canonical(requirement.name)
 
 
 def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:
@@ -221,10 +229,12 @@ def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:
             return [releases[-1]]
         return [releases[0]]
     edges: list[str | None] = []
+    newest = len(releases) - 1
     for index, release in enumerate(releases):
-        previous = is_inside[max(index - 1, 0)]
-        following = is_inside[min(index + 1, len(releases) - 1)]
-        if is_inside[index] and not (previous and following):
+        before = max(index - 1, 0)
+        behind = min(index + 1, newest)
+        is_enclosed = is_inside[before] and is_inside[behind]
+        if is_inside[index] and not is_enclosed:
             edges.append(release)
     return edges
 
@@ -244,10 +254,19 @@ def _boundary(
         covered = "both sides"
     else:
         reasons = lanes.reasons
-        reason = reasons.get(f"{patch} {bound}") or reasons.get(bound, "")
+        of_patch = reasons.get(f"{patch} {bound}")
+        reason = of_patch or reasons.get(bound, "")
         if reason:
             covered = "reason"
-    return Boundary(patch, span.change, bound, edge, covered, names, reason)
+    return Boundary(
+        patch,
+        span.change,
+        requirement=bound,
+        edge=edge,
+        covered=covered,
+        lanes=names,
+        reason=reason,
+    )
 
 
 def _at_edge(span: _Range, bound: str, edge: str | None, lanes: Lanes) -> Lane | None:
@@ -256,19 +275,26 @@ def _at_edge(span: _Range, bound: str, edge: str | None, lanes: Lanes) -> Lane |
         return None
     project = _project(bound)
     order = release_order(edge)
-    exact = [
-        lane
-        for lane in _kept_by_others(span, bound, lanes)
-        if _is_within([bound], lane) and release_order(lane.releases[project]) == order
-    ]
+    exact = []
+    for lane in _kept_by_others(span, bound, lanes):
+        if not _is_within([bound], lane):
+            continue
+        release = lane.releases[project]
+        if release_order(release) == order:
+            exact.append(lane)
     return min(exact, key=lambda lane: lane.only_imports, default=None)
 
 
 def _on_both_sides(span: _Range, bound: str, lanes: Lanes) -> tuple[str, ...]:
     """Name the nearest lane inside, and the nearest outside; none where one of them is missing."""
     candidates = _kept_by_others(span, bound, lanes)
-    inside = [lane.name for lane in candidates if _is_within([bound], lane)]
-    outside = [lane.name for lane in candidates if not _is_within([bound], lane)]
+    inside = []
+    outside = []
+    for lane in candidates:
+        if _is_within([bound], lane):
+            inside.append(lane.name)
+        else:
+            outside.append(lane.name)
     if not inside or not outside:
         return ()
     if "<" in bound:

@@ -106,7 +106,8 @@ class Trails:
             target: the target.
             release: the release.
         """
-        return self._results.get((target, self._releases.index(release)))
+        index = self._releases.index(release)
+        return self._results.get((target, index))
 
     def _edges(self) -> Iterator[_Edge]:
         """Yield each release that lacks a target and lies beside one that has it.
@@ -117,38 +118,46 @@ class Trails:
             for index in sorted(names):
                 origin = (names[index], self._releases[index])
                 for direction in self._directions:
-                    if self._is_open(target, index + direction):
-                        yield _Edge(target, origin, index + direction, direction)
+                    neighbour = index + direction
+                    if self._is_open(target, neighbour):
+                        yield _Edge(target, origin, neighbour, direction)
 
     def _unknown(self) -> Iterator[_Edge]:
         """List what no release has: to look for in the newest, and in some before it.
 
         Modules are looked for in the newest alone.
         """
-        newest = len(self._releases) - 1
-        step = max(1, ceil(len(self._releases) / _NAMED))
+        count = len(self._releases)
+        newest = count - 1
+        spacing = ceil(count / _NAMED)
+        step = max(1, spacing)
         unknown = [target for target, names in self._names.items() if not names]
         for index in range(newest, -1, -step):
             for target in unknown:
-                if (target.qualname or index == newest) and self._is_open(
-                    target, index
-                ):
+                is_looked_for = target.qualname or index == newest
+                if is_looked_for and self._is_open(target, index):
                     yield _Edge(target, (target, None), index, -1)
 
     def _is_open(self, target: Target, index: int) -> bool:
         """Whether a release lacks a target, and nothing is known yet of where it went."""
-        if not 0 <= index < len(self._releases) or (target, index) in self._results:
+        if not 0 <= index < len(self._releases):
             return False
-        return self._releases[index].state(target) == "absent"
+        if (target, index) in self._results:
+            return False
+        release = self._releases[index]
+        return release.state(target) == "absent"
 
     def _searched(self, edges: Iterable[_Edge]) -> Iterator[tuple[_Edge, MoveResult]]:
         """Search at each edge, in several releases at a time; one that cannot be read has none."""
-        by_release = grouped((self._releases[edge.position], edge) for edge in edges)
+        placed = ((self._releases[edge.position], edge) for edge in edges)
+        by_release = grouped(placed)
 
         def search(release: CheckedRelease) -> list[MoveResult]:
-            return release.moves([edge.origin for edge in by_release[release]])
+            origins = [edge.origin for edge in by_release[release]]
+            return release.moves(origins)
 
-        results = in_parallel(list(by_release), search)
+        releases = list(by_release)
+        results = in_parallel(releases, search)
         for release, edges_there in by_release.items():
             moves = results[release.name]
             if isinstance(moves, list):
@@ -156,24 +165,29 @@ class Trails:
 
     def _confirm(self, searched: Sequence[tuple[_Edge, MoveResult]]) -> None:
         """Take over what was found for the releases from each edge on, as far as it holds."""
-        spans = [
-            _Span(edge, result, list(self._beyond(edge))) for edge, result in searched
-        ]
+        spans = []
+        for edge, result in searched:
+            indexes = list(self._beyond(edge))
+            spans.append(_Span(edge, result, indexes))
         destinations: dict[CheckedRelease, set[Target]] = {}
         for span in spans:
-            if span.result.place:
-                for index in span.indexes:
-                    release = self._releases[index]
-                    destinations.setdefault(release, set()).add(span.result.place)
+            destination = span.result.place
+            if not destination:
+                continue
+            for index in span.indexes:
+                release = self._releases[index]
+                targets = destinations.setdefault(release, set())
+                targets.add(destination)
         asked_for = [release for release in self._releases if release in destinations]
         faults = learn_all(asked_for, destinations.__getitem__)
         for span in spans:
             for index in span.indexes:
                 if not self._holds(span, index, faults):
                     break
-                self._results[span.edge.target, index] = span.result
+                target = span.edge.target
+                self._results[target, index] = span.result
                 if span.result.place:
-                    self._names[span.edge.target][index] = span.result.place
+                    self._names[target][index] = span.result.place
 
     def _holds(self, span: _Span, index: int, faults: Collection[str]) -> bool:
         """Whether a result holds in a release, and says more than what is known there."""
@@ -274,7 +288,8 @@ def _followed(releases: Sequence[CheckedRelease], expected: Expected) -> Trails:
             target for target in expected(release) if release.state(target) == "absent"
         )
     learn_all(releases, lambda _: missing)
-    trails = Trails(releases, sorted(missing, key=str), ways=(1,), by_name=True)
+    targets = sorted(missing, key=str)
+    trails = Trails(releases, targets, ways=(1,), by_name=True)
     trails.follow()
     return trails
 
@@ -291,7 +306,9 @@ def meant(target: Target, release: CheckedRelease) -> str:
     """
     store = release.kept
     key = f"{release.key} {target}"
-    names: list[str] | None = store.get("near", key) if store else None
+    names: list[str] | None = None
+    if store:
+        names = store.get("near", key)
     if names is None:
         try:
             names = [str(similar) for similar in _similar(target, release)]
@@ -301,7 +318,8 @@ def meant(target: Target, release: CheckedRelease) -> str:
             store.put("near", key, names)
     if not names:
         return ""
-    return f"; did you mean {' or '.join(names)}?"
+    alternatives = " or ".join(names)
+    return f"; did you mean {alternatives}?"
 
 
 def _similar(target: Target, release: CheckedRelease) -> list[Target]:
@@ -314,8 +332,8 @@ def _similar(target: Target, release: CheckedRelease) -> list[Target]:
     definitions = Catalog(modules).module(target.module)
     if definitions is None:
         return []
-    names = sorted(definitions.names | definitions.tops)
-    matches = get_close_matches(target.qualname, names, n=2)
+    names = definitions.names | definitions.tops
+    matches = get_close_matches(target.qualname, sorted(names), n=2)
     return [Target(target.module, name) for name in matches]
 
 
@@ -325,15 +343,20 @@ def _in_other_modules(target: Target, release: CheckedRelease) -> list[Target]:
         for candidate in splits(target.module):
             if release.has(candidate):
                 return [candidate]
-    names = [
-        module_name(path) for path in release.source.paths() if path.endswith(".py")
-    ]
+    names = []
+    for path in release.source.paths():
+        if path.endswith(".py"):
+            name = module_name(path)
+            names.append(name)
     matches = get_close_matches(target.module, names, cutoff=0.8)
     candidates = [Target(name, target.qualname) for name in matches]
     resolve = release.resolver.resolve
-    return [
-        candidate for candidate in candidates if resolve(candidate).state == "present"
-    ]
+    present = []
+    for candidate in candidates:
+        resolved = resolve(candidate)
+        if resolved.state == "present":
+            present.append(candidate)
+    return present
 
 
 def splits(dotted: str) -> Iterator[Target]:
@@ -344,4 +367,6 @@ def splits(dotted: str) -> Iterator[Target]:
     """
     parts = dotted.split(".")
     for end in range(len(parts) - 1, 0, -1):
-        yield Target(".".join(parts[:end]), ".".join(parts[end:]))
+        module = ".".join(parts[:end])
+        qualname = ".".join(parts[end:])
+        yield Target(module, qualname)

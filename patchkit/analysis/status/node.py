@@ -21,6 +21,11 @@ _LARGEST = 8 * 1024 * 1024
 _NEWBORN_SECONDS = 2.0
 """A process that has just been forked has its parent's libraries, and not yet a journal."""
 
+_Process = dict[str, Any]
+"""What is known of a process."""
+_Processes = dict[int, _Process]
+"""Processes by pid."""
+
 
 def look(directory: str | None) -> dict[str, Any]:
     """Look at this node from outside of the processes.
@@ -63,7 +68,8 @@ def writer(name: str) -> tuple[str, int]:
     Returns:
         The host and the pid; the pid is 0 if it is no name of a journal.
     """
-    host, _, pid = name.rpartition("-")[0].rpartition("-")
+    without_time, _, _ = name.rpartition("-")
+    host, _, pid = without_time.rpartition("-")
     if pid.isdecimal() and len(pid) < 10:
         return host, int(pid)
     return host, 0
@@ -100,7 +106,8 @@ def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
     """
     journals: dict[str, bytes] = {}
     unreadable = {}
-    for path in sorted(Path(directory).glob("*.jsonl")):
+    files = Path(directory).glob("*.jsonl")
+    for path in sorted(files):
         try:
             journals[path.name] = contents(path)
         except FileNotFoundError:
@@ -115,7 +122,7 @@ def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
 
 def _processes(
     host: str, journals: dict[str, bytes], directory: str | None
-) -> dict[int, dict[str, Any]] | None:
+) -> _Processes | None:
     """Describe the processes that belong to some journals; None without /proc."""
     if not (_PROC / "self" / "stat").exists():
         return None
@@ -123,11 +130,13 @@ def _processes(
     writers = _writers(host, journals)
     family = _family(running, writers, directory)
     for pid in family:
-        running[pid].update(_details(pid, running[pid], is_writer=pid in writers))
+        process = running[pid]
+        details = _details(pid, process, is_writer=pid in writers)
+        process.update(details)
     return {pid: running[pid] for pid in family}
 
 
-def _running() -> dict[int, dict[str, Any]]:
+def _running() -> _Processes:
     """Return what /proc says of each process that runs, by pid."""
     running = {}
     for entry in _PROC.iterdir():
@@ -135,7 +144,8 @@ def _running() -> dict[int, dict[str, Any]]:
             continue
         facts = _stat(entry)
         if facts:
-            running[int(entry.name)] = facts
+            pid = int(entry.name)
+            running[pid] = facts
     return running
 
 
@@ -149,9 +159,10 @@ def _writers(host: str, journals: dict[str, bytes]) -> set[int]:
     return pids
 
 
-def _details(pid: int, process: dict[str, Any], *, is_writer: bool) -> dict[str, Any]:
+def _details(pid: int, process: _Process, *, is_writer: bool) -> dict[str, Any]:
     """Read the title of a process, and whether it has vLLM loaded without writing a journal."""
-    title = _bytes(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
+    command = _bytes(pid, "cmdline").replace(b"\0", b" ")
+    title = command.decode(errors="replace").strip()
     has_vllm = False
     if not is_writer and _age(process) > _NEWBORN_SECONDS:
         has_vllm = title.startswith(_VLLM_TITLE) or _has_library(pid)
@@ -163,31 +174,33 @@ def _details(pid: int, process: dict[str, Any], *, is_writer: bool) -> dict[str,
 
 def _has_library(pid: int) -> bool:
     """Whether a process has mapped a library of vLLM into its memory."""
-    return _VLLM_LIBRARY.search(_bytes(pid, "maps")) is not None
+    maps = _bytes(pid, "maps")
+    return _VLLM_LIBRARY.search(maps) is not None
 
 
-def _stat(entry: Path) -> dict[str, Any] | None:
+def _stat(entry: Path) -> _Process | None:
     """Read name, parent and start of a process; None if it is gone."""
     try:
-        name, _, numbers = (entry / "stat").read_text(errors="replace").rpartition(")")
+        text = (entry / "stat").read_text(errors="replace")
     except OSError:
         return None
+    pid_and_name, _, numbers = text.rpartition(")")
+    _, _, name = pid_and_name.partition("(")
     fields = numbers.split()
     if fields[0] in {"Z", "X"}:
         return None  # ended; its parent has not asked how
     return {
-        "name": name.partition("(")[2],
+        "name": name,
         "ppid": int(fields[1]),
         "began": int(fields[19]),
     }
 
 
-def _family(
-    running: dict[int, dict[str, Any]], writers: set[int], directory: str | None
-) -> set[int]:
+def _family(running: _Processes, writers: set[int], directory: str | None) -> set[int]:
     """Find the writers that run, what they started, and what shares a raylet or the journal."""
-    family = writers & set(running)
-    parents = {running[pid]["ppid"] for pid in family} & set(running)
+    pids = set(running)
+    family = writers & pids
+    parents = {running[pid]["ppid"] for pid in family} & pids
     raylets = {pid for pid in parents if running[pid]["name"] == "raylet"}
     relatives = _children(running, raylets)
     if directory:
@@ -198,28 +211,42 @@ def _family(
     return family - {os.getpid()}
 
 
-def _children(running: dict[int, dict[str, Any]], parents: set[int]) -> set[int]:
-    return {pid for pid, process in running.items() if process["ppid"] in parents}
+def _children(running: _Processes, parents: set[int]) -> set[int]:
+    children = set()
+    for pid, process in running.items():
+        if process["ppid"] in parents:
+            children.add(pid)
+    return children
 
 
 def _writes_to(pid: int, directory: str) -> bool:
     """Whether the environment of a process names a directory for its journal."""
     own = _environ(pid).get("PATCHKIT_JOURNAL")
-    return own is not None and os.path.abspath(own) == os.path.abspath(directory)  # noqa: PTH100
+    if own is None:
+        return False
+    own_path = os.path.abspath(own)  # noqa: PTH100
+    return own_path == os.path.abspath(directory)  # noqa: PTH100
 
 
-def _age(process: dict[str, Any]) -> float:
+def _age(process: _Process) -> float:
     """Return the seconds since a process was started."""
     ticks: int = process["began"]
-    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    uptime = time.clock_gettime(time.CLOCK_BOOTTIME)
+    uptime_at_start = ticks / os.sysconf("SC_CLK_TCK")
+    return uptime - uptime_at_start
 
 
 def _environ(pid: int) -> dict[str, str]:
     values = {}
-    for assignment in _bytes(pid, "environ").split(b"\0"):
+    assignments = _bytes(pid, "environ").split(b"\0")
+    for assignment in assignments:
         name, _, text = assignment.partition(b"=")
         values[name.decode(errors="replace")] = text
-    return {name: os.fsdecode(values[name]) for name in _VARIABLES if name in values}
+    environ: dict[str, str] = {}
+    for variable in _VARIABLES:
+        if variable in values:
+            environ[variable] = os.fsdecode(values[variable])
+    return environ
 
 
 def _bytes(pid: int, name: str) -> bytes:

@@ -42,7 +42,8 @@ class BodyText:
         self._reader = reader
         self._modules = modules
         self._tree = reader.module.tree
-        self._source = decode_source(reader.module.source).encode()
+        source = decode_source(reader.module.source)
+        self._source = source.encode()
         self._changes: dict[TextChange, None] = {}
         self._value_names: dict[ast.AST, str] = {}
         self._condition_names: dict[tuple[str, str], str] = {}
@@ -62,7 +63,8 @@ class BodyText:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del):
                 names.discard(node.id)
-        return names.difference(self._reader.module.rebound_in_functions())
+        rebound = self._reader.module.rebound_in_functions()
+        return names.difference(rebound)
 
     def by(self, placement: Placement) -> tuple[str, str]:
         """Change the text so that it sets a name of the body in place of attributes.
@@ -85,10 +87,13 @@ class BodyText:
                 return name, ""
             return name, name
         if placement.node not in self._value_names:
-            last_parts = placement.dotted_names[0].split(".")[-2:]
-            joined = "_".join(last_parts)
-            suffix = re.sub(r"\W+", "_", joined).strip("_")
-            own_name = self._free(f"for_{suffix}")
+            dotted_name = placement.dotted_names[0]
+            parts = dotted_name.split(".")
+            joined = "_".join(parts[-2:])
+            identifier = re.sub(r"\W+", "_", joined)
+            suffix = identifier.strip("_")
+            preferred_name = f"for_{suffix}"
+            own_name = self._free(preferred_name)
             self._value_names[placement.node] = own_name
             self._assign(placement, own_name)
         own_name = self._value_names[placement.node]
@@ -101,27 +106,36 @@ class BodyText:
 
     def _has_name(self, placement: Placement, name: str) -> bool:
         """Return whether the value of a placement has a name whether or not the code runs."""
-        if name.partition(".")[0] not in self._bound_once:
+        top = name.partition(".")[0]
+        if top not in self._bound_once:
             return False
-        is_kept = not placement.function and (placement.is_plain or not placement.text)
+        is_kept_in_module = placement.is_plain or not placement.text
+        is_kept = is_kept_in_module and not placement.function
         if not is_kept and placement.text != "pass":
             return False
-        sets_nothing_else = len(getattr(placement.statement, "targets", ())) < 2
+        targets = getattr(placement.statement, "targets", ())
+        sets_nothing_else = len(targets) < 2
         return sets_nothing_else or placement.node is placement.statement
 
     def _assign(self, placement: Placement, name: str) -> None:
         """Have the code keep the value under a name of the module."""
-        declaration = f"global {name}; " if placement.function else ""
+        declaration = ""
+        if placement.function:
+            declaration = f"global {name}; "
         if placement.text:
-            self._cut(
-                placement.node, declaration + placement.text.replace("{}", name, 1)
-            )
+            text = placement.text.replace("{}", name, 1)
+            self._cut(placement.node, declaration + text)
             return
         self._cut(placement.node, "")  # a decorator
-        _, end = span(self._source, placement.statement)
-        margin = " " * getattr(placement.statement, "col_offset", 0)
-        assignment = f"{declaration}{name} = {dotted(placement.value)}"
-        self._changes[end, end, f"\n{margin}{assignment}"] = None
+        statement = placement.statement
+        _, end = span(self._source, statement)
+        column = getattr(statement, "col_offset", 0)
+        margin = " " * column
+        value = dotted(placement.value)
+        assignment = f"{declaration}{name} = {value}"
+        line = f"\n{margin}{assignment}"
+        addition = (end, end, line)
+        self._changes[addition] = None
 
     def when(self, placement: Placement, name: str) -> str | None:
         """Write the function that tells whether the module has set a name.
@@ -137,8 +151,10 @@ class BodyText:
             return None
         path = self._reader.module.path
         line = placement.statement.lineno
-        self._functions[f"when_{name}"] = _WHEN.format(name=name, path=path, line=line)
-        return f"when_{name}"
+        function_name = f"when_{name}"
+        function = _WHEN.format(name=name, path=path, line=line)
+        self._functions[function_name] = function
+        return function_name
 
     def asked(self, kind: str, node: ast.expr | None) -> str | None:
         """Write the function that asks a `condition` or a `verify` of the pile's.
@@ -153,11 +169,16 @@ class BodyText:
         if node is None:
             return None
         text = ast.unparse(node)
-        new_name = f"{kind}_{len(self._condition_names)}"
-        name = self._condition_names.setdefault((kind, text), new_name)
-        template = _CONDITION if kind == "when" else _VERIFY
+        number = len(self._condition_names)
+        new_name = f"{kind}_{number}"
+        key = (kind, text)
+        name = self._condition_names.setdefault(key, new_name)
+        template = _VERIFY
+        if kind == "when":
+            template = _CONDITION
         path = self._reader.module.path
-        self._functions[name] = template.format(name=name, text=text, path=path)
+        function = template.format(name=name, text=text, path=path)
+        self._functions[name] = function
         return name
 
     def wrapped(self, placement: Placement, *, is_method: bool) -> bool:
@@ -178,9 +199,11 @@ class BodyText:
             return False
         if not changes:
             return False
-        self._changes.update(dict.fromkeys(changes))
+        changes_in_order = dict.fromkeys(changes)
+        self._changes.update(changes_in_order)
+        replaced = list(placement.dotted_names)
         for original in self._reader.saved.values():
-            if [original.dotted_name] == [*placement.dotted_names]:
+            if replaced == [original.dotted_name]:
                 self._cut(original.statement, "")
         return True
 
@@ -191,23 +214,32 @@ class BodyText:
             line_start = self._source.rfind(b"\n", 0, start) + 1
             before = self._source[line_start:start]
             behind = self._source[end:]
-            is_followed = behind.lstrip(b" \t")[:1] == b";"
+            code_behind = behind.lstrip(b" \t")
+            is_followed = code_behind.startswith(b";")
             if isinstance(node, ast.stmt) and not before and not is_followed:
-                following_lines = behind.partition(b"\n")[2].lstrip(b"\n")
+                lines_behind = behind.partition(b"\n")[2]
+                following_lines = lines_behind.lstrip(b"\n")
                 end = len(self._source) - len(following_lines)
             elif before.strip() == b"@":
                 start = line_start
-                end = self._source.find(b"\n", end) + 1
+                end_of_line = self._source.find(b"\n", end)
+                end = end_of_line + 1
             else:
                 text = "pass"
-        self._changes[start, end, text] = None
+        change = (start, end, text)
+        self._changes[change] = None
 
     def _free(self, name: str) -> str:
         """Return a name that the module does not have, with underscores behind it if need be."""
         taken = set(self._value_names.values())
-        while name in taken or re.search(rb"\b%s\b" % name.encode(), self._source):
+        while name in taken or self._is_in_source(name):
             name += "_"
         return name
+
+    def _is_in_source(self, name: str) -> bool:
+        word = name.encode()
+        match = re.search(rb"\b%s\b" % word, self._source)
+        return match is not None
 
     def text(self, title: str) -> str:
         """Return the body: names of modules are absolute, and the pile's are the pack's.
@@ -215,36 +247,46 @@ class BodyText:
         Args:
             title: The comment of the first line.
         """
-        values = {dotted(placement.value) for placement in self._reader.placements}
+        placements = self._reader.placements
+        values = {dotted(placement.value) for placement in placements}
         for node in ast.walk(self._tree):
             if isinstance(node, ast.ImportFrom):
                 self._import(node)
             # Not so before the row applies.
             elif is_check(node) and names_in(node) & values:
                 self._cut(node, "")
-        text = applied(self._source, self._changes).decode().rstrip()
+        changed_source = applied(self._source, self._changes)
+        text = changed_source.decode().rstrip()
         # A declaration of the encoding counts in the first two lines, and is not true any more.
-        gap = "\n" if "coding" in text.partition("\n")[0] else ""
-        functions = "".join(f"\n\n{function}" for function in self._functions.values())
+        first_line = text.partition("\n")[0]
+        gap = ""
+        if "coding" in first_line:
+            gap = "\n"
+        function_texts = self._functions.values()
+        functions = "".join(f"\n\n{function}" for function in function_texts)
         return f"# {title}\n{gap}{text}\n{functions}"
 
     def _import(self, node: ast.ImportFrom) -> None:
         """Write an import with absolute names, of the pack's modules in place of the pile's."""
         base = self._reader.module.absolute(node.module, node.level) or ""
-        is_of_pile = any(
-            f"{module}.".startswith(f"{base}.") for module in self._modules
-        )
+        prefix = f"{base}."
+        is_of_pile = any(f"{module}.".startswith(prefix) for module in self._modules)
         if not node.level and not is_of_pile:
             return
         lines = []
         for alias in node.names:
-            module, _, name = self._modules.get(f"{base}.{alias.name}", "").rpartition(
-                "."
-            )
+            pile_module = f"{base}.{alias.name}"
+            pack_module = self._modules.get(pile_module, "")
+            module, _, name = pack_module.rpartition(".")
             new_alias = alias
             if name:
-                new_alias = ast.alias(name, alias.asname or alias.name)
-            source = module or self._modules.get(base, base)
-            lines.append(ast.unparse(ast.ImportFrom(source, [new_alias], 0)))
+                bound_name = alias.asname or alias.name
+                new_alias = ast.alias(name, bound_name)
+            new_base = self._modules.get(base, base)
+            source = module or new_base
+            statement = ast.ImportFrom(source, [new_alias], 0)
+            lines.append(ast.unparse(statement))
+        imports = "; ".join(lines)
         start, end = span(self._source, node)
-        self._changes[start, end, "; ".join(lines)] = None
+        change = (start, end, imports)
+        self._changes[change] = None

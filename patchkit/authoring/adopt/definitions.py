@@ -56,7 +56,9 @@ class Definitions:
         if fault:
             raise UpstreamError(f"{path}: {fault}")
         is_package = path.endswith("__init__.py")
-        definitions = cls(ModuleTree(module_name(path), path, is_package, tree, text))
+        name = module_name(path)
+        module = ModuleTree(name, path, is_package, tree, text)
+        definitions = cls(module)
         definitions._read(tree.body, "")
         return definitions
 
@@ -66,7 +68,8 @@ class Definitions:
             defined = _name_of(node)
             name = f"{prefix}{defined}"
             if isinstance(node, (ast.Import, ast.ImportFrom)) and not prefix:
-                self.imports.update(_imports_of(node, self.tree))
+                imports = _imports_of(node, self.tree)
+                self.imports.update(imports)
             elif not defined or name in self.named:
                 self.unnamed.append(node)
                 if isinstance(node, ast.Assign):
@@ -74,11 +77,13 @@ class Definitions:
             else:
                 self.named[name] = node
                 if isinstance(node, ast.ClassDef):
-                    self._read(node.body, f"{name}.")
+                    inner_prefix = f"{name}."
+                    self._read(node.body, inner_prefix)
 
     def _read_names_set_together(self, node: ast.Assign, prefix: str) -> None:
         for shared in names_set_together(node):
-            statements = self.set_together.setdefault(f"{prefix}{shared}", [])
+            name = f"{prefix}{shared}"
+            statements = self.set_together.setdefault(name, [])
             statements.append(node)
 
     def defined(self, name: str) -> ast.stmt:
@@ -105,9 +110,11 @@ class Definitions:
         Raises:
             ScaffoldError: no statement does.
         """
-        statements: list[ast.stmt] = [*self.set_together.get(name, [])]
+        assignments = self.set_together.get(name, [])
+        statements: list[ast.stmt] = [*assignments]
         if name in self.named or not statements:
-            statements.append(self.defined(name))
+            definition = self.defined(name)
+            statements.append(definition)
         return statements
 
     def text(self, node: ast.stmt) -> str:
@@ -117,8 +124,10 @@ class Definitions:
             node: the statement.
         """
         first, last = lines_of([node]) or (0, 0)
-        lines = self.tree.source.decode(errors="replace").split("\n")
-        return "\n".join(lines[first - 1 : last])
+        source = self.tree.source.decode(errors="replace")
+        lines = source.split("\n")
+        lines_of_statement = lines[first - 1 : last]
+        return "\n".join(lines_of_statement)
 
     def moved_out(self, name: str, by: str) -> str:
         """Return a definition as a body has it, under another name, outside of its class.
@@ -132,17 +141,21 @@ class Definitions:
         """
         node = self.defined(name)
         owner = name.rpartition(".")[0]
-        _refuse_immovable(node, is_in_class=bool(owner))
+        is_in_class = bool(owner)
+        _refuse_immovable(node, is_in_class=is_in_class)
         text = self.renamed(name, by)
-        text = re.sub(r"(?<![.\w])__name__\b", f'"{self.tree.name}"', text)
+        module_literal = f'"{self.tree.name}"'
+        text = re.sub(r"(?<![.\w])__name__\b", module_literal, text)
         if owner and isinstance(node, DEFS):
             # Outside of its class, `super()` has to be told the class and the instance.
             parameters = node.args.posonlyargs + node.args.args
             arguments = [owner]
             if parameters:
-                arguments.append(parameters[0].arg)
+                instance = parameters[0].arg
+                arguments.append(instance)
             shown = ", ".join(arguments)
-            text = re.sub(r"\bsuper\(\)", f"super({shown})", text)
+            super_call = f"super({shown})"
+            text = re.sub(r"\bsuper\(\)", super_call, text)
         return text
 
     def as_in_body(self, name: str, by: str) -> str:
@@ -171,11 +184,13 @@ class Definitions:
             ScaffoldError: it shares its lines with other code.
         """
         last = name.rpartition(".")[2]
-        text = dedent(self.text(self.defined(name)))
+        node = self.defined(name)
+        text = dedent(self.text(node))
         text = re.sub(
             rf"(?m)^((?:async )?def |class |){last}\b", rf"\g<1>{by}", text, count=1
         )
-        tree, _ = parse(text.encode())
+        content = text.encode()
+        tree, _ = parse(content)
         if len(tree.body) != 1:
             raise ScaffoldError("it cannot be taken out of its lines")
         return text
@@ -192,10 +207,12 @@ def _refuse_immovable(node: ast.stmt, *, is_in_class: bool) -> None:
                 raise ScaffoldError(f"it uses {used}, which is private to its class")
     for part in parts:
         if isinstance(part, ast.Global):
-            raise ScaffoldError(f"it sets {part.names[0]}, a global of its module")
+            global_name = part.names[0]
+            raise ScaffoldError(f"it sets {global_name}, a global of its module")
     names_of_module = names_in(node) & _OF_MODULE
     if names_of_module:
-        raise ScaffoldError(f"it uses {min(names_of_module)}, which is of its module")
+        first_name = min(names_of_module)
+        raise ScaffoldError(f"it uses {first_name}, which is of its module")
 
 
 def _imports_of(
@@ -208,7 +225,8 @@ def _imports_of(
         if isinstance(node, ast.ImportFrom):
             module = tree.absolute(node.module, node.level)
             statement = ast.ImportFrom(module, [alias], 0)
-        bound = alias.asname or alias.name.partition(".")[0]
+        top = alias.name.partition(".")[0]
+        bound = alias.asname or top
         statements[bound] = ast.unparse(statement)
     return statements
 
@@ -219,7 +237,11 @@ def names_in(node: ast.AST) -> set[str]:
     Args:
         node: the code.
     """
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    names: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            names.add(part.id)
+    return names
 
 
 def _name_of(node: ast.stmt) -> str:
@@ -231,8 +253,11 @@ def _name_of(node: ast.stmt) -> str:
         targets = node.targets
     elif isinstance(node, ast.AnnAssign):
         targets = [node.target]
-    if len(targets) == 1 and isinstance(targets[0], ast.Name):
-        return targets[0].id
+    if len(targets) != 1:
+        return ""
+    target = targets[0]
+    if isinstance(target, ast.Name):
+        return target.id
     return ""
 
 
@@ -240,10 +265,12 @@ def _name_of_scope(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) 
     """Name a function or a class; an overload has no name, a setter is a part of its property."""
     name = node.name
     for decorator in node.decorator_list:
-        last = dotted(decorator).rpartition(".")[2]
+        dotted_name = dotted(decorator)
+        last = dotted_name.rpartition(".")[2]
         if last == "overload":
             return ""
-        name += _PARTS_OF_PROPERTY.get(last, "")
+        part = _PARTS_OF_PROPERTY.get(last, "")
+        name += part
     return name
 
 
@@ -258,4 +285,5 @@ def is_check(node: ast.AST) -> bool:
     test = node.test
     if not isinstance(test, ast.Compare):
         return False
-    return isinstance(test.ops[0], ast.Is)
+    operator = test.ops[0]
+    return isinstance(operator, ast.Is)

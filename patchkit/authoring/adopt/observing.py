@@ -25,31 +25,41 @@ Attributes = Mapping[Attribute, Any]
 def main() -> None:
     """Read the request from standard input, and write the answer into the file that it names."""
     request = json.load(sys.stdin)
-    faults = dict(_import(request["first"]))
+    faults_of_first = _import(request["first"])
+    faults = dict(faults_of_first)
     # The stubs come last: a module that can be imported without them is not to see them.
-    sys.meta_path.append(_StubFinder(request["stubs"]))
-    faults |= dict(_import(request["stubs"]))
-    before = dict(_attributes(request["packages"]))
-    faults |= dict(_import(request["modules"]))
-    after = dict(_attributes(request["packages"]))
+    stub_finder = _StubFinder(request["stubs"])
+    sys.meta_path.append(stub_finder)
+    faults_of_stubs = _import(request["stubs"])
+    faults |= dict(faults_of_stubs)
+    packages = request["packages"]
+    before = dict(_attributes(packages))
+    faults_of_pile = _import(request["modules"])
+    faults |= dict(faults_of_pile)
+    after = dict(_attributes(packages))
     changes = list(_changes(before, after))
+    answer = {"faults": faults, "changes": changes}
     with open(request["answer"], "w", encoding="utf-8") as file:  # noqa: PTH123 - as light as can be
-        json.dump({"faults": faults, "changes": changes}, file)
+        json.dump(answer, file)
 
 
 def _changes(before: Attributes, after: Attributes) -> Iterator[dict[str, Any]]:
     """Describe the attributes that differ, of modules and classes that were there before."""
     owners = {_owner(attribute) for attribute in before}
     for attribute, value in after.items():
-        is_changed = before.get(attribute, _MISSING) is not value
-        if is_changed and _owner(attribute) in owners and is_code(value):
+        original = before.get(attribute, _MISSING)
+        if original is value:
+            continue
+        owner = _owner(attribute)
+        if owner in owners and is_code(value):
             yield described(attribute, value, before, after)
 
 
 def _owner(attribute: Attribute) -> Attribute:
     """Name the class or the module that has an attribute."""
     module, qualname = attribute
-    return module, qualname.rpartition(".")[0]
+    owner = qualname.rpartition(".")[0]
+    return module, owner
 
 
 class _StubType(type):
@@ -68,9 +78,8 @@ class _StubType(type):
 def _stub(name: str, module: str) -> type:
     if name.startswith("__"):
         raise AttributeError(name)
-    return _StubType(
-        name, (), {"__init__": lambda *_, **__: None, "__module__": module}
-    )
+    members = {"__init__": lambda *_, **__: None, "__module__": module}
+    return _StubType(name, (), members)
 
 
 class _StubModule(ModuleType):
@@ -98,8 +107,10 @@ class _StubFinder:
 
     def find_spec(self, name: str, *_: object) -> Any:
         """Return a spec for a stub or a module below one, None for any other module."""
+        path = f"{name}."
         for package in self._packages:
-            if f"{name}.".startswith(f"{package}."):
+            prefix = f"{package}."
+            if path.startswith(prefix):
                 return ModuleSpec(name, self)  # type: ignore[arg-type]
         return None
 
@@ -117,20 +128,25 @@ def _import(modules: Iterable[str]) -> Iterator[tuple[str, str]]:
         try:
             importlib.import_module(module)
         except BaseException as error:  # noqa: BLE001 - the pile may raise anything
-            yield module, f"{type(error).__name__}: {error}"
+            error_name = type(error).__name__
+            yield module, f"{error_name}: {error}"
 
 
 def _attributes(packages: Iterable[str]) -> Iterator[tuple[Attribute, Any]]:
     """List what the loaded modules of packages have, and the classes that they define."""
     tops = set(packages)
-    for name, module in sorted(sys.modules.items()):
-        if name.partition(".")[0] not in tops or type(module) is _StubModule:
+    loaded_modules = sorted(sys.modules.items())
+    for name, module in loaded_modules:
+        top = name.partition(".")[0]
+        if top not in tops or type(module) is _StubModule:
             continue
-        for key, value in list(getattr(module, "__dict__", {}).items()):
+        namespace = getattr(module, "__dict__", {})
+        for key, value in list(namespace.items()):
             yield (name, key), value
             if isinstance(value, type) and value.__module__ == name:
                 for member, member_value in vars(value).items():
-                    yield (name, f"{key}.{member}"), member_value
+                    qualname = f"{key}.{member}"
+                    yield (name, qualname), member_value
 
 
 def is_code(value: object) -> bool:
@@ -141,7 +157,9 @@ def is_code(value: object) -> bool:
     """
     if isinstance(value, ModuleType):
         return False
-    return callable(value) or hasattr(type(value), "__get__")
+    if callable(value):
+        return True
+    return hasattr(type(value), "__get__")
 
 
 def described(
@@ -161,14 +179,19 @@ def described(
     original = before.get(attribute, _MISSING)
     copies = []
     for holder, held_value in after.items():
-        is_of_module = "." not in holder[1]
-        if held_value is original and is_of_module and is_code(held_value):
+        if held_value is not original:
+            continue
+        _, held_qualname = holder
+        is_of_module = "." not in held_qualname
+        if is_of_module and is_code(held_value):
             copies.append(":".join(holder))
     inner = unwrapped(value)
+    module = getattr(inner, "__module__", "")
+    qualname = getattr(inner, "__qualname__", "")
     return {
         "target": ":".join(attribute),
         "is_new": original is _MISSING,
-        "by": f"{getattr(inner, '__module__', '')}:{getattr(inner, '__qualname__', '')}",
+        "by": f"{module}:{qualname}",
         "copies": copies,
     }
 

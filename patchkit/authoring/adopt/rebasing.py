@@ -123,8 +123,10 @@ class Rebase:
         """The file with the row's code: the body, or the one beside it that `adopt` has written."""
         patch = self.row.patch
         body = self.pack.bodies.get(patch.body or "")
-        if body and any(change.body_name.startswith(CODE) for change in patch.changes):
-            return body.with_name(body.name.replace("patch", "code", 1))
+        has_code = any(change.body_name.startswith(CODE) for change in patch.changes)
+        if body and has_code:
+            code_name = body.name.replace("patch", "code", 1)
+            return body.with_name(code_name)
         return body
 
     @property
@@ -293,10 +295,12 @@ class Rebase:
         """Merge a definition in the body with what upstream changed in what it replaces."""
         by = change.by.removeprefix(CODE)
         last = by.rpartition(".")[2]  # of a method in a class of the body
-        old_module = _definitions(self.old, comparison.old.facts)
-        base = old_module.as_in_body(comparison.old.facts.qualname, last)
-        new_module = _definitions(self.new, comparison.new.facts)
-        theirs = new_module.as_in_body(comparison.new.facts.qualname, last)
+        old_facts = comparison.old.facts
+        old_module = _definitions(self.old, old_facts)
+        base = old_module.as_in_body(old_facts.qualname, last)
+        new_facts = comparison.new.facts
+        new_module = _definitions(self.new, new_facts)
+        theirs = new_module.as_in_body(new_facts.qualname, last)
         ours = body.read().renamed(by, last)
         text = merged_copy(base, ours, theirs)
         if mark(text) == mark(theirs):
@@ -304,9 +308,9 @@ class Rebase:
         if mark(text) == mark(ours):
             return CarriedChanges("unchanged", [change])
         name = self._put_in_body(text, by, new_module, body)
-        return CarriedChanges(
-            "merged", [change.__replace__(by=change.by.replace(by, name))]
-        )
+        new_by = change.by.replace(by, name)
+        merged_change = change.__replace__(by=new_by)
+        return CarriedChanges("merged", [merged_change])
 
     def _put_in_body(
         self, text: str, by: str, upstream: Definitions, body: ModuleText
@@ -328,7 +332,8 @@ class Rebase:
         definitions = body.read()
         name = by
         if self.keep:
-            name = f"{by}_{_release(self.new).replace('.', '_')}"
+            version = _release(self.new).replace(".", "_")
+            name = f"{by}_{version}"
             if name in definitions.named:
                 raise ScaffoldError(f"{name} is there already")
         elif name in self._shared:
@@ -357,10 +362,13 @@ class Rebase:
 
     def _follow_imports(self, body: ModuleText) -> None:
         """Let the body import what moved from where it is now."""
-        uses = RowUses(Coverage([self.row], [self.new]), {self.pack.name: self.pack})
-        misfits = uses.misfits(self.row, [self.new])[self.new.name]
+        coverage = Coverage([self.row], [self.new])
+        uses = RowUses(coverage, {self.pack.name: self.pack})
+        misfits_by_release = uses.misfits(self.row, [self.new])
+        misfits = misfits_by_release[self.new.name]
         gone = [misfit.target for misfit in misfits if not self.new.has(misfit.target)]
-        moves = self.new.moves([(target, self.old) for target in gone])
+        old_places = [(target, self.old) for target in gone]
+        moves = self.new.moves(old_places)
         moved: dict[Target, Target] = {}
         for target, move in zip(gone, moves, strict=True):
             if move.place:

@@ -104,7 +104,8 @@ class ModuleText:
         members: Sequence[ast.stmt] = module.tree.tree.body
         separation = "\n\n"
         if owner:
-            members = getattr(module.defined(owner), "body", [])
+            owner_class = module.defined(owner)
+            members = getattr(owner_class, "body", [])
             separation = "\n"
         last_member = members[-1]
         margin = " " * last_member.col_offset
@@ -207,7 +208,8 @@ class ModuleText:
         elif name in body.named:
             top = user.partition(".")[0]
             setters = module.setters(top)
-            first = min(_span(setter)[0] for setter in setters)
+            first_lines = [_span(setter)[0] for setter in setters]
+            first = min(first_lines)
             text = body.renamed(name, name)
             self._put_before(first, f"{text}\n\n")
             used = names_in(body.named[name]) - {name}
@@ -250,17 +252,17 @@ class ModuleText:
         """
         node = self.read().defined(qualname)
         members: list[ast.stmt] = getattr(node, "body", [node])
-        fields = [member for member in members if isinstance(member, ast.AnnAssign)]
         last_field = members[0]
-        if fields:
-            last_field = fields[-1]
+        for member in members:
+            if isinstance(member, ast.AnnAssign):
+                last_field = member
         default = f"default={change.default!r}"
         if isinstance(change.default, (list, dict, set)):
             # Each instance gets its own.
             default = f"default_factory=lambda: {change.default!r}"
-        annotation = (
-            change.type if isinstance(change.type, str) else change.type.__name__
-        )
+        annotation = change.type
+        if not isinstance(annotation, str):
+            annotation = annotation.__name__
         text = (
             f"{change.name}: {annotation} = dataclasses.field({default}, kw_only=True)"
         )
@@ -318,7 +320,10 @@ def _is_same(name: str, module: Definitions, body: Definitions) -> bool:
     """Whether a name of a body is the module's: `import a` is that of `import a.b`."""
     if name in body.named:
         node = module.named.get(name)
-        return node is not None and of_nodes([node]) == of_nodes([body.named[name]])
+        if node is None:
+            return False
+        body_node = body.named[name]
+        return of_nodes([node]) == of_nodes([body_node])
     body_import = body.imports[name]
     module_import = module.imports.get(name, "")
     if _is_module_import(body_import) and _is_module_import(module_import):
@@ -375,11 +380,13 @@ def _statements(node: ast.ImportFrom, moved: Mapping[Target, Target]) -> list[st
     imports: list[ast.ImportFrom] = []
     for alias in node.names:
         submodule = Target(f"{node.module}.{alias.name}")
-        target = moved.get(Target(node.module, alias.name)) or moved.get(submodule)
+        member = Target(node.module, alias.name)
+        target = moved.get(member) or moved.get(submodule)
         if target is None:
             stayed.append(alias)
             continue
-        module, _, name = str(target).replace(":", ".").rpartition(".")
+        dotted_target = str(target).replace(":", ".")
+        module, _, name = dotted_target.rpartition(".")
         bound = alias.asname or alias.name
         new_alias = ast.alias(name)
         if bound != name:

@@ -16,7 +16,8 @@ def names_set_together(node: ast.Assign) -> set[str]:
     Args:
         node: The assignment.
     """
-    if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+    first, *further = node.targets
+    if isinstance(first, ast.Name) and not further:
         return set()
     names: set[str] = set()
     for target in node.targets:
@@ -35,18 +36,25 @@ def values_by_name(node: ast.stmt) -> dict[str, ast.expr]:
     """
     if not isinstance(node, ast.Assign):
         return {}
-    if len(node.targets) > 1:
+    target, *further = node.targets
+    if further:
         return {}
-    target = node.targets[0]
     value = node.value
     if not isinstance(target, _DISPLAYS) or not isinstance(value, _DISPLAYS):
         return {}
-    names = [part.id for part in target.elts if isinstance(part, ast.Name)]
-    values = [part for part in value.elts if not isinstance(part, ast.Starred)]
-    are_paired = len(target.elts) == len(names) == len(values) == len(value.elts)
-    if not are_paired or len(set(names)) < len(names):
+    names: list[str] = []
+    for element in target.elts:
+        if not isinstance(element, ast.Name):
+            return {}
+        names.append(element.id)
+    for element in value.elts:
+        if isinstance(element, ast.Starred):
+            return {}
+    are_paired = len(names) == len(value.elts)
+    different_names = set(names)
+    if not are_paired or len(different_names) < len(names):
         return {}
-    return dict(zip(names, values, strict=True))
+    return dict(zip(names, value.elts, strict=True))
 
 
 def element_text(content: bytes, node: ast.expr) -> str:
@@ -58,8 +66,9 @@ def element_text(content: bytes, node: ast.expr) -> str:
     """
     start, end = span(content, node)
     text = content[start:end].decode()
+    among_others = f"{text}, 0"
     expected = f"(({text}), 0)"
-    if _is_same_code(f"{text}, 0", expected):
+    if _is_same_code(among_others, expected):
         return text
     return f"({text})"
 
@@ -80,15 +89,19 @@ def _separations(content: bytes) -> Iterator[TextChange]:
     tree, _ = parse(content)
     for node in tree.body:
         values = values_by_name(node)
+        if not values:
+            continue
         names_read = _names_in(values.values())
-        if not values or not names_read.isdisjoint(values):
+        if not names_read.isdisjoint(values):
             continue
         lines = []
         for name, value in values.items():
             text = element_text(content, value)
-            lines.append(f"{name} = {text}")
+            assignment = f"{name} = {text}"
+            lines.append(assignment)
+        assignments = "\n".join(lines)
         start, end = span(content, node)
-        yield start, end, "\n".join(lines)
+        yield start, end, assignments
 
 
 def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
@@ -103,8 +116,12 @@ def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
 
 def _is_same_code(text: str, expected: str) -> bool:
     """Whether two expressions are parsed as the same; a text that is no Python is like none."""
-    tree, fault = parse(f"_ = {text}".encode())
-    expected_tree, expected_fault = parse(f"_ = {expected}".encode())
+    assignment = f"_ = {text}"
+    tree, fault = parse(assignment.encode())
+    expected_assignment = f"_ = {expected}"
+    expected_tree, expected_fault = parse(expected_assignment.encode())
     if fault or expected_fault:
         return False
-    return ast.dump(tree) == ast.dump(expected_tree)
+    structure = ast.dump(tree)
+    expected_structure = ast.dump(expected_tree)
+    return structure == expected_structure

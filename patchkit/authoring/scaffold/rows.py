@@ -10,7 +10,12 @@ from patchkit.core.rows.declaration import Change, Patch, Role
 WIDTH = 88
 """A line that is longer is split, with a comma at its end: stable under every formatter."""
 INDENT = "    "
-_OPTIONAL_FIELDS = (("required", True), ("after", ()), ("when", None), ("verify", None))
+_OPTIONAL_FIELDS = (
+    ("required", True),
+    ("after", ()),
+    ("when", None),
+    ("verify", None),
+)
 """Fields of a row that are written only if their value is not this default."""
 
 
@@ -21,7 +26,8 @@ def row_text(patch: Patch, depth: int = 0) -> str:
         patch: The row.
         depth: How far its last line is indented, in steps.
     """
-    return exploded("Patch", _fields(patch, depth + 1), depth)
+    arguments = _fields(patch, depth + 1)
+    return exploded("Patch", arguments, depth)
 
 
 def new_pack(module: str, *patches: Patch) -> bytes:
@@ -37,7 +43,8 @@ def new_pack(module: str, *patches: Patch) -> bytes:
     imports = from_import("patchkit", names)
     row_texts = [row_text(patch, 1) for patch in patches]
     rows = exploded("PATCHES = ", row_texts)
-    text = f'"""Patches of {module}."""\n\n{imports}\n\n{rows}\n'
+    docstring = f'"""Patches of {module}."""'
+    text = f"{docstring}\n\n{imports}\n\n{rows}\n"
     return text.encode()
 
 
@@ -49,7 +56,9 @@ def is_named(content: bytes, patch: Patch) -> bool:
         patch: The patch.
     """
     argument = rf"""\bname\s*=\s*["']{patch.name}["']"""
-    return re.search(argument.encode(), content) is not None
+    pattern = argument.encode()
+    match = re.search(pattern, content)
+    return match is not None
 
 
 def imported_names(patch: Patch) -> set[str]:
@@ -61,7 +70,8 @@ def imported_names(patch: Patch) -> set[str]:
     names = {"Patch"}
     if patch.roles is not None:
         names.add("Role")
-    names.update(change.kind for change in patch.changes)
+    for change in patch.changes:
+        names.add(change.kind)
     return names
 
 
@@ -72,19 +82,24 @@ def _fields(patch: Patch, depth: int) -> Iterator[str]:
     if patch.body is not None:
         body_text = literal(patch.body)
         yield f"body={body_text}"
-    requirements = literal(tuple(patch.requires))
-    yield f"requires={requirements}"
+    requirements = tuple(patch.requires)
+    requirements_text = literal(requirements)
+    yield f"requires={requirements_text}"
     if patch.roles is not None:
-        roles = ", ".join(f"Role.{role.name}" for role in Role if role in patch.roles)
+        role_texts = [f"Role.{role.name}" for role in Role if role in patch.roles]
+        roles = ", ".join(role_texts)
         yield f"roles={{{roles}}}"
     yield _changes(patch, depth)
     for name in ("why", "upstream", "sunset"):
-        text = literal(getattr(patch, name))
+        value = getattr(patch, name)
+        text = literal(value)
         yield f"{name}={text}"
     for name, default in _OPTIONAL_FIELDS:
         value = getattr(patch, name)
-        if value != default:
-            yield f"{name}={literal(value)}"
+        if value == default:
+            continue
+        text = literal(value)
+        yield f"{name}={text}"
 
 
 def _changes(patch: Patch, depth: int) -> str:
@@ -92,12 +107,15 @@ def _changes(patch: Patch, depth: int) -> str:
 
     A short change that is alone stays on the line: there, formatters do not mind the comma.
     """
+    inner_depth = depth + 1
     if len(patch.changes) != 1:
-        texts = [change_text(change, depth + 1) for change in patch.changes]
+        texts = [change_text(change, inner_depth) for change in patch.changes]
         return exploded("changes=", texts, depth)
     (alone,) = patch.changes
-    room = len("changes=(,),") - len(INDENT)
-    text = change_text(alone, depth + 1, room)
+    brackets = "changes=(,),"
+    width = len(brackets)
+    room = width - len(INDENT)
+    text = change_text(alone, inner_depth, room)
     if "\n" in text:
         return exploded("changes=", [text], depth)
     return f"changes=({text},)"
@@ -111,14 +129,18 @@ def change_text(change: Change, depth: int, room: int = 1) -> str:
         depth: How far the line is indented, in steps.
         room: How many characters there are beside the change on its line.
     """
-    target, *names = _written_arguments(change)
-    arguments = [literal(getattr(change, target))]
+    target_field, *names = _written_arguments(change)
+    target = getattr(change, target_field)
+    arguments = [literal(target)]
     for name in names:
-        text = literal(getattr(change, name))
-        arguments.append(f"{name}={text}")
+        value = getattr(change, name)
+        text = literal(value)
+        argument = f"{name}={text}"
+        arguments.append(argument)
     joined = ", ".join(arguments)
     plain = f"{change.kind}({joined})"
-    width = len(INDENT) * depth + len(plain) + room
+    margin = INDENT * depth
+    width = len(margin) + len(plain) + room
     if width <= WIDTH:
         return plain
     return exploded(change.kind, arguments, depth)
@@ -128,10 +150,12 @@ def _written_arguments(change: Change) -> list[str]:
     """Name the fields of a change that are no defaults, the positional one first."""
     names: list[str] = []
     declared = dataclasses.fields(change)
-    for field in sorted(declared, key=lambda field: bool(field.kw_only)):
+    positional_first = sorted(declared, key=lambda field: bool(field.kw_only))
+    for field in positional_first:
         value = getattr(change, field.name)
         is_needed = field.default is dataclasses.MISSING
-        if is_needed or value != field.default:
+        is_other = value != field.default
+        if is_needed or is_other:
             names.append(field.name)
     return names
 
@@ -147,8 +171,10 @@ def literal(value: object) -> str:
             return repr(value)
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, tuple):
-        elements = ", ".join(map(literal, value))
-        if len(value) == 1:
+        texts = map(literal, value)
+        elements = ", ".join(texts)
+        is_alone = len(value) == 1
+        if is_alone:
             return f"({elements},)"
         return f"({elements})"
     if isinstance(value, type):
@@ -166,9 +192,13 @@ def exploded(head: str, arguments: Iterable[str], depth: int = 0) -> str:
     """
     outer = INDENT * depth
     inner = outer + INDENT
-    lines = [f"{head}("]
-    lines += [f"{inner}{argument}," for argument in arguments]
-    lines.append(f"{outer})")
+    first_line = f"{head}("
+    lines = [first_line]
+    for argument in arguments:
+        line = f"{inner}{argument},"
+        lines.append(line)
+    last_line = f"{outer})"
+    lines.append(last_line)
     return "\n".join(lines)
 
 
@@ -181,7 +211,8 @@ def from_import(module: str, names: Iterable[str]) -> str:
     """
     sorted_names = sorted(names)
     joined = ", ".join(sorted_names)
-    line = f"from {module} import {joined}"
+    head = f"from {module} import "
+    line = f"{head}{joined}"
     if len(line) <= WIDTH:
         return line
-    return exploded(f"from {module} import ", sorted_names)
+    return exploded(head, sorted_names)

@@ -32,31 +32,41 @@ def as_github(report: Report) -> str:
         groups += groups_of_patch
     severities = list(_COMMANDS)
     groups.sort(key=lambda group: severities.index(group.finding.severity))
-    return "\n".join(_command(group, report) for group in groups)
+    commands = [_command(group, report) for group in groups]
+    return "\n".join(commands)
 
 
 def _command(group: view.FindingGroup, report: Report) -> str:
     finding = group.finding
-    title = f"{finding.code.code} {finding.code.title}"
+    code = finding.code
+    title = f"{code.code} {code.title}"
     if finding.patch:
         title += f": {finding.patch}"
     properties = {"title": printable(title)}
     message = [finding.message]
     if finding.fix:
         message.append(f"fix: {finding.fix}")
-    message.append(view.release_spans(group.releases, report))
+    releases = view.release_spans(group.releases, report)
+    message.append(releases)
     file = _in_repository(finding.file)
     if file:
-        properties = {"file": file, "line": str(finding.line or ""), **properties}
+        line = str(finding.line or "")
+        properties = {"file": file, "line": line, **properties}
     else:
-        message.append(view.location(finding))
-    escaped_properties = ",".join(
-        f"{name}={text.translate(_PROPERTY)}"
-        for name, text in properties.items()
-        if text
-    )
-    escaped_message = printable("\n".join(filter(None, message))).translate(_DATA)
-    return f"::{_COMMANDS[finding.severity]} {escaped_properties}::{escaped_message}"
+        location = view.location(finding)
+        message.append(location)
+    property_texts = []
+    for name, text in properties.items():
+        if text:
+            value = text.translate(_PROPERTY)
+            property_text = f"{name}={value}"
+            property_texts.append(property_text)
+    escaped_properties = ",".join(property_texts)
+    lines = filter(None, message)
+    message_text = printable("\n".join(lines))
+    escaped_message = message_text.translate(_DATA)
+    command = _COMMANDS[finding.severity]
+    return f"::{command} {escaped_properties}::{escaped_message}"
 
 
 def _in_repository(name: str | None) -> str:
@@ -64,7 +74,8 @@ def _in_repository(name: str | None) -> str:
     if not name:
         return ""
     file = Path(name).absolute()
-    checkout = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    checkout = Path(workspace or Path.cwd())
     if not file.is_file() or not file.is_relative_to(checkout):
         return ""
     return file.relative_to(checkout).as_posix()
@@ -99,17 +110,23 @@ def as_markdown(report: Report) -> str:
     Returns:
         The text, of at most 60,000 characters.
     """
+    tally = view.tally(report)
+    scope = view.scope(report)
     parts = [
-        f"### patchkit {report.command}: {view.tally(report)}\n",
-        f"{view.scope(report)}\n",
+        f"### patchkit {report.command}: {tally}\n",
+        f"{scope}\n",
     ]
     for state_table in view.state_tables(report):
-        text = "\n".join(_state_lines(state_table))
-        if _length(parts) + len(text) > _LARGEST // 2:
-            text = f"{_text(str(state_table))}: too large to show\n"
+        lines = _state_lines(state_table)
+        text = "\n".join(lines)
+        length = _length(parts) + len(text)
+        if length > _LARGEST // 2:
+            title = _text(str(state_table))
+            text = f"{title}: too large to show\n"
         parts.append(text)
     room = _LARGEST - _length(parts)
-    return "\n".join([*parts, *_findings(report, room)])
+    parts += _findings(report, room)
+    return "\n".join(parts)
 
 
 def _length(parts: Sequence[str]) -> int:
@@ -117,12 +134,14 @@ def _length(parts: Sequence[str]) -> int:
 
 
 def _state_lines(state_table: view.StateTable) -> Iterator[str]:
-    yield f"**{_text(str(state_table))}**\n"
+    title = _text(str(state_table))
+    yield f"**{title}**\n"
     marks_by_patch: dict[str, list[str]] = {}
     fine_count = 0
     for patch, states in state_table.rows.items():
         if not _HOLDS.issuperset(states):
-            marks_by_patch[patch] = [_mark(state) for state in states]
+            marks = [_mark(state) for state in states]
+            marks_by_patch[patch] = marks
         elif any(states):
             fine_count += 1
     if fine_count == 1:
@@ -131,9 +150,12 @@ def _state_lines(state_table: view.StateTable) -> Iterator[str]:
         yield f"{fine_count} patches hold, or do not target these releases.\n"
     if not marks_by_patch:
         return
-    heads = ["patch", *(_text(str(run)) for run in state_table.runs)]
-    rows = ([_code(patch), *marks] for patch, marks in marks_by_patch.items())
-    yield from markdown_table(heads, rows)
+    runs = [_text(str(run)) for run in state_table.runs]
+    rows = []
+    for patch, marks in marks_by_patch.items():
+        name = _code(patch)
+        rows.append([name, *marks])
+    yield from markdown_table(["patch", *runs], rows)
     yield ""
 
 
@@ -155,13 +177,15 @@ def _findings(report: Report, room: int) -> Iterator[str]:
     """
     room -= _RESERVE
     groups_by_patch = view.groups_by_patch(report)
-    remaining = sum(map(len, groups_by_patch.values()))
+    group_counts = map(len, groups_by_patch.values())
+    remaining = sum(group_counts)
     for patch, groups in groups_by_patch.items():
         heading = "packs and releases"
         if patch:
             heading = _code(patch)
-        items = (_item(group, report) for group in groups)
-        section = "\n".join([f"#### {heading}\n", *items])
+        items = [_item(group, report) for group in groups]
+        head = f"#### {heading}\n"
+        section = "\n".join([head, *items])
         size = len(section) + 1  # with its line end
         if size > room:
             break
@@ -169,42 +193,55 @@ def _findings(report: Report, room: int) -> Iterator[str]:
         remaining -= len(groups)
         yield section
     if remaining:
-        yield f"{count(remaining, 'finding')} more: `patchkit {report.command}` has them all.\n"
+        findings = count(remaining, "finding")
+        yield f"{findings} more: `patchkit {report.command}` has them all.\n"
 
 
 def _item(group: view.FindingGroup, report: Report) -> str:
     """Write a group of findings as an item of a list, with its paragraphs indented."""
     finding = group.finding
-    head = f"- **{finding.code.code} {finding.code.title}** "
-    head += f"({view.severity_label(finding.severity)})"
+    code = finding.code
+    severity = view.severity_label(finding.severity)
+    head = f"- **{code.code} {code.title}** ({severity})"
     if finding.target:
-        head += f" {_code(finding.target)}"
-    first_line, *details = printable(finding.message).strip("\n").split("\n")
+        target = _code(finding.target)
+        head += f" {target}"
+    message = printable(finding.message).strip("\n")
+    first_line, *details = message.split("\n")
     paragraphs = [head, _text(first_line), _block(details)]
     fix, commands = view.fix_of(finding)
     if fix:
-        paragraphs.append(f"Fix: {_text(fix)}")
+        sentence = _text(fix)
+        paragraphs.append(f"Fix: {sentence}")
     paragraphs.append(_block(commands))
-    origin = [_text(view.release_spans(group.releases, report))]
+    releases = view.release_spans(group.releases, report)
+    origin = [_text(releases)]
     if finding.file:
-        origin.append(_code(view.location(finding)))
-    paragraphs.append(", ".join(filter(None, origin)))
-    return "\n\n".join(filter(None, paragraphs)).replace("\n", "\n  ") + "\n"
+        location = view.location(finding)
+        origin.append(_code(location))
+    known_origins = filter(None, origin)
+    paragraphs.append(", ".join(known_origins))
+    filled_paragraphs = filter(None, paragraphs)
+    text = "\n\n".join(filled_paragraphs)
+    indented = text.replace("\n", "\n  ")
+    return f"{indented}\n"
 
 
 def _text(text: str) -> str:
     """Write a text on one line so that it is shown as it is: no mention, reference or link."""
-    escaped = _SPECIAL.sub(
-        r"\\\1", one_line(text).replace("&", "&amp;").replace("<", "&lt;")
-    )
+    flat = one_line(text)
+    without_tags = flat.replace("&", "&amp;").replace("<", "&lt;")
+    escaped = _SPECIAL.sub(r"\\\1", without_tags)
     escaped = re.sub(r"(@(?=\w)|#(?=\d))", r"\1&#8203;", escaped)
-    return escaped.replace("://", ":&#8203;//").replace("www\\.", "www&#8203;\\.")
+    without_links = escaped.replace("://", ":&#8203;//")
+    return without_links.replace("www\\.", "www&#8203;\\.")
 
 
 def _code(text: str) -> str:
     """Write a text as code within a line; the fence is longer than any in the text."""
     flat = one_line(text)
-    fence = "`" * (_longest_fence(flat) + 1)
+    longest_fence = _longest_fence(flat)
+    fence = "`" * (longest_fence + 1)
     pad = ""
     if "`" in flat:
         pad = " "
@@ -216,9 +253,12 @@ def _block(lines: list[str]) -> str:
     if not lines:
         return ""
     text = "\n".join(lines)
-    fence = "`" * max(3, _longest_fence(text) + 1)
+    longest_fence = _longest_fence(text)
+    fence = "`" * max(3, longest_fence + 1)
     return f"{fence}text\n{text}\n{fence}"
 
 
 def _longest_fence(text: str) -> int:
-    return max(map(len, re.findall("`+", text)), default=0)
+    fences = re.findall("`+", text)
+    lengths = map(len, fences)
+    return max(lengths, default=0)

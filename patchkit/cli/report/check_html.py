@@ -9,7 +9,14 @@ from patchkit.cli.report import check_view as view
 from patchkit.cli.report.html_page import escaped, html_page
 from patchkit.core.record import grouped
 
-_SIGNS = dict(zip(view.STATE_MEANINGS, "✓?¿~✗–", strict=True))  # noqa: RUF001 - the sign for nothing
+_SIGNS = {
+    "ok": "✓",
+    "unreviewed": "?",
+    "undecided": "¿",
+    "drift": "~",
+    "broken": "✗",
+    "out-of-range": "–",  # noqa: RUF001 - the sign for nothing
+}
 _MANY_COLUMNS = 14
 """With more columns there is a sign in each, and no word."""
 _BOLD = re.compile(r"^\*\*([^*\n]+)\*\*", re.MULTILINE)
@@ -34,15 +41,24 @@ def as_html(
     Returns:
         The page as HTML.
     """
+    tally = view.tally(report)
+    scope = view.scope(report)
+    paragraphs = []
+    for line in provenance:
+        text = escaped(line)
+        paragraph = f'<p class="quiet">{text}</p>'
+        paragraphs.append(paragraph)
+    body = _Body(report, diffs, meanings or {})
+    parts = body.parts()
     return html_page(
         "check_html.html",
         "check_html.css",
         "check_html.js",
         command=report.command,
-        tally=escaped(view.tally(report)),
-        looked=escaped(view.scope(report)),
-        made="\n".join(f'<p class="quiet">{escaped(line)}</p>' for line in provenance),
-        body="\n".join(_Body(report, diffs, meanings or {}).parts()),
+        tally=escaped(tally),
+        looked=escaped(scope),
+        made="\n".join(paragraphs),
+        body="\n".join(parts),
     )
 
 
@@ -64,8 +80,10 @@ class _Body:
         self._state_tables = view.state_tables(report)
         self._diffs = grouped((diff.patch, diff) for diff in diffs)
         self._section_ids: dict[str, str] = {}
-        for patch in (*self._groups, *self._diffs):
-            next_id = f"p{len(self._section_ids)}"
+        patches = (*self._groups, *self._diffs)
+        for patch in patches:
+            number = len(self._section_ids)
+            next_id = f"p{number}"
             self._section_ids.setdefault(patch, next_id)
         self._run_numbers = self._number_runs()
 
@@ -82,25 +100,30 @@ class _Body:
 
     def parts(self) -> Iterator[str]:
         """Yield the legend, the tables of states, and the sections, as HTML."""
-        if any(state_table.rows for state_table in self._state_tables):
+        has_states = any(state_table.rows for state_table in self._state_tables)
+        if has_states:
             yield from self._legend()
         for state_table in self._state_tables:
             yield from self._state_table(state_table)
         for patch in self._section_ids:
             yield from self._section(patch)
-        codes = {finding.code.code for finding in self._report.findings}
-        for code in sorted(codes & self._meanings.keys()):
-            meaning = _BOLD.sub(r"<b>\1</b>", escaped(self._meanings[code]))
+        findings = self._report.findings
+        codes = {finding.code.code for finding in findings}
+        explained_codes = codes & self._meanings.keys()
+        for code in sorted(explained_codes):
+            markdown = escaped(self._meanings[code])
+            meaning = _BOLD.sub(r"<b>\1</b>", markdown)
             text = f'<p class="message">{meaning}</p>'
             yield f'<section id="{code}"><h2>{code}</h2>{text}</section>'
 
     def _legend(self) -> Iterator[str]:
         yield '<ul class="legend" aria-label="Legend">'
-        for state, meaning in view.legend(self._report).items():
-            sign = (
-                f'<span class="mark {state}" aria-hidden="true">{_SIGNS[state]}</span>'
-            )
-            yield f"<li>{sign}{state.replace('-', ' ')}: {meaning}</li>"
+        meanings = view.legend(self._report)
+        for state, meaning in meanings.items():
+            sign = _SIGNS[state]
+            label = f'<span class="mark {state}" aria-hidden="true">{sign}</span>'
+            state_name = state.replace("-", " ")
+            yield f"<li>{label}{state_name}: {meaning}</li>"
         yield "</ul>"
 
     def _state_table(self, state_table: view.StateTable) -> Iterator[str]:
@@ -109,7 +132,8 @@ class _Body:
             yield f'<p class="quiet">{name}: no patch is for it</p>'
             return
         classes = "grid"
-        if len(state_table.runs) > _MANY_COLUMNS:
+        has_many_columns = len(state_table.runs) > _MANY_COLUMNS
+        if has_many_columns:
             classes = "grid many"
         yield f'<div class="box" role="region" tabindex="0" aria-label="{name}">'
         yield f'<table class="{classes}"><caption><span>{name}</span></caption>'
@@ -117,17 +141,20 @@ class _Body:
         yield from map(_column_head, state_table.runs)
         yield "</tr></thead><tbody>"
         for patch, states in state_table.rows.items():
-            yield f'<tr><th scope="row">{self._patch_name(patch)}</th>'
+            patch_name = self._patch_name(patch)
+            yield f'<tr><th scope="row">{patch_name}</th>'
             for run, state in zip(state_table.runs, states, strict=True):
                 yield self._cell(patch, state_table, run, state)
             yield "</tr>"
         yield "</tbody></table></div>"
 
     def _patch_name(self, patch: str) -> str:
+        name = escaped(patch)
         if patch not in self._section_ids:
-            return f"<span>{escaped(patch)}</span>"
-        link = f'href="#{self._section_ids[patch]}" data-title="{escaped(patch)}"'
-        return f"<a {link}>{escaped(patch)}</a>"
+            return f"<span>{name}</span>"
+        section_id = self._section_ids[patch]
+        link = f'href="#{section_id}" data-title="{name}"'
+        return f"<a {link}>{name}</a>"
 
     def _cell(
         self,
@@ -141,57 +168,84 @@ class _Body:
             return "<td></td>"
         state_name = str(state).replace("-", " ")
         label = state_name
-        if len(state_table.runs) > _MANY_COLUMNS or state == "out-of-range":
+        has_many_columns = len(state_table.runs) > _MANY_COLUMNS
+        if has_many_columns or state == "out-of-range":
             label = f'<span class="hidden">{state_name}</span>'
-        content = f'<span aria-hidden="true">{_SIGNS[state]}</span> {label}'
-        number = self._run_numbers[run.releases[0]]
+        sign = _SIGNS[state]
+        content = f'<span aria-hidden="true">{sign}</span> {label}'
+        oldest_release = run.releases[0]
+        number = self._run_numbers[oldest_release]
         groups = self._groups.get(patch, ())
         diffs = self._diffs.get(patch, ())
-        if number not in self._runs_of([*groups, *diffs]):
-            return (
-                f'<td class="{state}"><span title="{state_name}">{content}</span></td>'
-            )
-        title = escaped(f"{patch}, {state_table.project} {run}: {state_name}")
-        link = f'href="#{self._section_ids[patch]}" data-run="{number}" data-title="{title}"'
-        return f'<td class="{state}"><a {link} title="{state_name}">{content}</a></td>'
+        entries = [*groups, *diffs]
+        numbers_with_entries = self._runs_of(entries)
+        if number not in numbers_with_entries:
+            text = f'<span title="{state_name}">{content}</span>'
+            return f'<td class="{state}">{text}</td>'
+        section_id = self._section_ids[patch]
+        full_name = f"{patch}, {state_table.project} {run}: {state_name}"
+        title = escaped(full_name)
+        reference = f'href="#{section_id}" data-run="{number}" data-title="{title}"'
+        link = f'<a {reference} title="{state_name}">{content}</a>'
+        return f'<td class="{state}">{link}</td>'
 
     def _section(self, patch: str) -> Iterator[str]:
+        section_id = self._section_ids[patch]
         heading = escaped(patch) or "packs and releases"
-        yield f'<section id="{self._section_ids[patch]}"><h2>{heading}</h2>'
+        yield f'<section id="{section_id}"><h2>{heading}</h2>'
         for group in self._groups.get(patch, ()):
             yield self._article(group)
         for diff in self._diffs.get(patch, ()):
-            run_numbers = " ".join(map(str, self._runs_of([diff]))) or "-"
-            releases = escaped(view.release_spans(diff.releases, self._report))
+            runs = self._runs_of([diff])
+            numbers = map(str, runs)
+            run_numbers = " ".join(numbers) or "-"
+            spans = view.release_spans(diff.releases, self._report)
+            releases = escaped(spans)
             summary = f"<summary>What upstream changed in {releases}</summary>"
-            yield f'<details data-runs="{run_numbers}">{summary}{_diff(diff.text)}</details>'
+            content = _diff(diff.text)
+            yield f'<details data-runs="{run_numbers}">{summary}{content}</details>'
         yield "</section>"
 
     def _article(self, group: view.FindingGroup) -> str:
+        paragraphs = self._paragraphs(group)
+        content = "".join(paragraphs)
+        runs = self._runs_of([group])
+        numbers = map(str, runs)
+        run_numbers = " ".join(numbers)
+        return f'<article data-runs="{run_numbers}">{content}</article>'
+
+    def _paragraphs(self, group: view.FindingGroup) -> Iterator[str]:
         finding = group.finding
         fix, commands = view.fix_of(finding)
-        parts = [f"<h3>{self._tag(group)}{escaped(finding.code.title)}</h3>"]
+        tag = self._tag(group)
+        title = escaped(finding.code.title)
+        yield f"<h3>{tag}{title}</h3>"
         if finding.target:
-            parts.append(f"<p>{_code(finding.target)}</p>")
-        parts.append(f'<p class="message">{escaped(finding.message)}</p>')
+            target = _code(finding.target)
+            yield f"<p>{target}</p>"
+        message = escaped(finding.message)
+        yield f'<p class="message">{message}</p>'
         if fix:
-            parts.append(f"<p><b>Fix:</b> {escaped(fix)}</p>")
+            sentence = escaped(fix)
+            yield f"<p><b>Fix:</b> {sentence}</p>"
         if commands:
-            command_lines = "\n".join(commands)
-            parts.append(f"<pre>{escaped(command_lines)}</pre>")
-        releases = escaped(view.release_spans(group.releases, self._report))
-        origin = " · ".join(filter(None, [releases, _code(view.location(finding))]))
+            joined_commands = "\n".join(commands)
+            command_lines = escaped(joined_commands)
+            yield f"<pre>{command_lines}</pre>"
+        spans = view.release_spans(group.releases, self._report)
+        releases = escaped(spans)
+        location = view.location(finding)
+        known_origins = filter(None, [releases, _code(location)])
+        origin = " · ".join(known_origins)
         if origin:
-            parts.append(f'<p class="quiet">{origin}</p>')
-        run_numbers = " ".join(map(str, self._runs_of([group])))
-        content = "".join(parts)
-        return f'<article data-runs="{run_numbers}">{content}</article>'
+            yield f'<p class="quiet">{origin}</p>'
 
     def _tag(self, group: view.FindingGroup) -> str:
         """Write the code and the severity: a link to what the code means, if the page says it."""
         code = group.finding.code.code
         severity = group.finding.severity
-        label = f"{code} {view.severity_label(severity)}"
+        severity_label = view.severity_label(severity)
+        label = f"{code} {severity_label}"
         if code in self._meanings:
             return f'<a href="#{code}" class="tag {severity}">{label}</a>'
         return f'<span class="tag {severity}">{label}</span>'
@@ -209,31 +263,38 @@ class _Body:
         for entry in entries:
             for release in entry.releases:
                 if release in self._run_numbers:
-                    numbers[self._run_numbers[release]] = None
+                    number = self._run_numbers[release]
+                    numbers[number] = None
         return list(numbers)
 
 
 def _column_head(run: view.ReleaseRun) -> str:
+    first = escaped(run.first)
     last = ""
     if run.first != run.last:
-        last = f" <span>– {escaped(run.last)}</span>"  # noqa: RUF001
-    return f'<th scope="col"><span>{escaped(run.first)}</span>{last}</th>'
+        last_version = escaped(run.last)
+        last = f" <span>– {last_version}</span>"  # noqa: RUF001
+    return f'<th scope="col"><span>{first}</span>{last}</th>'
 
 
 def _code(text: str) -> str:
     if not text:
         return ""
-    return f"<code>{escaped(text)}</code>"
+    content = escaped(text)
+    return f"<code>{content}</code>"
 
 
 def _diff(text: str) -> str:
     """Write a unified diff with a class for each kind of line."""
     lines = []
     for line in text.splitlines():
-        css_class = _DIFF_CLASSES.get(line[:1], "same")
-        if line.startswith(("--- ", "+++ ", "@@")):
+        first_character = line[:1]
+        css_class = _DIFF_CLASSES.get(first_character, "same")
+        is_heading = line.startswith(("--- ", "+++ ", "@@"))
+        if is_heading:
             css_class = "at"
         text_of_line = escaped(line) or " "
-        lines.append(f'<span class="{css_class}">{text_of_line}</span>')
+        html_line = f'<span class="{css_class}">{text_of_line}</span>'
+        lines.append(html_line)
     content = "".join(lines)
     return f'<pre tabindex="0">{content}</pre>'

@@ -41,12 +41,14 @@ class ReleaseRun(NamedTuple):
     @property
     def first(self) -> str:
         """The version of the oldest release."""
-        return self.releases[0].rpartition(" ")[2]
+        oldest = self.releases[0]
+        return oldest.rpartition(" ")[2]
 
     @property
     def last(self) -> str:
         """The version of the newest release."""
-        return self.releases[-1].rpartition(" ")[2]
+        newest = self.releases[-1]
+        return newest.rpartition(" ")[2]
 
     def __str__(self) -> str:
         if len(self.releases) == 1:
@@ -71,9 +73,11 @@ class StateTable(NamedTuple):
         releases: list[str] = []
         for run in self.runs:
             releases += run.releases
-        heading = f"{self.project} {ReleaseRun(tuple(releases))}"
-        if len(releases) > 1:
-            heading += f", {len(releases)} releases"
+        all_runs = ReleaseRun(tuple(releases))
+        heading = f"{self.project} {all_runs}"
+        release_count = len(releases)
+        if release_count > 1:
+            heading += f", {release_count} releases"
         return heading.strip()
 
 
@@ -108,20 +112,26 @@ def state_tables(report: Report) -> list[StateTable]:
 def _state_table(project: str, releases: Sequence[str], report: Report) -> StateTable:
     rows: dict[str, list[State | None]] = {}
     for patch, states in report.grid.items():
-        if not states.keys().isdisjoint(releases):
-            rows[patch] = [states.get(release) for release in releases]
+        is_of_project = not states.keys().isdisjoint(releases)
+        if is_of_project:
+            row_of_releases = [states.get(release) for release in releases]
+            rows[patch] = row_of_releases
 
     def states_at(position: int) -> list[State | None]:
         return [row[position] for row in rows.values()]
 
     runs = []
     columns = []
-    for column, positions in groupby(range(len(releases)), states_at):
-        runs.append(ReleaseRun(tuple(releases[position] for position in positions)))
+    release_count = len(releases)
+    all_positions = range(release_count)
+    for column, positions in groupby(all_positions, states_at):
+        releases_of_run = tuple(releases[position] for position in positions)
+        runs.append(ReleaseRun(releases_of_run))
         columns.append(column)
     folded = {}
     for row_number, patch in enumerate(rows):
-        folded[patch] = tuple(column[row_number] for column in columns)
+        row_of_runs = tuple(column[row_number] for column in columns)
+        folded[patch] = row_of_runs
     return StateTable(project, tuple(runs), folded)
 
 
@@ -136,21 +146,26 @@ def groups_by_patch(report: Report) -> dict[str, list[FindingGroup]]:
         stands for packs and releases, comes first.
     """
     positions = _positions(report)
-    findings = sorted(
-        report.findings, key=lambda finding: positions.get(finding.release, -1)
-    )
+
+    def position(finding: Finding) -> int:
+        return positions.get(finding.release, -1)
+
+    findings = sorted(report.findings, key=position)
     identical = grouped((_content(finding), finding) for finding in findings)
-    groups = grouped((alike[-1].patch, _group(alike)) for alike in identical.values())
+    groups_in_any_order = map(_group, identical.values())
+    groups = grouped((group.finding.patch, group) for group in groups_in_any_order)
     for groups_of_patch in groups.values():
-        groups_of_patch.sort(key=lambda group: _SEVERITY_ORDER[group.finding.severity])
+        groups_of_patch.sort(key=_severity_number)
     rows = ["", *report.grid]
     order = {patch: number for number, patch in enumerate(rows)}
-    patches = sorted(groups, key=lambda patch: order.get(patch, len(order)))
+    end = len(order)
+    patches = sorted(groups, key=lambda patch: order.get(patch, end))
     return {patch: groups[patch] for patch in patches}
 
 
 def _positions(report: Report) -> dict[str, int]:
-    return {release: number for number, release in enumerate(report.releases)}
+    numbered = enumerate(report.releases)
+    return {release: number for number, release in numbered}
 
 
 def _content(finding: Finding) -> tuple[object, ...]:
@@ -159,8 +174,17 @@ def _content(finding: Finding) -> tuple[object, ...]:
 
 
 def _group(alike: Sequence[Finding]) -> FindingGroup:
-    releases = dict.fromkeys(finding.release for finding in alike if finding.release)
-    return FindingGroup(alike[-1], tuple(releases))
+    releases: dict[str, None] = {}
+    for finding in alike:
+        if finding.release:
+            releases[finding.release] = None
+    newest = alike[-1]
+    return FindingGroup(newest, tuple(releases))
+
+
+def _severity_number(group: FindingGroup) -> int:
+    severity = group.finding.severity
+    return _SEVERITY_ORDER[severity]
 
 
 def release_spans(releases: Iterable[str], report: Report) -> str:
@@ -175,14 +199,20 @@ def release_spans(releases: Iterable[str], report: Report) -> str:
     """
     positions = _positions(report)
 
+    end = len(positions)
+
     def order(release: str) -> tuple[int, str]:
-        return positions.get(release, len(positions)), release
+        position = positions.get(release, end)
+        return position, release
 
     parts = []
-    for project, group in groupby(sorted(set(releases), key=order), _project_of):
+    ordered_releases = sorted(set(releases), key=order)
+    for project, group in groupby(ordered_releases, _project_of):
         runs = _consecutive(group, positions)
-        spans = ", ".join(map(str, runs))
-        parts.append(f"{project} {spans}".strip())
+        run_texts = map(str, runs)
+        spans = ", ".join(run_texts)
+        part = f"{project} {spans}"
+        parts.append(part.strip())
     return "; ".join(parts)
 
 
@@ -223,7 +253,8 @@ def fix_of(finding: Finding) -> tuple[str, list[str]]:
     Returns:
         The sentence and the commands, without control characters.
     """
-    sentence, *commands = printable(finding.fix).split("\n  ")
+    fix = printable(finding.fix)
+    sentence, *commands = fix.split("\n  ")
     return sentence, commands
 
 
@@ -237,15 +268,21 @@ def tally(report: Report) -> str:
     """
     shown = Counter[str]()
     for groups in groups_by_patch(report).values():
-        shown.update(group.finding.severity for group in groups)
-    counted = Counter[str](finding.severity for finding in report.findings)
+        severities = [group.finding.severity for group in groups]
+        shown.update(severities)
+    counted = Counter[str]()
+    for finding in report.findings:
+        counted[finding.severity] += 1
     parts = []
     for severity in _SEVERITY_ORDER:
-        if not shown[severity]:
+        group_count = shown[severity]
+        if not group_count:
             continue
-        part = count(shown[severity], severity_label(severity))
-        if counted[severity] > shown[severity]:
-            part += f" ({counted[severity]} counted per release)"
+        label = severity_label(severity)
+        part = count(group_count, label)
+        finding_count = counted[severity]
+        if finding_count > group_count:
+            part += f" ({finding_count} counted per release)"
         parts.append(part)
     return ", ".join(parts) or "no findings"
 
@@ -286,14 +323,18 @@ def scope(report: Report) -> str:
     ]
     out_of_range = report.out_of_range
     if out_of_range:
-        names = ", ".join(out_of_range[:_NAMED])
-        if len(out_of_range) > _NAMED:
-            names += f" and {len(out_of_range) - _NAMED} more"
+        named = out_of_range[:_NAMED]
+        names = ", ".join(named)
+        unnamed_count = len(out_of_range) - len(named)
+        if unnamed_count:
+            names += f" and {unnamed_count} more"
         parts.append(f"out of range of all: {names}")
-    if report.unreadable:
-        parts.append(f"{len(report.unreadable)} more cannot be read")
-    if report.accepted:
-        accepted = count(len(report.accepted), "finding")
+    unreadable_count = len(report.unreadable)
+    if unreadable_count:
+        parts.append(f"{unreadable_count} more cannot be read")
+    accepted_count = len(report.accepted)
+    if accepted_count:
+        accepted = count(accepted_count, "finding")
         parts.append(f"{accepted} accepted")
     return ", ".join(parts)
 

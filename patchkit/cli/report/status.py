@@ -62,13 +62,14 @@ def print_unused(picture: Picture) -> None:
         for target in _targets(occurrences):
             called = _processes_where(CALLED, target, occurrences)
             never_called = _processes_where(NEVER_CALLED, target, occurrences)
-            if never_called:
-                table.add_row(
-                    plain(name, "name"),
-                    plain(target),
-                    _process_lines(never_called, picture.now),
-                    _process_lines(called),
-                )
+            if not never_called:
+                continue
+            table.add_row(
+                plain(name, "name"),
+                plain(target),
+                _process_lines(never_called, picture.now),
+                _process_lines(called),
+            )
     _print_table(table, "each target that can be observed was called")
 
 
@@ -101,10 +102,11 @@ def print_verified(picture: Picture) -> None:
             answer = plain("ok", "ok")
             if patch.answer:
                 answer = plain(patch.answer, "bad")
+            seconds = picture.now - patch.answered
             table.add_row(
                 plain(name, "name"),
                 _process_lines([process]),
-                age(picture.now - patch.answered),
+                age(seconds),
                 answer,
             )
     _print_table(table, "no process has asked a patch's verify")
@@ -126,9 +128,12 @@ def _process_lines(processes: Iterable[ProcessStatus], now: float | None = None)
     """
     lines = []
     for process in processes:
-        line = f"{_roles(process)} {process.pid}"
+        roles = _roles(process)
+        line = f"{roles} {process.pid}"
         if now is not None:
-            line += f", seen {age(now - (process.observed or now))}"
+            observed = process.observed or now
+            observed_age = age(now - observed)
+            line += f", seen {observed_age}"
         lines.append(line)
     return "\n".join(lines)
 
@@ -143,7 +148,12 @@ def live() -> Iterator[Callable[[Picture], None]]:
     # What is no terminal gets the last picture alone.
     with Live(console=console(), auto_refresh=False) as screen:
         is_terminal = screen.console.is_terminal
-        yield lambda picture: screen.update(_page(picture), refresh=is_terminal)
+
+        def show(picture: Picture) -> None:
+            page = _page(picture)
+            screen.update(page, refresh=is_terminal)
+
+        yield show
 
 
 def heading(picture: Picture) -> str:
@@ -153,9 +163,11 @@ def heading(picture: Picture) -> str:
         picture: The processes.
     """
     hosts = {process.host for process in picture.processes}
+    nodes = count(len(hosts), "node")
     running = [process for process in picture.processes if process.alive]
+    running_count = len(running)
     processes = count(len(picture.processes), "process")
-    return f"{processes} on {count(len(hosts), 'node')}, {len(running)} running"
+    return f"{processes} on {nodes}, {running_count} running"
 
 
 def sections(picture: Picture) -> Iterator[tuple[str, RenderableType]]:
@@ -180,33 +192,40 @@ def sections(picture: Picture) -> Iterator[tuple[str, RenderableType]]:
 def _agreement(picture: Picture) -> Text:
     texts = []
     for role, agree in picture.agreement.items():
+        text = plain(f"{role} no", "bad")
         if agree:
-            texts.append(plain(f"{role} yes", "ok"))
-        else:
-            texts.append(plain(f"{role} no", "bad"))
+            text = plain(f"{role} yes", "ok")
+        texts.append(text)
     return Text(", ").join(texts)
 
 
 def _page(picture: Picture) -> RenderableType:
+    title = (heading(picture), "heading")
     journals = one_line(", ".join(picture.journals))
-    head = Text.assemble((heading(picture), "heading"), "  ", (journals, "note"))
+    head = Text.assemble(title, "  ", (journals, "note"))
     parts: list[RenderableType] = [head]
-    for title, content in sections(picture):
+    for section_title, content in sections(picture):
         parts.append("")
         if isinstance(content, Text):
-            parts.append(Text.assemble((f"{title}  ", "heading"), content))
+            title = (f"{section_title}  ", "heading")
+            line = Text.assemble(title, content)
+            parts.append(line)
         else:
             parts.append(content)
-    parts += [plain(note, "note") for note in picture.notes]
+    for note in picture.notes:
+        text = plain(note, "note")
+        parts.append(text)
     return Group(*parts)
 
 
 def _by_patch(picture: Picture) -> dict[str, list[tuple[ProcessStatus, PatchStatus]]]:
     by_patch: dict[str, list[tuple[ProcessStatus, PatchStatus]]] = {}
     for process in picture.processes:
-        if _has_own_journal(process):
-            for name, patch in process.patches.items():
-                by_patch.setdefault(name, []).append((process, patch))
+        if not _has_own_journal(process):
+            continue
+        for name, patch in process.patches.items():
+            occurrences = by_patch.setdefault(name, [])
+            occurrences.append((process, patch))
     return by_patch
 
 
@@ -227,7 +246,9 @@ def _patches(picture: Picture) -> RenderableType:
     table = columns(*heads)
     for name, occurrences in by_patch.items():
         cells = [plain(name, "name")]
-        cells += [_status_in_role(occurrences, role) for role in roles]
+        for role in roles:
+            cell = _status_in_role(occurrences, role)
+            cells.append(cell)
         if with_copies:
             cells.append(copies[name])
         cells.append(_remarks(occurrences))
@@ -252,10 +273,14 @@ def _copies(occurrences: Occurrences) -> Text:
         repointed.update(patch.rebound)
         out_of_reach.update(patch.out_of_reach)
     texts = []
-    if repointed:
-        texts.append(Text(f"{len(repointed)} repointed", style="note"))
-    if out_of_reach:
-        texts.append(Text(f"{len(out_of_reach)} out of reach", style="warn"))
+    repointed_count = len(repointed)
+    if repointed_count:
+        text = Text(f"{repointed_count} repointed", style="note")
+        texts.append(text)
+    unreached_count = len(out_of_reach)
+    if unreached_count:
+        text = Text(f"{unreached_count} out of reach", style="warn")
+        texts.append(text)
     return Text(", ").join(texts)
 
 
@@ -263,17 +288,24 @@ def _status_in_role(occurrences: Occurrences, role: str) -> Text:
     """Name the statuses of a patch in the processes of a role, counted where there are more."""
     statuses = Counter[str]()
     for process, patch in occurrences:
-        if role in process.roles and patch.is_for(role):
+        has_role = role in process.roles
+        if has_role and patch.is_for(role):
             status, _ = process.stand(patch)
             statuses[status] += 1
-    if statuses.total() == 1:
-        return Text(", ").join(map(_status, statuses))
-    texts = (_status(status, f" {number}") for status, number in statuses.items())
+    is_single = statuses.total() == 1
+    texts = []
+    for status, number in statuses.items():
+        suffix = f" {number}"
+        if is_single:
+            suffix = ""
+        text = _status(status, suffix)
+        texts.append(text)
     return Text(", ").join(texts)
 
 
 def _status(status: str, suffix: str = "") -> Text:
-    return plain(status + suffix, STYLES.get(status, "warn"))
+    style = STYLES.get(status, "warn")
+    return plain(status + suffix, style)
 
 
 def _remarks(occurrences: Occurrences) -> Text:
@@ -289,10 +321,14 @@ def _remarks(occurrences: Occurrences) -> Text:
             reasons[reason] = None
     remarks = [plain(reason, "note") for reason in reasons]
     applied = [patch for _, patch in due if patch.status == "applied"]
-    if applied and all(patch.in_effect == "no" for patch in applied):
-        remarks.append(Text("never called, see --unused", style="warn"))
-    if any(patch.unreviewed for _, patch in due):
-        remarks.append(Text("differs from the review, see --patch", style="warn"))
+    is_without_effect = all(patch.in_effect == "no" for patch in applied)
+    if applied and is_without_effect:
+        remark = Text("never called, see --unused", style="warn")
+        remarks.append(remark)
+    differs = any(patch.unreviewed for _, patch in due)
+    if differs:
+        remark = Text("differs from the review, see --patch", style="warn")
+        remarks.append(remark)
     return Text("; ").join(remarks)
 
 
@@ -304,7 +340,8 @@ def _findings(findings: Iterable[ProcessFinding]) -> RenderableType:
     )
     for (kind, message), alike in identical.items():
         processes = [finding.process for finding in alike if finding.process]
-        table.add_row(kind, Text(_locations(processes)), plain(message))
+        locations = Text(_locations(processes))
+        table.add_row(kind, locations, plain(message))
     return table
 
 
@@ -313,10 +350,13 @@ def _locations(processes: Sequence[ProcessStatus]) -> str:
     locations = []
     pids_by_host = grouped((process.host, str(process.pid)) for process in processes)
     for host, pids in pids_by_host.items():
-        listed = ", ".join(pids[:MANY])
-        if len(pids) > MANY:
-            listed += f" and {len(pids) - MANY} more"
-        locations.append(f"{listed} on {one_line(host)}")
+        listed_pids = pids[:MANY]
+        listed = ", ".join(listed_pids)
+        unlisted_count = len(pids) - len(listed_pids)
+        if unlisted_count:
+            listed += f" and {unlisted_count} more"
+        node = one_line(host)
+        locations.append(f"{listed} on {node}")
     return "; ".join(locations)
 
 
@@ -326,8 +366,15 @@ def _status_table(occurrences: Occurrences) -> RenderableType:
     pids_by_status: dict[tuple[str, str, str], list[str]] = {}
     for process, patch in occurrences:
         status, reason = process.stand(patch)
-        key = (_roles(process), status, reason)
-        pids_by_status.setdefault(key, []).append(str(process.pid))
+        roles = _roles(process)
+        key = (roles, status, reason)
+        pids = pids_by_status.setdefault(key, [])
+        pids.append(str(process.pid))
     for (roles, status, reason), pids in pids_by_status.items():
-        table.add_row(plain(roles), ", ".join(pids), _status(status), plain(reason))
+        table.add_row(
+            plain(roles),
+            ", ".join(pids),
+            _status(status),
+            plain(reason),
+        )
     return table

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     # Patch -> target -> spans by release.
     Entries = Mapping[str, Mapping[str, Sequence["Span"]]]
+    # The same two levels, while a file is read.
+    _Targets = dict[str, list["Span"]]
+    _Patches = dict[str, _Targets]
 
 _Value = TypeVar("_Value")
 
@@ -63,8 +66,9 @@ class Span(NamedTuple):
         """Yield the lines of the file that stand below the target."""
         yield f"    {self}"
         for start in range(0, len(self.wordings), _WORDINGS_IN_LINE):
-            wordings = self.wordings[start : start + _WORDINGS_IN_LINE]
-            yield f"      {_WRITTEN} {' '.join(wordings)}"
+            end = start + _WORDINGS_IN_LINE
+            wordings = " ".join(self.wordings[start:end])
+            yield f"      {_WRITTEN} {wordings}"
 
     def __str__(self) -> str:
         text = f"{self.fingerprint}  {self.project} {self.first}"
@@ -84,7 +88,9 @@ class Lock:
         self.entries: Entries = entries or {}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Lock) and self.text() == other.text()
+        if not isinstance(other, Lock):
+            return False
+        return self.text() == other.text()
 
     __hash__ = None  # type: ignore[assignment]  # it is compared, not kept in sets
 
@@ -98,7 +104,8 @@ class Lock:
             patch: The name of the patch.
             target: The target as `module:qualname`.
         """
-        return self.entries.get(patch, {}).get(target, ())
+        targets = self.entries.get(patch, {})
+        return targets.get(target, ())
 
     def fingerprints(self, patch: str, target: str) -> frozenset[str]:
         """Return the fingerprints of a target's sources that have been reviewed for a patch.
@@ -107,7 +114,8 @@ class Lock:
             patch: The name of the patch.
             target: The target as `module:qualname`.
         """
-        return frozenset(span.fingerprint for span in self.spans(patch, target))
+        spans = self.spans(patch, target)
+        return frozenset(span.fingerprint for span in spans)
 
     def with_patch(self, patch: str, targets: Mapping[str, Sequence[Span]]) -> Lock:
         """Return another lock, in which the entry of one patch is replaced.
@@ -125,8 +133,10 @@ class Lock:
     def text(self) -> str:
         """Return the text of the file: patches and targets sorted, releases in their order."""
         lines = [_HEAD + _FORMAT]
-        for patch, targets in sorted(self.entries.items()):
-            lines.append(f"\n{patch}")
+        patches = sorted(self.entries.items())
+        for patch, targets in patches:
+            lines.append("")
+            lines.append(patch)
             for target, spans in sorted(targets.items()):
                 lines.append(f"  {target}")
                 for span in spans:
@@ -151,7 +161,8 @@ def read_lock(file: Path) -> Lock:
     except FileNotFoundError:
         return Lock()
     except (OSError, UnicodeDecodeError) as error:
-        raise LockError(f"{file}: cannot be read ({error})") from error
+        fault = f"cannot be read ({error})"
+        raise LockError(f"{file}: {fault}") from error
     return parse_lock(text, str(file))
 
 
@@ -168,24 +179,30 @@ def parse_lock(text: str, file: str = "patchkit.lock") -> Lock:
     Raises:
         LockError: A line is malformed; the error names it.
     """
-    lines = _content_lines(text) or [(1, "")]
+    lines = _content_lines(text)
+    if not lines:
+        lines = [(1, "")]
     number, first = lines[0]
     if first != _FORMAT:
-        raise _refused(file, number, first, _expected_format(first))
-    entries: dict[str, dict[str, list[Span]]] = {}
+        expected = _expected_format(first)
+        raise _refused(file, number, first, expected)
+    entries: _Patches = {}
     for number, line in lines[1:]:
         expected = _add_line(line, entries)
         if expected:
-            raise _refused(file, number, line.lstrip(" "), expected)
+            unindented = line.lstrip(" ")
+            raise _refused(file, number, unindented, expected)
     return Lock(entries)
 
 
 def _content_lines(text: str) -> list[tuple[int, str]]:
     """Number the lines that are neither empty nor a comment, blanks at their end removed."""
     content = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    lines = text.splitlines()
+    for number, line in enumerate(lines, start=1):
         stripped = line.rstrip()
-        if stripped and not stripped.startswith("#"):
+        is_comment = stripped.startswith("#")
+        if stripped and not is_comment:
             content.append((number, stripped))
     return content
 
@@ -193,7 +210,8 @@ def _content_lines(text: str) -> list[tuple[int, str]]:
 def _expected_format(first: str) -> str:
     """Say what was expected in place of the first line, and what to do about it."""
     match = re.fullmatch(r"format (\d{1,9})", first)
-    if match is not None and int(match[1]) > _VERSION:
+    is_newer = match is not None and int(match[1]) > _VERSION
+    if is_newer:
         advice = "install the patchkit that wrote it"
     else:
         advice = "delete it and run `patchkit lock`"
@@ -204,10 +222,11 @@ def _refused(file: str, number: int, line: str, expected: str) -> LockError:
     quoted = repr(line[:_MAX_QUOTED])
     if len(line) > _MAX_QUOTED:
         quoted += "…"
-    return LockError(f"{file}:{number}: found {quoted}, expected {expected}")
+    location = f"{file}:{number}"
+    return LockError(f"{location}: found {quoted}, expected {expected}")
 
 
-def _add_line(line: str, entries: dict[str, dict[str, list[Span]]]) -> str:
+def _add_line(line: str, entries: _Patches) -> str:
     """Add what a line says to the entry that it belongs to, the last of its kind.
 
     Returns:
@@ -217,9 +236,10 @@ def _add_line(line: str, entries: dict[str, dict[str, list[Span]]]) -> str:
     depth = len(line) - len(text)
     targets = _last(entries)
     spans = _last(targets)
+    is_target = ":" in text
     if depth == 0:
         return _add_patch(text, entries)
-    if depth == 2 and targets is not None and ":" in text:
+    if depth == 2 and targets is not None and is_target:
         return _add_target(text, targets)
     if depth == 4 and spans is not None:
         return _add_span(text, spans)
@@ -231,17 +251,19 @@ def _add_line(line: str, entries: dict[str, dict[str, list[Span]]]) -> str:
 def _last(entries: dict[str, _Value] | None) -> _Value | None:
     if not entries:
         return None
-    return next(reversed(entries.values()))
+    newest_first = reversed(entries.values())
+    return next(newest_first)
 
 
-def _add_patch(text: str, entries: dict[str, dict[str, list[Span]]]) -> str:
-    if text in entries or " " in text:
+def _add_patch(text: str, entries: _Patches) -> str:
+    is_repeated = text in entries
+    if is_repeated or " " in text:
         return "the name of a patch, each once"
     entries[text] = {}
     return ""
 
 
-def _add_target(text: str, targets: dict[str, list[Span]]) -> str:
+def _add_target(text: str, targets: _Targets) -> str:
     if text in targets:
         return "each target once"
     targets[text] = []
@@ -253,7 +275,13 @@ def _add_span(text: str, spans: list[Span]) -> str:
     if match is None:
         return "such as '0123456789abcdef  vllm 0.11.1 - 0.13.0'"
     fingerprint, project, first, last = match.groups()
-    spans.append(Span(fingerprint, project, first, last or first))
+    span = Span(
+        fingerprint=fingerprint,
+        project=project,
+        first=first,
+        last=last or first,
+    )
+    spans.append(span)
     return ""
 
 
@@ -261,8 +289,9 @@ def _add_wordings(text: str, spans: list[Span]) -> str:
     if not _WORDINGS.fullmatch(text):
         return f"such as '{_WRITTEN} 0123456789abcdef'"
     span = spans[-1]
-    wordings = text.split(" ")[1:]
-    spans[-1] = span._replace(wordings=(*span.wordings, *wordings))
+    _, *further = text.split(" ")
+    wordings = (*span.wordings, *further)
+    spans[-1] = span._replace(wordings=wordings)
     return ""
 
 
@@ -276,16 +305,20 @@ def write_lock(file: Path, lock: Lock) -> None:
     Raises:
         LockError: The file cannot be written.
     """
-    draft = file.with_name(f".{file.name}-{os.getpid()}")
+    pid = os.getpid()
+    draft = file.with_name(f".{file.name}-{pid}")
     try:
-        draft.write_text(lock.text(), encoding="utf-8")
+        text = lock.text()
+        draft.write_text(text, encoding="utf-8")
         if file.exists():
-            draft.chmod(file.stat().st_mode & 0o777)
+            permissions = file.stat().st_mode & 0o777
+            draft.chmod(permissions)
         draft.replace(file)
     except OSError as error:
         with suppress(OSError):
             draft.unlink()
-        raise LockError(f"{file}: cannot be written ({error.strerror})") from error
+        fault = f"cannot be written ({error.strerror})"
+        raise LockError(f"{file}: {fault}") from error
 
 
 def united(patch: str, locks: Sequence[Lock]) -> Lock:
@@ -300,8 +333,10 @@ def united(patch: str, locks: Sequence[Lock]) -> Lock:
     """
     targets: dict[str, Sequence[Span]] = {}
     for lock in locks:
-        for target, spans in lock.entries.get(patch, {}).items():
-            targets[target] = joined(targets.get(target, ()), spans)
+        reviewed = lock.entries.get(patch, {})
+        for target, spans in reviewed.items():
+            earlier = targets.get(target, ())
+            targets[target] = joined(earlier, spans)
     return Lock({patch: targets})
 
 
@@ -316,14 +351,16 @@ def joined(spans: Sequence[Span], more: Iterable[Span]) -> list[Span]:
         All spans, sorted by project and release.
     """
     for span in more:
-        spans = list(_with(spans, span))
+        united_spans = _with(spans, span)
+        spans = list(united_spans)
     return sorted(spans, key=lambda span: (span.project, *_ends(span)))
 
 
 def _with(spans: Iterable[Span], new: Span) -> Iterator[Span]:
     """Yield spans, and at the end a new one that takes in those that it overlaps."""
     for span in spans:
-        if span[:2] == new[:2] and _overlap(span, new):
+        is_same_source = span[:2] == new[:2]
+        if is_same_source and _overlap(span, new):
             new = _merged(span, new)
         else:
             yield span
@@ -339,9 +376,15 @@ def _overlap(span: Span, new: Span) -> bool:
 def _merged(span: Span, new: Span) -> Span:
     first = min(span.first, new.first, key=release_order)
     last = max(span.last, new.last, key=release_order)
-    wordings = sorted({*new.wordings, *span.wordings})
-    return new._replace(first=first, last=last, wordings=tuple(wordings))
+    wordings = {*new.wordings, *span.wordings}
+    return new._replace(
+        first=first,
+        last=last,
+        wordings=tuple(sorted(wordings)),
+    )
 
 
 def _ends(span: Span) -> tuple[ReleaseVersion, ReleaseVersion]:
-    return release_order(span.first), release_order(span.last)
+    start = release_order(span.first)
+    end = release_order(span.last)
+    return start, end

@@ -36,14 +36,22 @@ class _FieldChecks(Record):
         self, field: str, found: str, expected: str, cause: Exception | None = None
     ) -> NoReturn:
         """Raise the error of a field."""
-        raise DeclarationError(self.pack, self.patch, field, found, expected) from cause
+        raise DeclarationError(
+            self.pack,
+            self.patch,
+            field,
+            found,
+            expected,
+        ) from cause
 
     def require(self, holds: object, field: str, value: object, expected: str) -> None:
         """Refuse the value of a field unless something holds."""
         if holds:
             return
+        if value is None:
+            self.refuse(field, "nothing", expected)
         kind = type(value).__name__
-        shown = "nothing" if value is None else f"{kind} {value!r}"
+        shown = f"{kind} {value!r}"
         self.refuse(field, shown, expected)
 
     def require_match(
@@ -55,7 +63,8 @@ class _FieldChecks(Record):
 
     def require_string(self, field: str, value: object) -> None:
         """Refuse what is no string."""
-        self.require(isinstance(value, str), field, value, "a string")
+        is_string = isinstance(value, str)
+        self.require(is_string, field, value, "a string")
 
     def require_filled(self, field: str, value: object) -> None:
         """Refuse what is no string, or is empty."""
@@ -82,7 +91,8 @@ class _FieldChecks(Record):
     def require_in_body(self, patch: Patch, field: str, name: object) -> None:
         """Refuse what cannot be the name of an object in the body, or a patch without a body."""
         if patch.body is None:
-            self.refuse("body", "none", f"the module that holds {name!r}")
+            holder = f"the module that holds {name!r}"
+            self.refuse("body", "none", holder)
         is_name = isinstance(name, str) and _is_dotted(name)
         self.require(is_name, field, name, "the name of an object in the body")
 
@@ -91,13 +101,15 @@ class _FieldChecks(Record):
         try:
             canonical(value)
         except CanonicalError as error:
+            problem = str(error)
             same = "what is the same in every process"
             expected = f"{same}: a literal, or what a module calls by a name"
-            self.refuse(field, str(error), expected, error)
+            self.refuse(field, problem, expected, error)
 
 
 def _is_dotted(name: str) -> bool:
-    return all(part.isidentifier() for part in name.split("."))
+    parts = name.split(".")
+    return all(part.isidentifier() for part in parts)
 
 
 def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
@@ -120,7 +132,8 @@ def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
     for patch in patches:
         is_patch = isinstance(patch, Patch)
         checks.require(is_patch, "PATCHES", patch, "a Patch")
-    folders = list(getattr(module, "__path__", ()))
+    search_path = getattr(module, "__path__", ())
+    folders = list(search_path)
     _match_bodies(pack, folders, patches)
     for patch in patches:
         row_checks = _FieldChecks(pack, patch.name)
@@ -132,7 +145,10 @@ def _match_bodies(
     pack: str, folders: Sequence[str], patches: Collection[Patch]
 ) -> None:
     """Refuse a row without its body, and a body without a row."""
-    declared = {patch.body: patch.name for patch in patches if patch.body is not None}
+    declared: dict[str, str] = {}
+    for patch in patches:
+        if patch.body is not None:
+            declared[patch.body] = patch.name
     pack_checks = _FieldChecks(pack)
     for body, name in declared.items():
         expected = "the name of a module 'patch_<module>'"
@@ -143,13 +159,14 @@ def _match_bodies(
         pack_checks.refuse("package", "a plain module", expected)
     present = _bodies_in(folders)
     for body, name in declared.items():
-        if (
-            body not in present
-            and PathFinder.find_spec(f"{pack}.{body}", folders) is None
-        ):
+        if body in present:
+            continue
+        module = f"{pack}.{body}"
+        if PathFinder.find_spec(module, folders) is None:
             missing = f"{body!r}, which is not there"
+            expected = f"a file {body}.py in the pack"
             row_checks = _FieldChecks(pack, name)
-            row_checks.refuse("body", missing, f"a file {body}.py in the pack")
+            row_checks.refuse("body", missing, expected)
     undeclared = sorted(present - declared.keys())
     if undeclared:
         missing = f"no row for {undeclared[0]}.py"
@@ -160,23 +177,29 @@ def _bodies_in(folders: Sequence[str]) -> set[str]:
     """Return the names of the modules `patch_<module>` in folders."""
     bodies = set()
     for folder in folders:
-        if os.path.isdir(folder):  # noqa: PTH112
-            for name in os.listdir(folder):  # noqa: PTH208
-                if name.startswith("patch_") and name.endswith(".py"):
-                    bodies.add(name.removesuffix(".py"))
+        if not os.path.isdir(folder):  # noqa: PTH112
+            continue
+        for name in os.listdir(folder):  # noqa: PTH208
+            if name.startswith("patch_") and name.endswith(".py"):
+                body = name.removesuffix(".py")
+                bodies.add(body)
     return bodies
 
 
 def _check_data(checks: _FieldChecks, folders: Sequence[str], patch: Patch) -> None:
     checks.require_strings("data", patch.data)
     for name in patch.data:
-        parts = name.split("/")
-        if not name or name.startswith("/") or ".." in parts:
+        is_absolute = name.startswith("/")
+        leads_up = ".." in name.split("/")
+        if not name or is_absolute or leads_up:
+            shown = repr(name)
             expected = "a file's path, relative to the pack's folder and inside it"
-            checks.refuse("data", repr(name), expected)
+            checks.refuse("data", shown, expected)
         files = [f"{folder}/{name}" for folder in folders]
-        if not any(map(os.path.isfile, files)):
-            checks.refuse("data", f"{name!r}, which is not there", "a file of the pack")
+        is_present = any(map(os.path.isfile, files))
+        if not is_present:
+            missing = f"{name!r}, which is not there"
+            checks.refuse("data", missing, "a file of the pack")
 
 
 def check_patch(pack: str, patch: Patch) -> None:
@@ -195,15 +218,15 @@ def check_patch(pack: str, patch: Patch) -> None:
     name_checks.require_match(_KEBAB, "name", patch.name, expected)
     checks.require_requirements("requires", patch.requires)
     if not patch.requires:
-        checks.refuse(
-            "requires", "none", "at least one requirement, such as 'vllm>=0.11'"
-        )
+        expected = "at least one requirement, such as 'vllm>=0.11'"
+        checks.refuse("requires", "none", expected)
     _check_roles(checks, patch.roles)
     _check_changes(checks, patch)
     checks.require_strings("after", patch.after)
     checks.require_strings("conflicts", patch.conflicts)
     for field in ("why", "upstream", "sunset"):
-        checks.require_string(field, getattr(patch, field))
+        text = getattr(patch, field)
+        checks.require_string(field, text)
     is_bool = isinstance(patch.required, bool)
     checks.require(is_bool, "required", patch.required, "True or False")
     if patch.env is not None:
@@ -220,11 +243,13 @@ def _check_roles(checks: _FieldChecks, roles: Any) -> None:
     names = [role.value for role in Role]
     quoted = ", ".join(map(repr, names))
     expected = f"some of {quoted}"
-    is_filled = isinstance(roles, _COLLECTIONS) and roles
+    is_collection = isinstance(roles, _COLLECTIONS)
+    is_filled = is_collection and roles
     checks.require(is_filled, "roles", roles, expected)
     for role in roles:
         if role not in names:
-            checks.refuse("roles", f"the unknown role {role!r}", expected)
+            shown = f"the unknown role {role!r}"
+            checks.refuse("roles", shown, expected)
 
 
 def _check_changes(checks: _FieldChecks, patch: Patch) -> None:
@@ -235,33 +260,39 @@ def _check_changes(checks: _FieldChecks, patch: Patch) -> None:
     checks.require(is_sequence, "changes", changes, "a tuple of changes")
     for number, change in enumerate(changes):
         field = f"changes[{number}]"
-        is_change = isinstance(change, Change) and type(change) is not Change
+        is_base = type(change) is Change
+        is_change = isinstance(change, Change) and not is_base
         checks.require(is_change, field, change, "a change, such as Replace(…)")
-        _check_change(checks, patch, f"{field} {change.kind}", change)
+        described = f"{field} {change.kind}"
+        _check_change(checks, patch, described, change)
 
 
 def _check_change(
     checks: _FieldChecks, patch: Patch, field: str, change: Change
 ) -> None:
     """Check the fields of one change; `field` names the change in errors."""
-    _check_target(checks, f"{field} {change.target_field}", change)
+    target_field = f"{field} {change.target_field}"
+    _check_target(checks, target_field, change)
     if change.body_field:
+        body_field = f"{field} {change.body_field}"
         name = getattr(change, change.body_field)
-        checks.require_in_body(patch, f"{field} {change.body_field}", name)
+        checks.require_in_body(patch, body_field, name)
     if change.when is not None:
         checks.require_in_body(patch, f"{field} when", change.when)
     if isinstance(change, Edit):
         checks.require_filled(f"{field} old", change.old)
         checks.require_string(f"{field} new", change.new)
-        is_count = type(change.count) is int and change.count >= 1
-        checks.require(is_count, f"{field} count", change.count, "a number from 1 on")
+        count = change.count
+        is_count = type(count) is int and count >= 1
+        checks.require(is_count, f"{field} count", count, "a number from 1 on")
     if isinstance(change, AddField):
         checks.require_filled(f"{field} name", change.name)
         checks.require_canonical(f"{field} type", change.type)
         checks.require_canonical(f"{field} default", change.default)
     checks.require_requirements(f"{field} requires", change.requires)
-    if not isinstance(change.rebind, bool):
-        _check_packages(checks, f"{field} rebind", change.rebind)
+    rebind = change.rebind
+    if not isinstance(rebind, bool):
+        _check_packages(checks, f"{field} rebind", rebind)
 
 
 def _check_packages(checks: _FieldChecks, field: str, names: Any) -> None:
@@ -271,17 +302,21 @@ def _check_packages(checks: _FieldChecks, field: str, names: Any) -> None:
     for name in names:
         package = _parsed(name)
         if package is None or package.qualname:
+            shown = repr(name)
             expected = "a package; an item of a container is a target itself"
-            checks.refuse(field, repr(name), expected)
+            checks.refuse(field, shown, expected)
 
 
 def _check_target(checks: _FieldChecks, field: str, change: Change) -> None:
     text = getattr(change, change.target_field)
     target = _parsed(text)
-    if target is None or bool(target.qualname) is not change.inside_module:
-        expected = "'module'"
-        if change.inside_module:
-            expected = "'module:qualname'"
+    expected = "'module'"
+    if change.inside_module:
+        expected = "'module:qualname'"
+    if target is None:
+        checks.refuse(field, repr(text), expected)
+    has_qualname = bool(target.qualname)
+    if has_qualname is not change.inside_module:
         checks.refuse(field, repr(text), expected)
     if target.module == "__main__":
         expected = "the name of the module that is run, as in 'python -m NAME'"
@@ -330,18 +365,22 @@ def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str]
     if not isinstance(row, ProcessRow):
         return "", repr(row), "a ProcessRow"
     if row.by not in BY:
-        return ".by", repr(row.by), f"one of {', '.join(BY)}"
+        choices = ", ".join(BY)
+        return ".by", repr(row.by), f"one of {choices}"
     if not _is_nameable(row):
         return ".what", repr(row.what), "'module:qualname', or a string"
     role: Any = row.role  # a package may have put anything there
     if role is not None and not isinstance(role, Role):
         return ".role", repr(role), "None or a Role"
-    if not (row.why or role):
+    is_explained = row.why or role
+    if not is_explained:
         return ".why", repr(row.why), "the reason why it has no role"
     if not isinstance(row.instead_of, _COLLECTIONS):
         return ".instead_of", repr(row.instead_of), "a tuple of modules"
-    if (row.by, row.what) in taken:
-        return ".what", f"{row.what!r}, which another row has", "another"
+    identity = (row.by, row.what)
+    if identity in taken:
+        shown = f"{row.what!r}, which another row has"
+        return ".what", shown, "another"
     return None
 
 
@@ -350,4 +389,5 @@ def _is_nameable(row: ProcessRow) -> bool:
     if row.by not in NAMED and row.what:
         return True
     # `module:qualname`, with `<locals>` perhaps.
-    return re.fullmatch(r"[^:]+:[^:]+", str(row.what)) is not None
+    text = str(row.what)
+    return re.fullmatch(r"[^:]+:[^:]+", text) is not None

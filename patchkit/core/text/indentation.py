@@ -9,9 +9,12 @@ _WINDOW = 256
 
 
 def _word_bytes() -> frozenset[bytes]:
-    characters = map(chr, range(128))
-    in_words = [char for char in characters if char.isalnum() or char == "_"]
-    return frozenset(map(str.encode, in_words))
+    in_words = []
+    for code in range(128):
+        char = chr(code)
+        if char.isalnum() or char == "_":
+            in_words.append(char.encode())
+    return frozenset(in_words)
 
 
 WORD = _word_bytes()
@@ -78,7 +81,8 @@ class SourceLines:
         Args:
             at: The offset in the source.
         """
-        return self.source[at : self.line_end(at)]
+        end = self.line_end(at)
+        return self.source[at:end]
 
     def indent(self, at: int) -> int:
         """Return the number of blanks that a line begins with.
@@ -87,7 +91,8 @@ class SourceLines:
             at: The start of the line.
         """
         text = self.text(at)
-        return len(text) - len(text.lstrip(b" "))
+        unindented = text.lstrip(b" ")
+        return len(text) - len(unindented)
 
     def headers(self, at: int) -> Iterator[int]:
         """Yield the starts of the lines that a line is indented under, the innermost first.
@@ -123,11 +128,13 @@ class SourceLines:
         end = at
         window = _WINDOW
         while end > 0:
-            start = self.line_at(max(0, end - window))
+            window_start = max(0, end - window)
+            start = self.line_at(window_start)
             end_of_line_before = max(0, start - 1)  # which a match begins with
             matches = list(statement.finditer(self.source, end_of_line_before, end))
             if matches:
-                return matches[-1].start() + 1
+                nearest = matches[-1]
+                return nearest.start() + 1
             end = start
             window *= 4
         return None
@@ -157,9 +164,13 @@ class SourceLines:
         Args:
             at: The start of the line.
         """
-        statement = _statement(self.indent(at))
-        following = statement.search(self.source, self.line_end(at))
-        end = len(self.source) if following is None else following.start()
+        indent = self.indent(at)
+        statement = _statement(indent)
+        line_end = self.line_end(at)
+        following = statement.search(self.source, line_end)
+        end = len(self.source)
+        if following is not None:
+            end = following.start()
         start = self.line_at(end)
         # Which belongs to no block.
         while start > at and self._is_empty_or_comment(start):
@@ -169,7 +180,9 @@ class SourceLines:
 
     def _is_empty_or_comment(self, at: int) -> bool:
         text = self.text(at).lstrip()
-        return not text or text.startswith(b"#")
+        if not text:
+            return True
+        return text.startswith(b"#")
 
 
 @functools.cache

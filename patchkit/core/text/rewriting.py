@@ -63,8 +63,9 @@ class FunctionText:
 
     def cut(self) -> str:
         """Drop what follows the function, and return it."""
-        remainder = self.text[self.end :]
-        self.text = self.text[: self.end]
+        end = self.end
+        remainder = self.text[end:]
+        self.text = self.text[:end]
         return remainder
 
 
@@ -81,7 +82,8 @@ def _function_tokens(tokens: Iterator[Token]) -> Iterator[Token]:
     if not ends_with_line or header[-2].text != ":":
         return  # there is no block
     for token in tokens:
-        if token.margin is not None and column(token) <= column(start):
+        starts_line = token.margin is not None
+        if starts_line and column(token) <= column(start):
             return
         yield token
 
@@ -163,7 +165,9 @@ def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
     text = function.text
     for match in reversed(matches):
         filling = _filling(parsed, match, compared.tokens, text)
-        text = text[: match.start] + filling + text[match.end :]
+        before = text[: match.start]
+        behind = text[match.end :]
+        text = before + filling + behind
     after = FunctionText(text)
     if "\n" in edit.new and after.end != len(text):
         raise TargetError(
@@ -176,7 +180,8 @@ def _parse(edit: TextEdit) -> _ParsedEdit:
     old = _tokens(edit.old, "old")
     new = _tokens(edit.new, "new")
     without_line_ends = [token for token in new if token.kind != NEWLINE]
-    return _ParsedEdit(old, without_line_ends, _normal(edit.new))
+    new_text = _normal(edit.new)
+    return _ParsedEdit(old, without_line_ends, new_text)
 
 
 def _normal(text: str) -> str:
@@ -185,7 +190,8 @@ def _normal(text: str) -> str:
 
 def _tokens(text: str, field: str) -> list[Token]:
     try:
-        return list(matching.lex(_normal(text)))
+        normal = _normal(text)
+        return list(matching.lex(normal))
     except LexicalError as error:
         raise TargetError(f"{field}: {error}") from error
 
@@ -199,16 +205,24 @@ def _filling(
     onward = tokens[first:]
     following = _first_from(onward, match.end)
     if not edit.new:
-        return "pass" if _is_whole(until, following) else ""
-    line = text[text.rfind("\n", 0, match.start) + 1 :]
+        if _is_whole(until, following):
+            return "pass"
+        return ""
+    line_start = text.rfind("\n", 0, match.start) + 1
+    line = text[line_start:]
     margin = _margin_of_statement(line, until, following)
-    columns = _columns(edit.new[0], edit.old[0], match, margin)
+    incoming = edit.new[0]
+    replaced = edit.old[0]
+    columns = _columns(incoming, replaced, match, margin)
     return _fitted(edit.new_text, edit.new, columns)
 
 
 def _first_from(tokens: Iterable[Token], offset: int) -> Token | None:
     """Return the first token that starts at an offset or after it."""
-    return next((token for token in tokens if token.start >= offset), None)
+    for token in tokens:
+        if token.start >= offset:
+            return token
+    return None
 
 
 def _margin_of_statement(
@@ -226,7 +240,9 @@ def _margin_of_statement(
 def _is_whole(until: Sequence[Token], following: Token | None) -> bool:
     """Whether whole statements are taken out, so that a block may be left empty."""
     first = until[-1]
-    previous = until[-2] if len(until) > 1 else first
+    previous = first
+    if len(until) > 1:
+        previous = until[-2]
     follows_header = previous.text == ":" and not previous.depth
     begins = first.margin is not None or follows_header
     ends = following is None or following.kind == NEWLINE
@@ -234,7 +250,9 @@ def _is_whole(until: Sequence[Token], following: Token | None) -> bool:
 
 
 def _margin(line: str) -> str:
-    return line[: len(line) - len(line.lstrip(_SPACE))]
+    code = line.lstrip(_SPACE)
+    indent = len(line) - len(code)
+    return line[:indent]
 
 
 def _columns(
@@ -256,7 +274,8 @@ def _columns(
 def _fitted(text: str, tokens: Sequence[Token], columns: dict[int, str]) -> str:
     """Return a text from its first token to its last, its lines moved to their columns."""
     start = tokens[0].start
-    lines = text[start : tokens[-1].end].split("\n")
+    end = tokens[-1].end
+    lines = text[start:end].split("\n")
     inside_strings = _starts_inside_strings(tokens)
     offset = start
     for number, line in enumerate(lines):
@@ -285,9 +304,11 @@ def _moved(line: str, columns: dict[int, str]) -> str:
     to_the_left = [column for column in columns if column <= indent]
     if not to_the_left:
         leftmost, margin = next(iter(columns.items()))
-        return " " * (width(margin) - leftmost + indent) + code
+        new_indent = width(margin) - leftmost + indent
+        return " " * new_indent + code
     nearest_column = to_the_left[-1]
-    return columns[nearest_column] + " " * (indent - nearest_column) + code
+    further = indent - nearest_column
+    return columns[nearest_column] + " " * further + code
 
 
 class SourceLine(NamedTuple):
@@ -317,11 +338,16 @@ def describe(error: MiscountError, edit: TextEdit, location: SourceLine) -> str:
         Some lines for a message.
     """
     text = error.function.text
-    lines = [location.line + text.count("\n", 0, start) for start in error.starts]
+    lines = []
+    for start in error.starts:
+        lines_above = text.count("\n", 0, start)
+        lines.append(location.line + lines_above)
     if not lines:
         message = "old not found"
     else:
-        noun = "line" if len(lines) == 1 else "lines"
+        noun = "lines"
+        if len(lines) == 1:
+            noun = "line"
         numbers = ", ".join(map(str, lines))
         times = _times(len(lines))
         message = f"old found {times}, {noun} {numbers}"
@@ -335,7 +361,9 @@ def describe(error: MiscountError, edit: TextEdit, location: SourceLine) -> str:
 
 
 def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+    if count == 1:
+        return "once"
+    return f"{count} times"
 
 
 def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str:
@@ -357,14 +385,16 @@ def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str
     matcher.set_seq2("\n".join(fragment))
 
     def likeness(index: int) -> int:
-        excerpt = lines[index : index + len(fragment)]
-        matcher.set_seq1("\n".join(map(str.strip, excerpt)))
+        end = index + len(fragment)
+        excerpt = map(str.strip, lines[index:end])
+        matcher.set_seq1("\n".join(excerpt))
         blocks = matcher.get_matching_blocks()
         return max((block.size for block in blocks), default=0)
 
     filled = [index for index, line in enumerate(lines) if line]
     free = [index for index in filled if first + index not in taken]
     best = max(free, key=likeness)
-    quoted = lines[best : best + len(fragment)]
+    end = best + len(fragment)
+    quoted = lines[best:end]
     numbered = enumerate(quoted, start=first + best)
     return "\n".join(f"{number:6d}  {line}" for number, line in numbered)

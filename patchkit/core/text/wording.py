@@ -41,6 +41,9 @@ _MADE = re.compile(rb"\n(?:setattr|exec|globals|vars|def __getattr__)\(")
 _STARS = re.compile(rb"\*(?<=import \*)")
 _BLANKS = (b" ", b"\t")
 
+_Readable = tuple[bytes, bool]
+"""A module's source, and whether the module is a package."""
+
 
 class Wording(NamedTuple):
     """How a definition is written.
@@ -68,7 +71,7 @@ class Wording(NamedTuple):
 
 
 def wording_of(
-    read: Callable[[str], tuple[bytes, bool] | None], module: str, qualname: str
+    read: Callable[[str], _Readable | None], module: str, qualname: str
 ) -> Wording | None:
     """Find how a definition is written; plain imports are followed.
 
@@ -94,7 +97,8 @@ def wording_of(
             if page.may_wrap():
                 return None
             parts += page.parts()
-            return Wording(_hash(parts), module, page)
+            hash_of_parts = _hash(parts)
+            return Wording(hash_of_parts, module, page)
         imported = page.imported(module, is_package=is_package)
         if imported is None:
             return None
@@ -105,7 +109,8 @@ def wording_of(
 def _hash(parts: list[bytes]) -> str:
     digest = hashlib.sha256()
     for part in parts:
-        digest.update(b"%d\n" % len(part))
+        size = len(part)
+        digest.update(b"%d\n" % size)
         digest.update(part)
     return digest.hexdigest()[:16]
 
@@ -119,20 +124,22 @@ class _ModuleSource(SourceLines):
 
     def __init__(self, source: bytes, qualname: str) -> None:
         super().__init__(source)
-        self._names = qualname.encode().split(b".")
+        encoded = qualname.encode()
+        self._names = encoded.split(b".")
         self._mentions: dict[bytes, list[int]] = {}
         for name in self._names:
             if name not in self._mentions:
                 self._mentions[name] = self.lines_with(name)
         definitions = list(self._bound(_DEFINES))
         self._are_assigned = not definitions
-        if definitions:
-            self.texts = [
-                (self.first_decorator(at), self.end(at)) for at in definitions
-            ]
-        else:
-            assignments = self._bound(_ASSIGNS)
-            self.texts = [(at, self.end(at)) for at in assignments]
+        self.texts: list[tuple[int, int]] = []
+        for at in definitions:
+            start = self.first_decorator(at)
+            self.texts.append((start, self.end(at)))
+        if not definitions:
+            for at in self._bound(_ASSIGNS):
+                end = self.end(at)
+                self.texts.append((at, end))
         self._outside: dict[bytes, list[int]] = {}
         for name, lines in self._mentions.items():
             self._outside[name] = self._outside_of(lines)
@@ -140,7 +147,8 @@ class _ModuleSource(SourceLines):
     def parts(self) -> Iterator[bytes]:
         """Yield the texts of the definition, with the conditions that they stand under."""
         for start, end in self.texts:
-            yield from self._conditions(self.line_at(start))
+            first_line = self.line_at(start)
+            yield from self._conditions(first_line)
             yield self.source[start:end]
 
     def bindings(self) -> Iterator[bytes]:
@@ -153,18 +161,21 @@ class _ModuleSource(SourceLines):
         makers = sorted(_MADE.finditer(self.source), key=_maker_rank)
         stars = _STARS.finditer(self.source)
         for match in (*makers, *stars):
-            at = self.line_at(match.end())
+            end = match.end()
+            at = self.line_at(end)
             yield self.text(at)
 
     def may_wrap(self) -> bool:
         """Whether code that stands elsewhere in the file may be part of what the name runs."""
         for name in self._names[:-1]:
-            definitions = [at for at in self._mentions[name] if self._defines(at, name)]
+            mentions = self._mentions[name]
+            definitions = [at for at in mentions if self._defines(at, name)]
             if len(definitions) > 1:
                 return True  # the last one counts, and it may be no class
         if self._are_assigned:
             texts = [self.source[start:end] for start, end in self.texts]
-            return not all(map(_PLAIN.match, texts))
+            are_plain = all(map(_PLAIN.match, texts))
+            return not are_plain
         name = self._names[-1]
         may_register = b"custom_op(" in self.source
         for at in self._outside[name]:
@@ -176,7 +187,9 @@ class _ModuleSource(SourceLines):
 
     def _defines(self, at: int, name: bytes) -> bool:
         match = _DEFINES.match(self.source, at)
-        return match is not None and match["name"] == name
+        if match is None:
+            return False
+        return match["name"] == name
 
     def imported(self, module: str, *, is_package: bool) -> tuple[str, str] | None:
         """Find the module and the name that the only import of the first name leads to.
@@ -192,20 +205,25 @@ class _ModuleSource(SourceLines):
         if len(imports) != 1:
             return None
         source, name = imports[0]
-        package = module if is_package else module.rpartition(".")[0]
+        package = module
+        if not is_package:
+            package, _, _ = module.rpartition(".")
         try:
             base = resolve_name(source, package)
         except ImportError:
             return None
-        names = [name, *self._names[1:]]
-        return base, b".".join(names).decode()
+        attributes = self._names[1:]
+        dotted = b".".join([name, *attributes])
+        return base, dotted.decode()
 
     def _imports_of(self, bound: bytes) -> Iterator[tuple[str, bytes]]:
         """Yield the module, as it is written, and the name in it for each import of a name."""
         for statement in _IMPORTS.finditer(self.source):
-            names = _COMMENT.sub(b"", statement[2]).strip(b"()")
+            without_comments = _COMMENT.sub(b"", statement[2])
+            names = without_comments.strip(b"()")
             for name, as_name in _ALIAS.findall(names):
-                if (as_name or name) == bound:
+                bound_here = as_name or name
+                if bound_here == bound:
                     yield statement[1].decode(), name
 
     def _outside_of(self, lines: list[int]) -> list[int]:
@@ -219,7 +237,9 @@ class _ModuleSource(SourceLines):
         *owners, name = self._names
         for at in self._mentions[name]:
             match = pattern.match(self.source, at)
-            if match and match["name"] == name and self._scope(at) == owners:
+            if match is None or match["name"] != name:
+                continue
+            if self._scope(at) == owners:
                 yield at
 
     def _scope(self, at: int) -> list[bytes] | None:
@@ -232,16 +252,19 @@ class _ModuleSource(SourceLines):
             is_class = match[1] is not None
             if not is_class:
                 return None
-            names.insert(0, match["name"])
+            name = match["name"]
+            names.insert(0, name)
         return names
 
     def _conditions(self, at: int) -> Iterator[bytes]:
         """Yield the headers that a line stands under, but those of classes and functions."""
         for header in self.headers(at):
             text = self.text(header).strip()
-            if not _DEFINES.match(text):
-                yield text
-                yield from self._earlier_clauses(header)
+            is_definition = _DEFINES.match(text) is not None
+            if is_definition:
+                continue
+            yield text
+            yield from self._earlier_clauses(header)
 
     def _earlier_clauses(self, at: int) -> Iterator[bytes]:
         """Yield the headers before that of an `else` or the like: of each `elif`, and of the `if`.
@@ -264,13 +287,16 @@ def _maker_rank(match: re.Match[bytes]) -> int:
 
 def _does_more_than_call(line: bytes, name: bytes) -> bool:
     calls = line.count(name + b"(")
-    return line.count(name) > calls
+    mentions = line.count(name)
+    return mentions > calls
 
 
 def _binds(line: bytes, name: bytes) -> bool:
     """Whether a line that holds a name may bind it; rather once too often."""
-    if line[:1] in _BLANKS and line.strip(b" \t") in (name, name + b","):
-        return True  # a line of an import or a tuple in brackets
+    if line[:1] in _BLANKS:
+        item = line.strip(b" \t")
+        if item in (name, name + b","):
+            return True  # a line of an import or a tuple in brackets
     at = line.find(name)
     while at >= 0:
         if _binds_at(line, name, at):
@@ -281,7 +307,9 @@ def _binds(line: bytes, name: bytes) -> bool:
 
 def _binds_at(line: bytes, name: bytes, at: int) -> bool:
     end = at + len(name)
-    before = line[at - 1 : at] if at else b""
+    before = b""
+    if at:
+        before = line[at - 1 : at]
     if before == b".":
         if _SETS.match(line, end):  # Class.NAME = …
             return True
@@ -289,7 +317,9 @@ def _binds_at(line: bytes, name: bytes, at: int) -> bool:
         return True
     after = line[end : end + 1]
     is_word = before not in WORD and after not in WORD
-    return is_word and _BINDERS.search(line, 0, at) is not None
+    if not is_word:
+        return False
+    return _BINDERS.search(line, 0, at) is not None
 
 
 def _adds(source: bytes, start: int, end: int, name: bytes) -> bool:
@@ -297,8 +327,10 @@ def _adds(source: bytes, start: int, end: int, name: bytes) -> bool:
     at = source.find(name, start, end)
     while at >= 0:
         after = at + len(name)
+        if _ADDS.match(source, after):
+            return True
         is_attribute = source[at - 1 : at] == b"."
-        if _ADDS.match(source, after) or (is_attribute and _SETS.match(source, after)):
+        if is_attribute and _SETS.match(source, after):
             return True
         at = source.find(name, after, end)
     return False

@@ -59,10 +59,12 @@ class Bindings:
         for node in nodes:
             assigned.update(_assigned(node))
         for node in nodes:
+            context = getattr(node, "ctx", None)
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 self._import(node)
-            elif isinstance(getattr(node, "ctx", None), ast.Store):
-                self._bind(_dotted(node), _value(assigned.get(node)))
+            elif isinstance(context, ast.Store):
+                value = _value(assigned.get(node))
+                self._bind(_dotted(node), value)
             elif isinstance(node, FUNCTIONS) and not node.decorator_list:
                 self._bind(node.name, Constant())
             elif isinstance(node, _NAMED) and node.name is not None:
@@ -77,13 +79,18 @@ class Bindings:
 
     def may_set(self, name: str) -> bool:
         """Whether `name` may be bound by what `own` does not see: `setattr`, `cls.name = …`."""
-        own_nodes = set(_own_nodes(self._scope))
-        for node in ast.walk(self._scope):
+        scope = self._scope
+        own_nodes = set(_own_nodes(scope))
+        for node in ast.walk(scope):
             if isinstance(node, ast.Attribute) and node not in own_nodes:
-                is_set = isinstance(node.ctx, ast.Store) and node.attr == name
+                is_stored = isinstance(node.ctx, ast.Store)
+                is_set = is_stored and node.attr == name
                 if is_set and _dotted(node) != f"self.{name}":
                     return True
-            if (getattr(node, "id", None) or getattr(node, "attr", None)) in _BY_TEXT:
+            mentioned = getattr(node, "id", None)
+            if not mentioned:
+                mentioned = getattr(node, "attr", None)
+            if mentioned in _BY_TEXT:
                 return True
         return False
 
@@ -98,14 +105,18 @@ class Bindings:
         """
         bodies: list[ast.AST] = [self._scope]
         for name in path:
-            bodies = [cls for body in bodies for cls in _classes_named(name, body)]
+            inner_bodies: list[ast.AST] = []
+            for body in bodies:
+                inner_bodies += _classes_named(name, body)
+            bodies = inner_bodies
         return [Bindings(body) for body in bodies]
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
             top, *submodules = alias.name.split(".")
             if isinstance(node, ast.ImportFrom):
-                source = NameSource((alias.name,), node.module or "", node.level)
+                module = node.module or ""
+                source = NameSource((alias.name,), module, node.level)
             elif alias.asname:
                 source = NameSource(tuple(submodules), top)
             else:
@@ -113,11 +124,13 @@ class Bindings:
             if alias.name == "*":
                 self.stars.append(source._replace(names=()))
             else:
-                self._bind(alias.asname or top, source)
+                name = alias.asname or top
+                self._bind(name, source)
 
     def _bind(self, name: str, value: Value) -> None:
         if name:
-            self._names.setdefault(name, set()).add(value)
+            values = self._names.setdefault(name, set())
+            values.add(value)
 
 
 def _value(node: ast.AST | None) -> Value:
@@ -128,7 +141,8 @@ def _value(node: ast.AST | None) -> Value:
         owner = _value(node.value)
         if not isinstance(owner, NameSource):
             return None
-        return owner._replace(names=(*owner.names, node.attr))
+        names = (*owner.names, node.attr)
+        return owner._replace(names=names)
     if isinstance(node, ast.Constant):
         return Constant(node.value)
     if isinstance(node, _MAKES):
@@ -169,7 +183,8 @@ def _statements(scope: Any) -> Iterator[ast.AST]:
     while pending:
         node = pending.pop()
         for block in _live_blocks(node):
-            for statement in getattr(node, block, ()):
+            statements = getattr(node, block, ())
+            for statement in statements:
                 yield statement
                 if not isinstance(statement, _SCOPES):
                     pending.append(statement)
@@ -177,16 +192,21 @@ def _statements(scope: Any) -> Iterator[ast.AST]:
 
 def _live_blocks(node: ast.AST) -> tuple[str, ...]:
     """Name the blocks of a statement that Python compiles: one of two in `if 0:`."""
-    if isinstance(node, ast.If) and isinstance(node.test, ast.Constant):
-        return ("body",) if node.test.value else ("orelse",)
-    return _BLOCKS
+    if not isinstance(node, ast.If):
+        return _BLOCKS
+    if not isinstance(node.test, ast.Constant):
+        return _BLOCKS
+    if node.test.value:
+        return ("body",)
+    return ("orelse",)
 
 
 def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """Yield the statements of a scope, and the expressions that run where they stand."""
     for statement in _statements(scope):
         yield statement
-        for child in ast.iter_child_nodes(statement):
+        children = ast.iter_child_nodes(statement)
+        for child in children:
             if not isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
                 yield from _walk(child)
 
@@ -198,7 +218,8 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
         node = pending.pop()
         yield node
         if isinstance(node, ast.comprehension):
-            pending += (node.iter, *node.ifs)
+            pending.append(node.iter)
+            pending += node.ifs
         elif isinstance(node, ast.Lambda):
             pending += ast.iter_child_nodes(node.args)
         else:

@@ -66,12 +66,15 @@ class Origins:
             holds the value; None where the code does not say, names both, or may bind the attribute
             by other means too.
         """
-        ends = set(self._ends(_Attribute(owner, name), value, ()))
+        attribute = _Attribute(owner, name)
+        ends = set(self._ends(attribute, value, ()))
         sites = [end for end in ends if isinstance(end, Site)]
         is_held_elsewhere = True in ends
         if len(sites) == 1 and not is_held_elsewhere:
             return sites[0]
-        if sites or None in ends or not is_held_elsewhere:
+        if sites or None in ends:
+            return None
+        if not is_held_elsewhere:
             return None
         code = self._code(owner)
         if code is not None and code.may_set(name):
@@ -80,7 +83,8 @@ class Origins:
 
     def is_copy(self, owner: Any, name: str) -> bool:
         """Whether the code says that the attribute `name` of `owner` is bound from another."""
-        return bool(_sources(self._bound(owner, name)))
+        bound = self._bound(owner, name)
+        return bool(_sources(bound))
 
     def leads(self, start: tuple[Any, str], goal: tuple[Any, str]) -> bool:
         """Whether an attribute got what it holds from another one, as far as the code says.
@@ -94,12 +98,14 @@ class Origins:
         visited = [first]
         while pending:
             attribute = pending.pop()
-            for source in _sources(self._bound(*attribute)):
+            bound = self._bound(*attribute)
+            for source in _sources(bound):
                 for origin in self._follow(source, attribute):
                     if not origin.is_among(visited):
                         visited.append(origin)
                         pending.append(origin)
-        return _Attribute(*goal).is_among(visited[1:])
+        destination = _Attribute(*goal)
+        return destination.is_among(visited[1:])
 
     def _ends(
         self, attribute: _Attribute, value: Any, path: tuple[_Attribute, ...]
@@ -135,7 +141,9 @@ class Origins:
     ) -> _Ends:
         """Tell where an attribute leads that another one was bound from."""
         site = self._sites.get(*origin)
-        knowing = site if site is not None and site.knows(value) else None
+        knowing = None
+        if site is not None and site.knows(value):
+            knowing = site
         if knowing is not None and knowing.layers:
             yield knowing
             return
@@ -145,7 +153,8 @@ class Origins:
         if not further and leader is not None:
             further = [leader]
         if not further:
-            current = namespace(origin.owner).get(origin.name, MISSING)
+            values = namespace(origin.owner)
+            current = values.get(origin.name, MISSING)
             yield None if current is MISSING else current is value
         elif site is not None and site.layers:
             yield site  # patched when it held another value of where it is from
@@ -166,19 +175,25 @@ class Origins:
         if module is None:
             return []
         if source.module is not None:
-            return _attributes([_imported(source, module)], source.names)
+            imported = _imported(source, module)
+            return _attributes([imported], source.names)
         first, *names = source.names or ("",)
         if names:
-            return _attributes(self._objects(owner, module, first), names)
+            objects = self._objects(owner, module, first)
+            return _attributes(objects, names)
         # In a class's body a name may be the class's own, or the module's.
-        is_inner = owner is not module and first != name and self._bound(owner, first)
-        return [_Attribute(owner if is_inner else module, first)]
+        may_be_inner = owner is not module and first != name
+        if may_be_inner and self._bound(owner, first):
+            return [_Attribute(owner, first)]
+        return [_Attribute(module, first)]
 
     def _objects(self, owner: Any, module: ModuleType, name: str) -> list[Any]:
         """Return what a name stood for: what it is now, and all that it was bound to."""
-        current = [
-            values[name] for values in map(namespace, (owner, module)) if name in values
-        ]
+        current = []
+        for holder in (owner, module):
+            values = namespace(holder)
+            if name in values:
+                current.append(values[name])
         objects = current[:1]
         bound = self._bound(module, name)
         if len(bound) == 1 and objects:
@@ -186,9 +201,8 @@ class Origins:
         for source in _sources(bound):
             if source.module is not None:
                 imported = _imported(source, module)
-                objects += [
-                    end.owner for end in _attributes([imported], (*source.names, ""))
-                ]
+                ends = _attributes([imported], (*source.names, ""))
+                objects += [end.owner for end in ends]
         return objects
 
     def _bound(self, owner: Any, name: str) -> set[Value]:
@@ -197,12 +211,14 @@ class Origins:
         if code is None:
             return set()
         if not isinstance(owner, type):
-            return code.own(name) | _by_star(code, name, owner)
+            own = code.own(name)
+            return own | _by_star(code, name, owner)
         path = owner.__qualname__.split(".")
         bodies = self._classes.get(owner)
         if bodies is None:
             bodies = self._classes[owner] = code.inner(path)
-        bound = code.own(".".join((*path, name))).copy()
+        dotted = ".".join((*path, name))
+        bound = code.own(dotted).copy()
         for body in bodies:
             bound |= body.own(name)
         return bound
@@ -212,10 +228,14 @@ class Origins:
         module = _module_of(owner)
         if module is None:
             return None
-        if id(module) not in self._modules:
+        key = id(module)
+        if key not in self._modules:
+            code = None
             tree = code_of(module)
-            self._modules[id(module)] = None if tree is None else Bindings(tree)
-        return self._modules[id(module)]
+            if tree is not None:
+                code = Bindings(tree)
+            self._modules[key] = code
+        return self._modules[key]
 
 
 def _sources(values: Iterable[Value]) -> list[NameSource]:
@@ -224,15 +244,22 @@ def _sources(values: Iterable[Value]) -> list[NameSource]:
 
 def _module_of(owner: Any) -> ModuleType | None:
     if isinstance(owner, type):
-        owner = sys.modules.get(str(namespace(owner).get("__module__")))
-    return owner if isinstance(owner, ModuleType) else None
+        module_name = namespace(owner).get("__module__")
+        owner = sys.modules.get(str(module_name))
+    if not isinstance(owner, ModuleType):
+        return None
+    return owner
 
 
 def _imported(source: NameSource, module: ModuleType) -> Any:
     """Return the module that a source names; None where it is not loaded."""
-    package = str(namespace(module).get("__package__") or "").split(".")
-    outer = package[: len(package) + 1 - source.level] if source.level else []
-    return sys.modules.get(".".join(filter(None, (*outer, source.module))))
+    package = namespace(module).get("__package__") or ""
+    parts = str(package).split(".")
+    outer: list[str] = []
+    if source.level:
+        outer = parts[: len(parts) + 1 - source.level]
+    named_parts = filter(None, (*outer, source.module))
+    return sys.modules.get(".".join(named_parts))
 
 
 def _attributes(owners: Iterable[Any], names: Sequence[str]) -> list[_Attribute]:
@@ -247,7 +274,10 @@ def _walk(owner: Any, names: Sequence[str]) -> _Attribute | None:
     for name in path:
         owner = _step(owner, name)
     if isinstance(owner, type):
-        owner = next((cls for cls in owner.__mro__ if last in namespace(cls)), owner)
+        for cls in owner.__mro__:
+            if last in namespace(cls):
+                owner = cls
+                break
     if not isinstance(owner, (ModuleType, type)):
         return None
     return _Attribute(owner, last)
@@ -303,12 +333,13 @@ def _source_of(values: dict[str, Any]) -> str | bytes | None:
     """Read the source of a module; None if its file is newer than the module."""
     file = str(values.get("__file__") or "")
     spec = cast("Any", values.get("__spec__"))
-    if not file.endswith(".py") or not Path(file).exists():
+    path = Path(file)
+    if not file.endswith(".py") or not path.exists():
         source: str = spec.loader.get_source(spec.name)  # in a zip file
         return source.removeprefix("\ufeff")
-    if not _is_as_imported(Path(file), spec):
+    if not _is_as_imported(path, spec):
         return None
-    return Path(file).read_bytes()
+    return path.read_bytes()
 
 
 def _parsed(source: bytes | str) -> ast.Module:
@@ -321,8 +352,11 @@ def _parsed(source: bytes | str) -> ast.Module:
 
 def _is_as_imported(file: Path, spec: Any) -> bool:
     """Whether the file is not newer than Python's cache, which each import brings up to date."""
-    cached = Path(str(getattr(spec, "cached", None) or ""))
-    if not cached.is_file() or type(spec.loader) is not SourceFileLoader:
+    cached_name = getattr(spec, "cached", None) or ""
+    cached = Path(str(cached_name))
+    if not cached.is_file():
+        return True
+    if type(spec.loader) is not SourceFileLoader:
         return True
     with cached.open("rb") as opened:
         magic = opened.read(4)
@@ -339,9 +373,10 @@ def _is_as_imported(file: Path, spec: Any) -> bool:
 def _time_and_size(file: Path) -> bytes:
     """Return what the cache has of a source file, the lower half of each number."""
     stat = file.stat()
-    time = int(stat.st_mtime).to_bytes(8, "little")[:4]
-    size = stat.st_size.to_bytes(8, "little")[:4]
-    return time + size
+    seconds = int(stat.st_mtime)
+    time = seconds.to_bytes(8, "little")
+    size = stat.st_size.to_bytes(8, "little")
+    return time[:4] + size[:4]
 
 
 def _has_made(tree: ast.Module, values: dict[str, Any]) -> bool:
@@ -350,15 +385,14 @@ def _has_made(tree: ast.Module, values: dict[str, Any]) -> bool:
     for value in tuple(values.values()):
         if type(value) is FunctionType:
             code = value.__code__
-            if (
-                code.co_filename == values.get("__file__")
-                and code.co_name != "<lambda>"
-            ):
+            is_own = code.co_filename == values.get("__file__")
+            if is_own and code.co_name != "<lambda>":
                 own.add((code.co_name, code.co_firstlineno))
     if not own:
         return True
     defined = set()
     for node in all_scopes(tree):
-        first_line = min(part.lineno for part in (node, *node.decorator_list))
+        parts = (node, *node.decorator_list)
+        first_line = min(part.lineno for part in parts)
         defined.add((node.name, first_line))
     return not own.isdisjoint(defined)

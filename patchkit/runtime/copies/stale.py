@@ -60,14 +60,16 @@ class StaleValues:
         ours: set[int] = set()
         for value, _ in patched:
             ours.add(id(value))
-            ours.update(map(id, _inside(value)))
+            parts = _inside(value)
+            ours.update(map(id, parts))
         self.ours = frozenset(ours)
         """What patches have made. Whatever it holds, it holds on purpose."""
         self.ids = frozenset((*self.values, *self.inner))
 
     def site_of(self, value: Any) -> Site | None:
         """Return a site that held `value`, or something that `value` is the inside of."""
-        return self.values.get(id(value)) or self.inner.get(id(value))
+        key = id(value)
+        return self.values.get(key) or self.inner.get(key)
 
     def claims(self, value: Any) -> list[Site]:
         """Return every site that has or had `value`."""
@@ -105,7 +107,8 @@ class StaleValues:
         """Whether the site itself got what it holds from an attribute."""
         if isinstance(site.name, Item):
             return False
-        return self._origins.leads((site.owner, site.name), (owner, name))
+        start = (site.owner, site.name)
+        return self._origins.leads(start, (owner, name))
 
     def comes_from(self, owner: Any, name: str, site: Site) -> bool:
         """Whether an attribute got what it holds from a site, as the code that bound it says.
@@ -115,13 +118,15 @@ class StaleValues:
             name: Its name.
             site: The site, which is an attribute, not an item.
         """
-        return self._origins.leads((owner, name), (site.owner, str(site.name)))
+        goal = (site.owner, str(site.name))
+        return self._origins.leads((owner, name), goal)
 
     def _onwards(self, site: Site) -> Site:
         """Go on from a site without patches that is a copy itself, and was patched as one."""
         if site.layers or isinstance(site.name, Item):
             return site
-        if len(self.claims(site.current)) == 1:
+        claims = self.claims(site.current)
+        if len(claims) == 1:
             return site
         origin = self._origins.of(site.owner, site.name, site.current)
         if not isinstance(origin, Site):
@@ -134,9 +139,12 @@ class StaleValues:
             return True
         if self.proven(value) is site:
             return True
-        if value is not site.original or _is_foreign(site):
+        if value is not site.original:
             return False
-        return not self._origins.is_copy(site.owner, str(site.name))
+        if _is_foreign(site):
+            return False
+        name = str(site.name)
+        return not self._origins.is_copy(site.owner, name)
 
     def proven(self, value: Any) -> Site | None:
         """Return the one site that has made `value`, or that is its own definition.
@@ -148,7 +156,9 @@ class StaleValues:
             return None
         (site,) = claims
         is_made = any(value is wrapper for wrapper in site.wrappers)
-        if is_made or is_defined_at(value, site.owner, site.name):
+        if is_made:
+            return site
+        if is_defined_at(value, site.owner, site.name):
             return site
         return None
 
@@ -163,19 +173,23 @@ class StaleValues:
     def _claims(self) -> dict[int, list[Site]]:
         """The sites that have or had a value, by its id; those that had it first before others."""
         claims: dict[int, dict[Site, None]] = {}
-        sites = list(dict.fromkeys((*self._all_sites, *self.sites)))
+        with_repeats = (*self._all_sites, *self.sites)
+        sites = list(dict.fromkeys(with_repeats))
         for site in sites:
             if site.own:
-                claims.setdefault(id(site.original), {})[site] = None
+                claimants = claims.setdefault(id(site.original), {})
+                claimants[site] = None
         for value, site in _patched_values(sites):
-            claims.setdefault(id(value), {})[site] = None
+            claimants = claims.setdefault(id(value), {})
+            claimants[site] = None
         return {key: list(claimants) for key, claimants in claims.items()}
 
 
 def _patched_values(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:
     """Yield each value that patches have put on a site, and the site."""
     for site in sites:
-        for value in (*site.wrappers, *site.replacements, site.current):
+        values = (*site.wrappers, *site.replacements, site.current)
+        for value in values:
             if value is not site.original:
                 yield value, site
 
@@ -203,7 +217,9 @@ def _held_by_others(
 def _is_old(site: Site) -> bool:
     """Whether a site had an original that can have been copied, and holds something else now."""
     original = site.original
-    if not site.own or original is site.current or isinstance(original, ModuleType):
+    if not site.own or original is site.current:
+        return False
+    if isinstance(original, ModuleType):
         return False
     return can_be_traced(original)
 
@@ -212,9 +228,13 @@ def _is_foreign(site: Site) -> bool:
     """Whether the original of a site says that it was made in another package."""
     maker = origin_of(site.original)
     home = home_of(site)
-    if not home or not isinstance(maker, str):
+    if not home:
         return False
-    return maker.partition(".")[0] != home.partition(".")[0]
+    if not isinstance(maker, str):
+        return False
+    makers_package, _, _ = maker.partition(".")
+    home_package, _, _ = home.partition(".")
+    return makers_package != home_package
 
 
 def _inside(value: Any) -> tuple[Any, ...]:

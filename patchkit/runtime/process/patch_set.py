@@ -67,10 +67,11 @@ def patch_set(
     pack_digests = {pack: modules_digest(pack) for pack in packs}
     digests: dict[str, PatchDigest] = {}
     for position, state in enumerate(selected):
+        row = state.row
         digests[state.name] = PatchDigest(
             at=position,
-            code=fingerprint(state.row),
-            pack=pack_digests[state.row.pack],
+            code=fingerprint(row),
+            pack=pack_digests[row.pack],
             is_open=awaits_when(state),
         )
     return digests
@@ -90,14 +91,17 @@ def stamp(config: Any, states: PatchStates, table: EligibilityTable) -> None:
     if not isinstance(extra, dict):
         states.say("warning", "the engine's additional_config is no dict: not stamped")
         return
-    sets = {role: patch_set(states.patches.values(), table, role) for role in Role}
+    patches = states.patches.values()
+    sets = {role: patch_set(patches, table, role) for role in Role}
     stamped: dict[str, Any] = {_VERSION: _version()}
-    for role, patches in sets.items():
-        stamped[str(role)] = {
-            name: dict(vars(patch)) for name, patch in patches.items()
-        }
+    for role, digests in sets.items():
+        fields_by_name = {}
+        for name, patch in digests.items():
+            fields_by_name[name] = dict(vars(patch))
+        stamped[str(role)] = fields_by_name
     extra[KEY] = stamped
-    states.journal.write("digest", role=str(Role.MAIN), digest=digest(sets[Role.MAIN]))
+    of_main = sets[Role.MAIN]
+    states.journal.write("digest", role=str(Role.MAIN), digest=digest(of_main))
 
 
 def agree(
@@ -117,12 +121,14 @@ def agree(
     ours = patch_set(states.patches.values(), table, role)
     states.journal.write("digest", role=str(role), digest=digest(ours))
     try:
-        _refuse_differences(role, _stamped(config, role), ours)
+        theirs = _stamped(config, role)
+        _refuse_differences(role, theirs, ours)
     except AgreementError as error:
-        states.journal.write("disagreement", role=str(role), reason=str(error))
+        reason = str(error)
+        states.journal.write("disagreement", role=str(role), reason=reason)
         if states.settings.on_failure == "stop":
             raise
-        states.say("warning", str(error))
+        states.say("warning", reason)
 
 
 def _refuse_differences(role: Role, theirs: PatchSet | None, ours: PatchSet) -> None:
@@ -139,7 +145,9 @@ def _refuse_differences(role: Role, theirs: PatchSet | None, ours: PatchSet) -> 
 
 
 def _process() -> str:
-    return f"{os.getpid()} on node {os.uname().nodename}"
+    pid = os.getpid()
+    node = os.uname().nodename
+    return f"{pid} on node {node}"
 
 
 def digest(patches: PatchSet) -> str:
@@ -167,17 +175,21 @@ def fingerprint(row: Row) -> str:
     Returns:
         The hash of what it declares, of its body, and of its data files.
     """
-    fields = {
-        name: value for name, value in vars(row.patch).items() if name not in _NO_CODE
-    }
+    fields = dict(vars(row.patch))
+    for name in _NO_CODE:
+        fields.pop(name, None)
     changes = [_declared(change) for change in row.patch.changes]
     declared = "\n".join([canonical(fields), *changes])
     data = [_data_file(row.pack, name) for name in row.patch.data]
-    return hash_of((declared.encode(), body_bytes(row), *data))
+    body = body_bytes(row)
+    return hash_of((declared.encode(), body, *data))
 
 
 def _data_file(pack: str, name: str) -> bytes:
-    contents = [_bytes(f"{folder}/{name}") for folder in _folders(pack)]
+    contents = []
+    for folder in _folders(pack):
+        path = f"{folder}/{name}"
+        contents.append(_bytes(path))
     return b"".join(contents)
 
 
@@ -188,8 +200,9 @@ def _version() -> str:
 def _declared(change: Change) -> str:
     fields = dict(vars(change))
     for name in ("requires", "rebind"):  # the order of these collections says nothing
-        if not isinstance(fields[name], bool):
-            fields[name] = frozenset(fields[name])
+        value = fields[name]
+        if not isinstance(value, bool):
+            fields[name] = frozenset(value)
     return f"{change.kind} {canonical(fields)}"
 
 
@@ -206,14 +219,19 @@ def _stamped(config: Any, role: Role) -> PatchSet | None:
     if not isinstance(sets, dict):
         return None
     version = sets.get(_VERSION)
-    if version != _version():
+    own_version = _version()
+    if version != own_version:
+        theirs = version or "an earlier one"
         raise AgreementError(
             f"the {role} process {_process()} runs patchkit "
-            f"{_version()}, and the main process {version or 'an earlier one'}. Install the same "
+            f"{own_version}, and the main process {theirs}. Install the same "
             "patchkit on every node."
         )
     patches = sets.get(str(role), {})
-    return {name: PatchDigest(**fields) for name, fields in patches.items()}
+    digests = {}
+    for name, fields in patches.items():
+        digests[name] = PatchDigest(**fields)
+    return digests
 
 
 def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:
@@ -222,8 +240,13 @@ def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:
     for name in _decided_only_in(ours, theirs):
         yield f"{name} only here"
     common = [name for name in _in_order(theirs) if name in ours]
-    other_code = [name for name in common if theirs[name].code != ours[name].code]
-    other_pack = [name for name in common if theirs[name].pack != ours[name].pack]
+    other_code = []
+    other_pack = []
+    for name in common:
+        if theirs[name].code != ours[name].code:
+            other_code.append(name)
+        if theirs[name].pack != ours[name].pack:
+            other_pack.append(name)
     for name in other_code:
         yield f"{name} has other code here"
     if not other_code:
@@ -231,7 +254,9 @@ def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:
             yield f"{name} has another module in its pack here"
     common_here = [name for name in _in_order(ours) if name in theirs]
     if common != common_here:
-        yield f"they apply in the order {', '.join(common_here)} here, not {', '.join(common)}"
+        order_here = ", ".join(common_here)
+        order_there = ", ".join(common)
+        yield f"they apply in the order {order_here} here, not {order_there}"
 
 
 def _decided_only_in(patches: PatchSet, others: PatchSet) -> list[str]:
@@ -241,7 +266,8 @@ def _decided_only_in(patches: PatchSet, others: PatchSet) -> list[str]:
 
 
 def _show(patches: PatchSet) -> str:
-    return ", ".join(_in_order(patches)) or "nothing"
+    names = _in_order(patches)
+    return ", ".join(names) or "nothing"
 
 
 def hash_of(parts: Iterable[bytes]) -> str:
@@ -257,7 +283,8 @@ def hash_of(parts: Iterable[bytes]) -> str:
 
     total = hashlib.sha256()
     for part in parts:
-        total.update(hashlib.sha256(part).digest())
+        part_hash = hashlib.sha256(part)
+        total.update(part_hash.digest())
     return total.hexdigest()[:16]
 
 
@@ -272,7 +299,8 @@ def modules_digest(pack: str) -> str:
     """
     parts: list[bytes] = []
     for folder in _folders(pack):
-        for name, text in sorted(_modules(folder)):
+        modules = sorted(_modules(folder))
+        for name, text in modules:
             parts += [name.encode(), text]
     return hash_of(parts)
 
@@ -286,7 +314,8 @@ def body_bytes(row: Row) -> bytes:
     Returns:
         The bytes; none if it has no body, or one that cannot be read.
     """
-    spec = PathFinder.find_spec(row.body, _folders(row.pack))
+    folders = _folders(row.pack)
+    spec = PathFinder.find_spec(row.body, folders)
     if spec is None or spec.origin is None:
         return b""
     try:
@@ -296,19 +325,24 @@ def body_bytes(row: Row) -> bytes:
 
 
 def _folders(pack: str) -> list[str]:
-    return list(getattr(sys.modules.get(pack), "__path__", ()))
+    package = sys.modules.get(pack)
+    search_path = getattr(package, "__path__", ())
+    return list(search_path)
 
 
 def _modules(folder: str) -> Iterator[tuple[str, bytes]]:
     archive = _archive(folder)
     if archive:
         yield archive, _bytes(archive)  # all of it, data files too
-    endings = tuple({_last_suffix(suffix) for suffix in all_suffixes()})
+    endings_once = {_last_suffix(suffix) for suffix in all_suffixes()}
+    endings = tuple(endings_once)
     for path in _files(folder):
         _, _, filename = path.rpartition("/")
         stem, _, _ = filename.partition(".")
-        if filename.endswith(endings) and stem.isidentifier():
-            yield path[len(folder) :], _bytes(path)
+        is_module = filename.endswith(endings) and stem.isidentifier()
+        if is_module:
+            relative = path[len(folder) :]
+            yield relative, _bytes(path)
 
 
 def _last_suffix(suffix: str) -> str:
@@ -319,9 +353,12 @@ def _last_suffix(suffix: str) -> str:
 def _files(folder: str, parents: tuple[str, ...] = ()) -> Iterator[str]:
     """Walk a folder and all below it that can be imported, links too, unless they lead back."""
     real = os.path.realpath(folder)
-    if real in parents or not os.path.isdir(folder):  # noqa: PTH112 - pathlib costs a start
+    if real in parents:
         return
-    for name in sorted(os.listdir(folder)):  # noqa: PTH208 - as above
+    if not os.path.isdir(folder):  # noqa: PTH112 - pathlib costs a start
+        return
+    names = os.listdir(folder)  # noqa: PTH208 - as above
+    for name in sorted(names):
         path = f"{folder}/{name}"
         if not os.path.isdir(path):  # noqa: PTH112
             yield path
@@ -332,7 +369,9 @@ def _files(folder: str, parents: tuple[str, ...] = ()) -> Iterator[str]:
 def _archive(folder: str) -> str:
     while folder and not os.path.exists(folder):  # noqa: PTH110 - pathlib costs a start
         folder = os.path.dirname(folder)  # noqa: PTH120
-    return folder if os.path.isfile(folder) else ""  # noqa: PTH113
+    if os.path.isfile(folder):  # noqa: PTH113
+        return folder
+    return ""
 
 
 def _bytes(path: str) -> bytes:

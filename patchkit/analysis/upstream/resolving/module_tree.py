@@ -13,6 +13,11 @@ BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 """The fields in which a statement holds others."""
 _GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
 
+_Conclusions = dict[Any, Any]
+"""What was concluded, by keys that its readers choose."""
+_Enclosed = tuple[ast.AST, frozenset[str]]
+"""A statement, and the names of the functions that it stands in."""
+
 
 @dataclass(eq=False)
 class ModuleTree:
@@ -36,15 +41,16 @@ class ModuleTree:
     tree: ast.Module
     source: bytes = b""
     fault: str = ""
-    conclusions: dict[Any, Any] = field(default_factory=dict, repr=False)
-    file_conclusions: dict[Any, Any] = field(default_factory=dict, repr=False)
+    conclusions: _Conclusions = field(default_factory=dict, repr=False)
+    file_conclusions: _Conclusions = field(default_factory=dict, repr=False)
 
     @property
     def package(self) -> str:
         """The package that relative imports start from."""
         if self.is_package:
             return self.name
-        return self.name.rpartition(".")[0]
+        package, _, _ = self.name.rpartition(".")
+        return package
 
     def absolute(self, module: str | None, level: int) -> str | None:
         """Name the module that `from ..module import` means.
@@ -58,10 +64,12 @@ class ModuleTree:
         """
         if not level:
             return module
-        parts = self.package.split(".")
-        if level > len(parts) or not self.package:
+        package = self.package
+        parts = package.split(".")
+        if level > len(parts) or not package:
             return None
-        base = ".".join(parts[: len(parts) - level + 1])
+        depth = len(parts) - level + 1
+        base = ".".join(parts[:depth])
         if module:
             return f"{base}.{module}"
         return base
@@ -99,22 +107,22 @@ class ModuleTree:
         for statement, functions in _with_enclosing_functions(self.tree):
             if isinstance(statement, ast.Global) and functions:
                 for name in statement.names:
-                    functions_by_name.setdefault(name, set()).update(functions)
+                    binders = functions_by_name.setdefault(name, set())
+                    binders.update(functions)
         return functions_by_name
 
 
-def _with_enclosing_functions(
-    tree: ast.Module,
-) -> Iterator[tuple[ast.AST, frozenset[str]]]:
+def _with_enclosing_functions(tree: ast.Module) -> Iterator[_Enclosed]:
     """Walk the statements of a module, each with the names of the functions that it stands in."""
-    pending: list[tuple[ast.AST, frozenset[str]]] = [(tree, frozenset())]
+    pending: list[_Enclosed] = [(tree, frozenset())]
     while pending:
         node, functions = pending.pop()
         yield node, functions
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             functions |= {node.name}
         for block in BLOCKS:
-            pending += [(inner, functions) for inner in getattr(node, block, ())]
+            statements = getattr(node, block, ())
+            pending += [(inner, functions) for inner in statements]
 
 
 class Modules:
@@ -156,7 +164,8 @@ class Modules:
         Args:
             name: The absolute name of the module, whose first part decides.
         """
-        return self._holds("top", name.split(".", 1)[0])
+        top, *_ = name.split(".", 1)
+        return self._holds("top", top)
 
     def compiled(self, name: str) -> bool:
         """Whether the release has an extension module of a name.
@@ -165,9 +174,9 @@ class Modules:
             name: The absolute name of the module; a package may be one by its `__init__`.
         """
         base = name.replace(".", "/")
-        return self._holds("compiled", base) or self._holds(
-            "compiled", f"{base}/__init__"
-        )
+        if self._holds("compiled", base):
+            return True
+        return self._holds("compiled", f"{base}/__init__")
 
     def has_stub(self, name: str) -> bool:
         """Whether a module has a stub file, though perhaps no source.
@@ -175,7 +184,8 @@ class Modules:
         Args:
             name: The absolute name of the module.
         """
-        return self._holds("file", f"{name.replace('.', '/')}.pyi")
+        base = name.replace(".", "/")
+        return self._holds("file", f"{base}.pyi")
 
     def _locate(self, name: str) -> tuple[str, bool] | None:
         """Return the path of a module's file, and whether it is a package; None for no source."""
@@ -184,32 +194,43 @@ class Modules:
         for path, is_package in candidates.items():
             if self._holds("file", path):
                 # Python imports an extension module before a source file of that name.
-                if self._holds("compiled", path[:-3]):
+                without_ending = path.removesuffix(".py")
+                if self._holds("compiled", without_ending):
                     return None
                 return path, is_package
-        if self._holds("compiled", base) or not self._holds("folder", base):
+        if self._holds("compiled", base):
+            return None
+        if not self._holds("folder", base):
             return None
         return "", True
 
     def _holds(self, kind: str, path: str) -> bool:
         question = Question(kind, path)
-        return bool(
-            _remembered(self.answers, question, lambda: self.files.answer(question))
+        answer = _remembered(
+            self.answers, question, lambda: self.files.answer(question)
         )
+        return bool(answer)
 
     def _read(self, name: str) -> ModuleTree | None:
         location = self._locate(name)
         if location is None:
             return None
         path, is_package = location
-        parsed: Parsed | None = Parsed(b"", ast.Module([], []), "", {})
+        no_statements = ast.Module([], [])
+        parsed: Parsed | None = Parsed(b"", no_statements, "", {})
         if path:
             parsed = self.files.parsed(path)
         if parsed is None:
             return None
         text, tree, fault, conclusions = parsed
         return ModuleTree(
-            name, path, is_package, tree, text, fault, file_conclusions=conclusions
+            name,
+            path,
+            is_package,
+            tree,
+            source=text,
+            fault=fault,
+            file_conclusions=conclusions,
         )
 
 
@@ -219,7 +240,9 @@ def module_name(path: str) -> str:
     Args:
         path: The path in the release, with slashes: `vllm/config/__init__.py` is `vllm.config`.
     """
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    without_ending = path.removesuffix(".py")
+    module_path = without_ending.removesuffix("/__init__")
+    return module_path.replace("/", ".")
 
 
 def lines_of(nodes: Sequence[ast.AST]) -> tuple[int, int] | None:
@@ -234,8 +257,10 @@ def lines_of(nodes: Sequence[ast.AST]) -> tuple[int, int] | None:
     first_lines: list[int] = []
     last_lines: list[int] = []
     for node in nodes:
-        for part in (node, *getattr(node, "decorator_list", ())):
-            last_lines.append(getattr(part, "end_lineno", 0) or 0)
+        decorators = getattr(node, "decorator_list", ())
+        for part in (node, *decorators):
+            last_line = getattr(part, "end_lineno", 0) or 0
+            last_lines.append(last_line)
             if hasattr(part, "lineno"):
                 first_lines.append(part.lineno)
     if not first_lines:
@@ -243,7 +268,7 @@ def lines_of(nodes: Sequence[ast.AST]) -> tuple[int, int] | None:
     return min(first_lines), max(last_lines)
 
 
-def _remembered(memory: dict[Any, Any], key: Any, compute: Callable[[], T]) -> T:
+def _remembered(memory: _Conclusions, key: Any, compute: Callable[[], T]) -> T:
     if key not in memory:
         memory[key] = compute()
     result: T = memory[key]
