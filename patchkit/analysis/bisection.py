@@ -15,7 +15,7 @@ _TRUSTED_PASSES = 3
 
 
 def judged(run: Run, failing_with_all: Collection[str] = ()) -> str:
-    """Judge a run by its exit code, unless it lacks patches that others of it need.
+    """Judge a run by its exit code, unless its patches need others that it left out.
 
     Args:
         run: its `exit` code, and the patches that `failed` to apply in it.

@@ -114,7 +114,7 @@ def open_packages(
         release_options: Which releases to open.
         packages: Import packages; releases of them are opened where they are installed.
         library: Where releases on the index come from.
-        brief: Whether releases on the index are read without what only sources tell.
+        brief: Whether sources of releases on the index stay unread, which saves most of the time.
 
     Returns:
         The releases, at least one.

@@ -265,7 +265,10 @@ class CheckedRelease:
     def _not_concluded(
         self, targets: Iterable[Target], store: FactStore
     ) -> list[Target]:
-        """Recall what was concluded from the same files; fetch those that tell of the rest."""
+        """Recall what was concluded from the same files; return the other targets.
+
+        The files that the others are looked up in are fetched at once.
+        """
         files = self.resolver.modules.files
         missing = []
         for target in targets:

@@ -223,7 +223,7 @@ def _part(value: object) -> ast.AST | str:
 
 
 def _annotated(node: ast.AST) -> set[int]:
-    """Identify a function and its parameters, which are what its annotations are attached to."""
+    """Return the ids of a function and its parameters: the nodes that hold its annotations."""
     if not isinstance(node, DEFS):
         return set()
     annotated_ids = {id(node)}

@@ -134,7 +134,7 @@ class _Reader:
 
     @contextlib.contextmanager
     def _state(self, *, guarded: bool = False, called: bool = False) -> Iterator[None]:
-        """Read a part of the file, and restore the state of the reader behind it.
+        """Read a part of the file, and restore the state of the reader, `_bases` included.
 
         Args:
             guarded: Whether the part runs only where something is there.

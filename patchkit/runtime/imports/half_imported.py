@@ -88,7 +88,7 @@ def forget_imports(threads: Collection[int | None]) -> None:
 
 
 def culprit(error: Exception) -> str | None:
-    """Find the half-imported module in which, by an error, something is missing.
+    """Find the half-imported module that explains an error.
 
     Args:
         error: What was raised where something was looked up or imported.
@@ -100,7 +100,7 @@ def culprit(error: Exception) -> str | None:
     names = [name]
     if isinstance(error, AttributeError):
         module_name = getattr(getattr(error, "obj", None), "__name__", "")
-        # A submodule is its package's only once it is whole.
+        # A submodule becomes an attribute of its package only when its import ends.
         names = [f"{module_name}.{name}", module_name]
     for candidate in names:
         module = sys.modules.get(candidate)

@@ -12,7 +12,7 @@ def platform() -> None:
 
 
 def general() -> None:
-    """Arm when vLLM loads its general plugins; what failed before is raised again."""
+    """Arm when vLLM loads its general plugins; what it swallowed in `platform` is raised again."""
     session = arm_unasked()
     if session is not None:
         session.stop_if_failed()

@@ -203,7 +203,7 @@ class ParsedFiles:
     def __contains__(self, key: object) -> bool:
         return key in self._files
 
-    def met(self) -> frozenset[FileKey]:
+    def ever_parsed(self) -> frozenset[FileKey]:
         """Return the keys of all files that were ever parsed, whichever release they are in."""
         with self._lock:
             return frozenset(self._met)
@@ -258,18 +258,19 @@ class Files:
     def prefetch_unparsed(self, paths: Iterable[str]) -> None:
         """Fetch files that will be parsed, as far as they are not parsed yet.
 
-        Of the files that were parsed of other releases, those whose content is new in this one are
-        fetched, too.
+        Files that were parsed in another release, and have new content in this one, will probably
+        be asked for, too: they are fetched with them. What was parsed once and has been dropped
+        since is fetched only if it is needed.
 
         Args:
             paths: The files that are needed for certain.
         """
         needed = set(paths)
-        met = self._shared.met()
-        unparsed = [path for path in needed if self._key(path) not in self._shared]
-        likely = {path for path, _ in met} - needed
-        changed = [path for path in likely if self._key(path) not in met]
-        self.source.prefetch((*unparsed, *changed))
+        not_held = [path for path in needed if self._key(path) not in self._shared]
+        ever_parsed = self._shared.ever_parsed()
+        likely = {path for path, _ in ever_parsed} - needed
+        changed = [path for path in likely if self._key(path) not in ever_parsed]
+        self.source.prefetch((*not_held, *changed))
 
     def _key(self, path: str) -> FileKey:
         return path, self.source.mark(path)

@@ -142,10 +142,12 @@ def _site(cls: type, name: str, sites: Sites) -> Site:
 
 
 def _calls_post_init(cls: type, sites: Sites) -> bool:
-    """Whether the `__init__` that upstream's class has, or would have, calls `__post_init__`."""
+    """Whether an `__init__` that is generated anew calls `__post_init__`, as upstream's does."""
     if "__init__" not in vars(cls):
+        # With `init=False` there is none; dataclasses would write the call into one.
         return hasattr(cls, "__post_init__")
-    code = getattr(_site(cls, "__init__", sites).original, "__code__", None)
+    unpatched = _site(cls, "__init__", sites).original
+    code = getattr(unpatched, "__code__", None)
     return code is not None and "__post_init__" in code.co_names
 
 

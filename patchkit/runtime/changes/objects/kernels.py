@@ -220,13 +220,15 @@ class Kernels:
         self._take_down(key, override)
 
     def _take_down(self, key: str, override: _Override | None) -> None:
-        """Take an override from torch that another one, or none, has followed here."""
+        """Remove an override from torch, after another has taken its place, or none has."""
         if override is None:
             return
         library = override.library
-        # torch notes which kernels come from Python, and forgets it for every library at once.
+        # A library that is destroyed takes its own keys out of torch's set of kernels that come
+        # from Python, though another library may have put the same key there. So it has none.
         library._op_impls.clear()  # noqa: SLF001
         library._destroy()  # noqa: SLF001 - as `torch.library._scoped_library` does
+        # The key goes with the last override, and only if it came with the first.
         if not self._was_from_python[key] and key not in self._overrides:
             registrations = self._torch.library._impls  # noqa: SLF001
             registrations.discard(_registration(self.overload, key))
