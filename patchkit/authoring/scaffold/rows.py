@@ -55,7 +55,8 @@ def is_named(content: bytes, patch: Patch) -> bool:
         content: What the file has in it.
         patch: The patch.
     """
-    argument = rf"""\bname\s*=\s*["']{patch.name}["']"""
+    name = re.escape(patch.name)
+    argument = rf"""\bname\s*=\s*["']{name}["']"""
     pattern = argument.encode()
     match = re.search(pattern, content)
     return match is not None

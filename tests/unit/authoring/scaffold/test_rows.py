@@ -149,3 +149,10 @@ def test_a_name_that_others_come_after_is_free() -> None:
     text = b"PATCHES = (Patch(name='new-one'),)"
     assert is_named(text, NEW)
     assert not is_named(text.replace(b"name=", b"after="), NEW)
+
+
+def test_a_name_is_looked_for_as_it_is_written() -> None:
+    """A dot stands for a dot: another row has another name."""
+    patch = NEW.__replace__(name="new.one")
+    assert is_named(b'Patch(name="new.one")', patch)
+    assert not is_named(b'Patch(name="new-one")', patch)
