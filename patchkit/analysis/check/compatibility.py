@@ -16,9 +16,8 @@ from patchkit.analysis.upstream.resolving.values import Kind, Value
 from patchkit.core.rows.target import Item, Target
 
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-_MORE = (
-    "more"  # passed where there is room for anything; nothing upstream is called that
-)
+_MORE = "more"
+"""Passed where there is room for anything; nothing upstream is called that."""
 
 
 class _Call(NamedTuple):

@@ -56,9 +56,8 @@ class Finder:
         provide: Callable[[str], ModuleSpec | None] | None = None,
         on_risk: Callable[[], object] | None = None,
     ) -> None:
-        self.watcher = (
-            watcher  # the session; another copy of patchkit in this process asks for it
-        )
+        # The session; another copy of patchkit in this process asks for it.
+        self.watcher = watcher
         self._notifier = Notifier(watcher)
         self._provide = provide
         self._on_risk = on_risk

@@ -191,9 +191,8 @@ class PatchStates:
         self.settings = settings
         self.journal = journal
         self.roles: set[Role] = set()
-        self.is_in_charge = (
-            False  # whether the process is the session's, to end as it says
-        )
+        # Whether the process is the session's, to end as it says.
+        self.is_in_charge = False
         self.failure_exit = FailureExit(self._reason_to_end)
 
     # -- statuses ---------------------------------------------------------------------------------

@@ -111,9 +111,8 @@ class CodeSite:
         edits = [*self._edits, edit]
         if set(state.edits) != set(edits):
             state = self._build(edits)
-        self._edits = (
-            edits  # noted first: what is torn off in the middle can be taken back
-        )
+        # Noted first: what is torn off in the middle can be taken back.
+        self._edits = edits
         self._set(state)
 
     def take(self, edit: CodeEdit) -> None:
