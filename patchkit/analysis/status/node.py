@@ -224,7 +224,11 @@ def _writes_to(pid: int, directory: str) -> bool:
     own = _environ(pid).get("PATCHKIT_JOURNAL")
     if own is None:
         return False
-    own_path = os.path.abspath(own)  # noqa: PTH100
+    try:
+        folder = (_PROC / str(pid) / "cwd").readlink()
+    except OSError:
+        folder = Path("/")
+    own_path = os.path.normpath(folder / own)
     return own_path == os.path.abspath(directory)  # noqa: PTH100
 
 

@@ -3,7 +3,8 @@
 One file a process, one JSON object a line. The file is opened for appending for each line, as a
 process may close all its descriptors or change its folder: it leaves whole lines, or at worst one
 torn last line. A folder may be somebody else's: only a file that this process has made is written
-to, whatever stands under its name later, and no link is followed.
+to, whatever stands under its name later, and no link is followed. A file that somebody deletes is
+written again from memory, so that it still says who the process is and what is applied.
 """
 
 import os
@@ -22,7 +23,8 @@ MAX_BYTES = 4 * 1024 * 1024
 """A journal grows no further; a process makes a few dozen entries of a few hundred bytes."""
 
 MAX_ENTRIES = 10_000
-"""In memory the oldest go first; a process may start children all its life."""
+"""In memory; a process may start children all its life. The first tenth stays, as it says who the
+process is and what was applied; of the others the oldest go."""
 
 _ROOM_FOR_FULL = 100
 """For the line that says that there is no more."""
@@ -40,11 +42,14 @@ class Journal:
     stderr and goes on in memory. What can be written again later, after a disk was full, is.
 
     Args:
-        directory: The folder; it is made if it is not there. None for memory only.
+        directory: The folder; it is made if it is not there. None for memory only. A relative one
+            is below the folder that the process is in now.
     """
 
     def __init__(self, directory: str | None = None) -> None:
-        self.directory = directory and os.path.abspath(directory)  # noqa: PTH100
+        self.directory: str | None = None
+        if directory is not None:
+            self.directory = _absolute(directory)
         self.after_fork()
 
     def write(self, event: str, **fields: Any) -> None:
@@ -57,7 +62,7 @@ class Journal:
         entry = {"event": event, "time": time.time(), "pid": os.getpid(), **fields}
         self.entries.append(entry)
         if len(self.entries) > MAX_ENTRIES:
-            del self.entries[0]
+            del self.entries[MAX_ENTRIES // 10]
         if self.directory is not None and not self._is_full:
             self._append(self.directory, _line(entry))
 
@@ -80,35 +85,61 @@ class Journal:
             self.directory, self._verified, line
         ):
             return
-        if not self._is_full:
-            self._append(self.directory, line)
+        if not self._is_full and self._append(self.directory, line):
             self._verified = self._size - len(line)
 
-    def _append(self, directory: str, line: bytes) -> None:
+    def _append(self, directory: str, line: bytes) -> bool:
+        """Append a line to the file; where that is gone, write all entries to a new one.
+
+        Returns:
+            Whether the line is the last of the file.
+        """
         if self._size + len(line) > MAX_BYTES - _ROOM_FOR_FULL:
-            self._is_full, line = True, _line({"event": "full", "time": time.time()})
+            self._is_full = True
+            line = _line({"event": "full", "time": time.time()})
         if self._is_torn:
             line = b"\n" + line  # what is whole is not glued to what is not
         try:
             with self._making:
                 if self._file is None:
                     self._make(directory)
-            with self._opened(directory, os.O_WRONLY | os.O_APPEND) as fd:
-                written = os.write(fd, line)
-                # Another thread may have written too.
-                self._size = os.lseek(fd, 0, os.SEEK_CUR)
-            self._is_torn = written < len(line)
+            self._write(directory, line)
+        except FileNotFoundError as error:
+            if self._file is None:
+                self._tell(directory, error)
+            else:
+                self._write_again(directory)
+            return False
         except OSError as error:
-            if self._file is not None and isinstance(error, FileNotFoundError):
-                self._file = (
-                    None  # somebody has tidied up: the next entry begins a new file
-                )
-            elif not self._has_told:
-                self._has_told = True
-                say(
-                    "warning",
-                    f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}",
-                )
+            self._tell(directory, error)
+            return False
+        return True
+
+    def _write(self, directory: str, lines: bytes) -> None:
+        with self._opened(directory, os.O_WRONLY | os.O_APPEND) as fd:
+            written = os.write(fd, lines)
+            # Another thread may have written too.
+            self._size = os.lseek(fd, 0, os.SEEK_CUR)
+        self._is_torn = written < len(lines)
+
+    def _write_again(self, directory: str) -> None:
+        """Begin a new file with the entries in memory: somebody has tidied up."""
+        self._verified = None
+        lines = b"".join(map(_line, self.entries))
+        try:
+            with self._making:
+                self._file = None
+                self._make(directory)
+            self._write(directory, lines[: MAX_BYTES - _ROOM_FOR_FULL])
+        except OSError as error:
+            self._tell(directory, error)
+
+    def _tell(self, directory: str, error: OSError) -> None:
+        """Say on stderr that the journal cannot be written, once."""
+        if self._has_told:
+            return
+        self._has_told = True
+        say("warning", f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
 
     def _overwrite(self, directory: str, at: int, line: bytes) -> bool:
         try:
@@ -145,6 +176,16 @@ class Journal:
             yield fd
         finally:
             os.close(fd)
+
+
+def _absolute(directory: str) -> str | None:
+    """Return a folder's whole path; None, with a warning, where it is below one that is gone."""
+    try:
+        return os.path.abspath(directory)  # noqa: PTH100
+    except FileNotFoundError:
+        reason = "it is below the current folder, which is gone"
+        say("warning", f"PATCHKIT_JOURNAL={directory}: cannot be written: {reason}")
+        return None
 
 
 def _identity(fd: int) -> tuple[int, int]:

@@ -172,7 +172,11 @@ def _make(settings: Settings) -> Session:
     selection = Selection(
         settings, Versions.of(settings), Drift(settings.lock), os.environ
     )
-    return Session(Registry.collect(settings), selection, Journal(settings.journal))
+    journal = Journal(settings.journal)
+    if journal.directory not in (None, settings.journal):
+        # A child may be started from another folder: it writes beside this process all the same.
+        os.environ["PATCHKIT_JOURNAL"] = str(journal.directory)
+    return Session(Registry.collect(settings), selection, journal)
 
 
 def arrive(role: str | None) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -129,14 +130,27 @@ def test_a_folder_that_cannot_be_made_is_said_once(
     assert capsys.readouterr().err.count("cannot be written") == 1
 
 
-def test_a_file_that_was_deleted_begins_anew(tmp_path: Path) -> None:
-    """Somebody who tidies up loses an entry, not all that follow."""
-    journal = Journal(str(tmp_path))
+def test_a_file_that_was_deleted_is_written_again(tmp_path: Path) -> None:
+    """Somebody who tidies up takes nothing from what follows: the head is there again."""
+    journal = Journal(str(tmp_path / "journal"))
     journal.write("one")
-    next(tmp_path.iterdir()).unlink()
+    shutil.rmtree(tmp_path / "journal")
     journal.write("two")
     journal.write("three")
-    assert [entry["event"] for file in lines(tmp_path) for entry in file] == ["three"]
+    (found,) = lines(tmp_path / "journal")
+    assert [entry["event"] for entry in found] == ["one", "two", "three"]
+
+
+def test_a_look_writes_a_deleted_file_again(tmp_path: Path) -> None:
+    """A process in which nothing more happens is found again, too."""
+    journal = Journal(str(tmp_path))
+    journal.write("one")
+    journal.verified()
+    next(tmp_path.iterdir()).unlink()
+    journal.verified()
+    journal.verified()
+    (found,) = lines(tmp_path)
+    assert [entry["event"] for entry in found] == ["one", "verified"]
 
 
 @pytest.mark.processes
@@ -242,12 +256,13 @@ def test_threads_write_whole_lines_into_one_file(tmp_path: Path) -> None:
 
 
 def test_memory_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process may start children all its life; the oldest entries go first."""
-    monkeypatch.setattr(journal_module, "MAX_ENTRIES", 3)
+    """A process may start children all its life; who it is stays, else the oldest go first."""
+    monkeypatch.setattr(journal_module, "MAX_ENTRIES", 10)
     journal = Journal()
-    for number in range(5):
+    for number in range(15):
         journal.write("event", number=number)
-    assert [entry["number"] for entry in journal.entries] == [2, 3, 4]
+    kept = [entry["number"] for entry in journal.entries]
+    assert kept == [0, *range(6, 15)]
 
 
 class Strange:

@@ -187,3 +187,31 @@ def test_only_the_owner_may_read(patched: World, tmp_path: Path) -> None:
     (file,) = patched.journal.iterdir()
     assert patched.journal.stat().st_mode & 0o777 == 0o700
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_that_is_tidied_up_is_told_whole_again(patched: World) -> None:
+    """`status` knows the process, its role and its patch, though its journal was deleted."""
+    later = "import os, shutil; shutil.rmtree(os.environ['PATCHKIT_JOURNAL'])\n"
+    enters = "from patchkit import Role; patchkit.auto.session.enter(Role.WORKER)\n"
+    assert_works(patched.run("-c", WORK + later + enters), told=False)
+    (process,) = read_directory(patched.journal)
+    assert process.roles == ["main", "worker"]
+    assert process.patches["one"].status == "applied"
+
+
+def test_a_relative_folder_is_the_childs_too(patched: World) -> None:
+    """A child that is started from another folder writes beside its parent."""
+    child = "import subprocess, sys, os; os.makedirs('below'); os.chdir('below')\n"
+    runs = f"subprocess.run([sys.executable, '-c', {WORK!r}], check=True)\n"
+    done = patched.run("-c", WORK + child + runs, PATCHKIT_JOURNAL="of-run")
+    assert done.stdout.split() == ["new", "new"], done.stderr
+    assert len(read_directory(patched.folder / "of-run")) == 2
+    assert not (patched.folder / "below" / "of-run").exists()
+
+
+def test_a_relative_folder_below_one_that_is_gone(patched: World) -> None:
+    """There is no place for the journal: the process works, and says so."""
+    gone = "import os; os.makedirs('gone'); os.chdir('gone'); os.rmdir('../gone')\n"
+    done = patched.run("-c", gone + WORK, PATCHKIT_JOURNAL="of-run")
+    assert_works(done)
+    assert "the current folder, which is gone" in done.stderr
