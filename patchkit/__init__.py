@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def _arm() -> None:
     from patchkit.runtime.reach.arming import arm_unasked  # noqa: PLC0415 - once other code imports a body
 
-    arm_unasked()
+    arm_unasked("the import of a body")
 
 
 watch_bodies(_arm)

@@ -101,7 +101,7 @@ def _hook_before(hook: object) -> object:
 
 def _arm_and(hook: Hook) -> None:
     try:
-        arm()
+        arm(by="Ray's setup hook")
     finally:
         hook()  # if both raise, the traceback shows both
 

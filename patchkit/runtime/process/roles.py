@@ -6,7 +6,7 @@ How processes are known is in `patchkit.core.rows.processes`.
 import functools
 import os
 import sys
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from patchkit.core.rows.declaration import Role
@@ -142,20 +142,62 @@ def _role_by_row(processes: Iterable[Any], table: ProcessTable) -> Role | None:
     return row.role
 
 
-def run_beside_its_name() -> str | None:
+def beside_its_name(targets: Iterable[str], reason: str) -> tuple[str, str] | None:
     """Find the module that runs as `__main__`, and that others can import under its own name.
 
+    Args:
+        targets: The modules that patches change; only one of them is known by its file.
+        reason: Why patches do not reach one that runs by `python -m`.
+
     Returns:
-        Its own name; None where the process runs none with `python -m`, or one of vLLM's helpers.
+        Its own name, and why patches do not reach it; None where the process runs none, or one of
+        vLLM's helpers.
     """
     module = sys.modules.get("__main__")
     if getattr(module, "__name__", "") != "__main__":
         return None
     spec = getattr(module, "__spec__", None)
     name = getattr(spec, "name", None)
-    if name in _HELPERS:
+    if name is None:
+        name = _run_by_its_file(targets, getattr(module, "__file__", None))
+        reason = "it was started by its file"
+    if name is None or name in _HELPERS:
         return None
-    return name
+    return name, reason
+
+
+def _run_by_its_file(targets: Iterable[str], file: str | None) -> str | None:
+    """Return the target module whose file this process runs, as `python FILE` does."""
+    script = file or _script(sys.orig_argv)
+    if not script.endswith(".py"):
+        return None
+    path = os.path.realpath(script)
+    for target in targets:
+        inner_path = f"/{target.replace('.', '/')}.py"
+        if not path.endswith(inner_path):
+            continue
+        root = path.removesuffix(inner_path)
+        if any(os.path.realpath(folder) == root for folder in sys.path):
+            return target
+    return None
+
+
+def _script(argv: Sequence[str]) -> str:
+    """Return the file that a command line of Python runs; '' for `-m`, `-c` and none.
+
+    Python sets `sys.argv` and the file of `__main__` only after `site`, which may arm the process.
+    """
+    arguments = iter(argv[1:])
+    for argument in arguments:
+        if not argument.startswith("-"):
+            return argument
+        if argument in ("-X", "-W", "--check-hash-based-pycs"):
+            next(arguments, None)
+            continue
+        is_flags = not argument.startswith(("-X", "-W", "--"))
+        if is_flags and ("c" in argument or "m" in argument or argument == "-"):
+            return ""
+    return ""
 
 
 def tests_decide(environ: Mapping[str, str]) -> bool:

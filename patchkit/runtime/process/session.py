@@ -39,7 +39,7 @@ from patchkit.runtime.process.held import Blocks
 from patchkit.runtime.process.journal import Journal
 from patchkit.runtime.process.lookout import Lookout
 from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates
-from patchkit.runtime.process.roles import run_beside_its_name
+from patchkit.runtime.process.roles import beside_its_name
 from patchkit.runtime.process.schedule import Executions, Schedule, Turns
 from patchkit.runtime.process.undoing import Inspection, Undoing
 
@@ -65,7 +65,7 @@ class Session:
         """patchkit's own, by module; complete before arming."""
         turns = Turns()
         self._schedule = schedule = Schedule(registry)
-        settings = selection.settings
+        self.settings = settings = selection.settings
         self._states = states = PatchStates(schedule.patches, settings, journal)
         self.states = states.patches
         self.roles = states.roles
@@ -251,9 +251,9 @@ class Session:
         if role not in self.roles:
             self.roles.add(role)
             self.journal.write("role", role=str(role))
-        name = run_beside_its_name()
-        if name is not None:
-            self.main_unreachable(name, self._why_beside)
+        beside = beside_its_name(self._schedule.targets, self._why_beside)
+        if beside is not None:
+            self.main_unreachable(*beside)
         visit = (role, get_ident())
         if visit in self._entering:
             return

@@ -4,6 +4,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Collection
+from typing import Any
 
 from patchkit.core.record import Record, field
 from patchkit.core.rows.declaration import Role
@@ -30,6 +31,7 @@ class _ProcessState(Record, frozen=False):
     Args:
         session: The session; None where there is none.
         is_armed: Whether it was armed, and not only lent.
+        made_by: What made the session, in words.
         borrowers: How many have it and not given it back.
         packs: How many borrowers named each pack.
         guard: Held while these fields are read or set.
@@ -38,6 +40,7 @@ class _ProcessState(Record, frozen=False):
 
     session: Session | None = None
     is_armed: bool = False
+    made_by: str = ""
     borrowers: int = 0
     packs: Counter[str] = field(default_factory=Counter)
     guard: threading.Lock = field(default_factory=threading.Lock)
@@ -45,6 +48,18 @@ class _ProcessState(Record, frozen=False):
 
 
 _state = _ProcessState()
+
+_DECISIVE = {
+    "PATCHKIT_PATCHES": "packs",
+    "PATCHKIT_DISABLE": "disabled",
+    "PATCHKIT_ONLY": "only",
+    "PATCHKIT_VERSIONS": "versions",
+    "VLLM_VERSION": "vllm_version",
+    "PATCHKIT_LOCK": "lock",
+    "PATCHKIT_ON_DRIFT": "on_drift",
+    "PATCHKIT_ON_FAILURE": "on_failure",
+}
+"""The settings that decide which patches apply, by their variables."""
 
 
 def current() -> Session | None:
@@ -54,11 +69,12 @@ def current() -> Session | None:
     return _state.session
 
 
-def arm(roles: frozenset[Role] | None = None) -> Session | None:
+def arm(roles: frozenset[Role] | None = None, *, by: str = "") -> Session | None:
     """Arm this process, once.
 
     Args:
         roles: The roles of this process; None for those that patchkit finds out.
+        by: What arms it, in words for a message.
 
     Returns:
         The session; None with `PATCHKIT=0`, or where only Python's own code runs.
@@ -72,7 +88,7 @@ def arm(roles: frozenset[Role] | None = None) -> Session | None:
     settings = Settings.read()
     if not settings.enabled or is_resource_tracker():
         return None
-    session, is_first = _take_to_arm(_state.session or _make(settings))
+    session, is_first = _take_to_arm(_state.session or _make(settings), by)
     if is_first:
         watch_entries(session)
         watch_children(session)
@@ -84,11 +100,59 @@ def arm(roles: frozenset[Role] | None = None) -> Session | None:
     return session
 
 
-def arm_unasked() -> Session | None:
-    """Return the session of this process, armed now unless tests decide which patches apply."""
+def arm_unasked(by: str) -> Session | None:
+    """Return the session of this process, armed now unless tests decide which patches apply.
+
+    Args:
+        by: What arms it, in words for a message.
+
+    Returns:
+        The session; None where `arm` returns None, or where tests decide.
+    """
     if tests_decide(os.environ):
         return current()
-    return arm()
+    return arm(by=by)
+
+
+def arm_as_asked() -> Session | None:
+    """Arm this process with the settings of now, for `import patchkit.auto`.
+
+    Returns:
+        As `arm` does.
+
+    Raises:
+        SettingsError: A session of other settings is there: its patches are not those asked for.
+        PatchkitError: As `arm` raises it.
+    """
+    session = arm(by="an import of patchkit.auto")
+    if session is not None:
+        _refuse_other_settings(session.settings, Settings.read())
+    return session
+
+
+def _refuse_other_settings(former: Settings, present: Settings) -> None:
+    changed: list[str] = []
+    for variable, field_name in _DECISIVE.items():
+        was = getattr(former, field_name)
+        now = getattr(present, field_name)
+        if was != now:
+            changed.append(f"{variable} was {_words(was)}, and is {_words(now)} now")
+    if changed:
+        raise SettingsError(
+            f"{_state.made_by or 'something'} has armed patchkit in this process before: "
+            f"{'; '.join(changed)}. The process keeps the patches of then. Set the variables "
+            "before vLLM is imported, and start anew"
+        )
+
+
+def _words(setting: Any) -> str:
+    """Write a setting as its variable has it."""
+    if not setting:
+        return "not set"
+    if isinstance(setting, str):
+        return repr(setting)
+    parts = ["=".join(part) if isinstance(part, tuple) else part for part in setting]
+    return repr(",".join(parts))
 
 
 def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
@@ -150,9 +214,11 @@ def give_back(session: Session, packs: Collection[str] = ()) -> None:
             session.stand_down()
 
 
-def _take_to_arm(session: Session) -> tuple[Session, bool]:
+def _take_to_arm(session: Session, by: str) -> tuple[Session, bool]:
     """Return the one session, which is this one if there is none, and whether to arm it now."""
     with _state.guard:
+        if _state.session is None:
+            _state.made_by = by
         session = _state.session = _state.session or session
         is_first = not _state.is_armed
         _state.is_armed = True
@@ -162,6 +228,8 @@ def _take_to_arm(session: Session) -> tuple[Session, bool]:
 def _take_to_lend(session: Session) -> tuple[Session, bool]:
     """Return the one session, which is this one if there is none, and whether to arm it now."""
     with _state.guard:
+        if _state.session is None:
+            _state.made_by = "a block of patchkit.applied"
         session = _state.session = _state.session or session
         is_first = not (_state.is_armed or _state.borrowers)
         _state.borrowers += 1
@@ -182,7 +250,7 @@ def _make(settings: Settings) -> Session:
 def arrive(role: str | None) -> None:
     """Arm a spawned child; a `role` that its parent names wins over a guess."""
     roles = frozenset({Role(role or Role.MAIN)})
-    session = arm(roles)
+    session = arm(roles, by="the parent process")
     if session is None or session.roles == roles:
         return
     if role or not session.roles:
@@ -196,7 +264,7 @@ def arrive_in_actor(role: str) -> None:
         role: The role of the actor.
     """
     if is_ray_worker():
-        session = arm()
+        session = arm(by="the class of a Ray actor")
         if session is not None and not session.roles:
             session.enter(Role(role))
 

@@ -8,11 +8,11 @@ def platform() -> None:
 
     vLLM swallows what is raised here; `general` raises it again. None means: no platform.
     """
-    arm_unasked()
+    arm_unasked("vLLM's plugin")
 
 
 def general() -> None:
     """Arm when vLLM loads its general plugins; what it swallowed in `platform` is raised again."""
-    session = arm_unasked()
+    session = arm_unasked("vLLM's plugin")
     if session is not None:
         session.stop_if_failed()

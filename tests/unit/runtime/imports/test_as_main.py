@@ -246,6 +246,35 @@ def test_no_source(world: World) -> None:
 
 
 @pytest.mark.processes
+@pytest.mark.parametrize(
+    "options", [(), ("-X", "dev"), ("-Ximporttime",), ("-u", "-Wc")]
+)
+def test_a_target_that_is_started_by_its_file(
+    world: World, options: tuple[str, ...]
+) -> None:
+    """`python FILE` is what Ray does: a required patch stops the process, and says why."""
+    (world.folder / "sitecustomize.py").write_text("import patchkit.auto\n")
+    file = str(a_world(world).folder / "up" / "mod.py")
+    done = world.run(*options, file)
+    assert done.returncode == 1
+    assert "up.mod runs as __main__" in done.stderr
+    assert "it was started by its file" in done.stderr
+    assert "python -m up.mod" in done.stderr
+
+
+@pytest.mark.processes
+def test_a_file_that_only_has_the_name_of_a_target(world: World) -> None:
+    """It lies below no folder that modules are imported from: it is somebody else's."""
+    (world.folder / "sitecustomize.py").write_text("import patchkit.auto\n")
+    a_world(world)
+    other = world.folder / "elsewhere" / "up" / "mod.py"
+    other.parent.mkdir(parents=True)
+    other.write_text("print('mine')\n")
+    done = world.run(str(other))
+    assert (done.returncode, done.stdout) == (0, "mine\n"), done.stderr
+
+
+@pytest.mark.processes
 def test_armed_in_the_middle(world: World) -> None:
     """A module that arms patchkit itself has begun without it; that is said, not passed over."""
     module = MODULE.replace("import json", "import patchkit.auto, json")

@@ -58,6 +58,62 @@ print(json.dumps([before, arm() is first is current() is patchkit.auto.session,
     assert sum(entry["event"] == "armed" for entry in upstream.entries()) == 1
 
 
+@pytest.mark.parametrize(
+    ("variable", "was", "now"),
+    [
+        ("PATCHKIT_PATCHES", "not set", "'pack'"),
+        ("PATCHKIT_DISABLE", "not set", "'p,q'"),
+        ("PATCHKIT_VERSIONS", "not set", "'up=1.0'"),
+        ("VLLM_VERSION", "not set", "'0.32.0'"),
+        ("PATCHKIT_ON_FAILURE", "'stop'", "'warn'"),
+    ],
+)
+def test_an_import_after_the_plugin_with_other_settings(
+    upstream: World, variable: str, was: str, now: str
+) -> None:
+    """It says what armed first, and what has changed since: those patches will not come."""
+    code = f"""
+import os
+from patchkit.runtime.reach import vllm_plugin
+os.environ.pop({variable!r}, None)
+vllm_plugin.platform()
+os.environ[{variable!r}] = {now}
+import patchkit.auto
+"""
+    done = upstream.run("-c", code)
+    assert done.returncode == 1
+    told = done.stderr.splitlines()[-1]
+    assert told.startswith(
+        "patchkit.errors.SettingsError: vLLM's plugin has armed patchkit"
+    )
+    assert f"{variable} was {was}, and is {now} now" in told
+
+
+def test_an_import_after_a_block_with_other_settings(upstream: World) -> None:
+    """A session that was only lent is not taken over with the settings of then."""
+    code = """
+import os, patchkit
+with patchkit.applied():
+    os.environ["PATCHKIT_ONLY"] = "p"
+    import patchkit.auto
+"""
+    done = upstream.run("-c", code)
+    assert "a block of patchkit.applied has armed patchkit" in done.stderr
+
+
+def test_settings_that_decide_nothing_may_change(upstream: World) -> None:
+    """How much is said, and where journals lie, is for whoever comes first."""
+    code = """
+import os
+from patchkit.runtime.reach import vllm_plugin
+vllm_plugin.platform()
+os.environ.update(PATCHKIT_LOG="info", PATCHKIT_VERIFY="0", PATCHKIT_JOURNAL="elsewhere")
+import json, patchkit.auto, up.mod
+print(json.dumps(up.mod.function()))
+"""
+    assert upstream.answer(code) == ["by", "old"]
+
+
 def test_threads_arm_one_session(upstream: World) -> None:
     """Two ways in at once make one session, and apply each patch once."""
     code = """
