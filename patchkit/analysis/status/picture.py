@@ -15,7 +15,7 @@ from patchkit.analysis.status.findings import (
     obstacles,
 )
 from patchkit.analysis.status.journals import parse_journal
-from patchkit.analysis.status.process_status import ChildStart, ProcessStatus
+from patchkit.analysis.status.process_status import CALLED, ChildStart, ProcessStatus
 from patchkit.core.record import grouped
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.registry import own_processes
@@ -108,6 +108,7 @@ def _all_processes(
     for process in processes:
         process.alive = _is_alive(process, running)
     claims = _link(processes)
+    _count_calls_of_copies(processes)
     processes += _without_journal(claims, running, now)
     processes += _strangers(processes, running, table)
     return processes
@@ -303,6 +304,36 @@ def _link(processes: Sequence[ProcessStatus]) -> list[Claim]:
     for process in processes:
         _set_parent(process, claims.get(process), by_pid)
     return unmet
+
+
+def _count_calls_of_copies(processes: Iterable[ProcessStatus]) -> None:
+    """Let what a fork has called count for the process that it is a copy of: it is shown there."""
+    for process in processes:
+        owner = _original(process)
+        if owner is None:
+            continue
+        for name, patch in process.patches.items():
+            if name not in owner.patches:
+                continue
+            own_effects = owner.patches[name].effects
+            for target, effect in patch.effects.items():
+                if effect == CALLED:
+                    own_effects[target] = CALLED
+
+
+def _original(process: ProcessStatus) -> ProcessStatus | None:
+    """Return the process that a fork is a copy of; None if it is none, or that is not known."""
+    ancestors = {process}
+    original: ProcessStatus | None = process
+    while original is not None and original.is_copy:
+        original = original.parent
+        if original in ancestors:
+            return None
+        if original is not None:
+            ancestors.add(original)
+    if original is process:
+        return None
+    return original
 
 
 def _distance(process: ProcessStatus, child: ChildStart) -> float:

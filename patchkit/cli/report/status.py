@@ -47,7 +47,7 @@ def print_status(picture: Picture, patch: str | None = None) -> None:
 
 
 def print_unused(picture: Picture) -> None:
-    """Print the targets that were never called in a process, and where they were called.
+    """Print the targets that a process has not called, and where they were called.
 
     Args:
         picture: The processes.
@@ -55,22 +55,30 @@ def print_unused(picture: Picture) -> None:
     table = columns(
         whole("patch"),
         folded("target"),
-        folded("never called in"),
+        folded("not called in"),
         folded("called in"),
     )
+    is_observed = False
     for name, occurrences in _by_patch(picture).items():
         for target in _targets(occurrences):
             called = _processes_where(CALLED, target, occurrences)
-            never_called = _processes_where(NEVER_CALLED, target, occurrences)
-            if not never_called:
+            not_called = _processes_where(NEVER_CALLED, target, occurrences)
+            is_observed = is_observed or bool(called or not_called)
+            if not not_called:
                 continue
+            callers = plain("never called", "warn")
+            if called:
+                callers = plain(_process_lines(called))
             table.add_row(
                 plain(name, "name"),
                 plain(target),
-                _process_lines(never_called, picture.now),
-                _process_lines(called),
+                _process_lines(not_called, picture.now),
+                callers,
             )
-    _print_table(table, "each target that can be observed was called")
+    substitute = "no target that can be observed is applied"
+    if is_observed:
+        substitute = "each target that can be observed was called"
+    _print_table(table, substitute)
 
 
 def _targets(occurrences: Occurrences) -> list[str]:
@@ -321,8 +329,10 @@ def _remarks(occurrences: Occurrences) -> Text:
             reasons[reason] = None
     remarks = [plain(reason, "note") for reason in reasons]
     applied = [patch for _, patch in due if patch.status == "applied"]
+    # A process that the patch is not due in may have called it, too.
+    effects = {patch.in_effect for _, patch in occurrences}
     is_without_effect = all(patch.in_effect == "no" for patch in applied)
-    if applied and is_without_effect:
+    if applied and is_without_effect and "yes" not in effects:
         remark = Text("never called, see --unused", style="warn")
         remarks.append(remark)
     differs = any(patch.unreviewed for _, patch in due)

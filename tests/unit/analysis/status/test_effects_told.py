@@ -110,6 +110,39 @@ def test_unused(written: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert [lines[at][2:4], lines[at + 1][:2]] == [["worker", "1,"], ["worker", "2,"]]
 
 
+def test_what_a_fork_calls_counts_for_its_parent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A fork in no row is a copy: no table has it on its own, and its calls are the parent's."""
+    never = effects(f=NEVER_CALLED, g=NEVER_CALLED)
+    applied = patch("one", "applied", module="vllm.a", layers=LAYERS, inherited=True)
+    fork = {"forked": True, "ppid": 1}
+    copied = role("worker", inherited=True), applied
+    journals = {
+        **journal(1, role("worker"), APPLIED, never),
+        **journal(2, *copied, effects(f=CALLED), **fork),
+        **journal(3, *copied, effects(g=NEVER_CALLED), **{**fork, "ppid": 2}),
+    }
+    for name, data in journals.items():
+        (tmp_path / name).write_bytes(data)
+    main(["status", str(tmp_path), "--unused"])
+    shown = capsys.readouterr().out
+    assert "vllm.a:f" not in shown
+    (line_of_g,) = [line for line in shown.splitlines() if "vllm.a:g" in line]
+    assert line_of_g.endswith("never called")
+    main(["status", str(tmp_path)])
+    assert "see --unused" not in capsys.readouterr().out
+
+
+def test_nothing_to_observe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where no patch is applied, nobody says that all was called."""
+    for name, data in journal(1, role("worker")).items():
+        (tmp_path / name).write_bytes(data)
+    main(["status", str(tmp_path), "--unused"])
+    shown = capsys.readouterr().out
+    assert shown == "no target that can be observed is applied\n"
+
+
 def test_nothing_unused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It says so."""
     one = journal(1, role("worker"), APPLIED, effects(f=CALLED, g=CALLED))
