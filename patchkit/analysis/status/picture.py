@@ -309,7 +309,7 @@ def _link(processes: Sequence[ProcessStatus]) -> list[Claim]:
 def _count_calls_of_copies(processes: Iterable[ProcessStatus]) -> None:
     """Let what a fork has called count for the process that it is a copy of: it is shown there."""
     for process in processes:
-        owner = _original(process)
+        owner = process.original
         if owner is None:
             continue
         for name, patch in process.patches.items():
@@ -319,21 +319,6 @@ def _count_calls_of_copies(processes: Iterable[ProcessStatus]) -> None:
             for target, effect in patch.effects.items():
                 if effect == CALLED:
                     own_effects[target] = CALLED
-
-
-def _original(process: ProcessStatus) -> ProcessStatus | None:
-    """Return the process that a fork is a copy of; None if it is none, or that is not known."""
-    ancestors = {process}
-    original: ProcessStatus | None = process
-    while original is not None and original.is_copy:
-        original = original.parent
-        if original in ancestors:
-            return None
-        if original is not None:
-            ancestors.add(original)
-    if original is process:
-        return None
-    return original
 
 
 def _distance(process: ProcessStatus, child: ChildStart) -> float:

@@ -219,6 +219,19 @@ class ProcessStatus:
     parent: "ProcessStatus | None" = None
 
     @property
+    def original(self) -> "ProcessStatus | None":
+        """The process that this fork is a copy of; None where it is none, or nobody knows."""
+        ancestors = {self}
+        original: ProcessStatus | None = self
+        while original is not None and original.is_copy:
+            original = original.parent
+            if original in ancestors:
+                return None
+            if original is not None:
+                ancestors.add(original)
+        return None if original is self else original
+
+    @property
     def digest(self) -> str | None:
         """Hash of its patch sets; of what is applied, where no engine was configured."""
         if len(self.digests) == 1:
