@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from patchkit.errors import ApplyError, UndoError, UnknownPatchError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Generator
+    from collections.abc import AsyncGenerator, Callable, Generator
     from types import TracebackType
     from typing import TypeVar
 
@@ -135,12 +135,6 @@ class Applied:
             with block():
                 return (yield from function(*args, **kwargs))
 
-        async def async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-            with block():
-                async with aclosing(function(*args, **kwargs)) as values:
-                    async for value in values:
-                        yield value
-
         def plain(*args: Any, **kwargs: Any) -> Any:
             with block():
                 result = function(*args, **kwargs)
@@ -149,10 +143,36 @@ class Applied:
         if iscoroutinefunction(function):
             return coroutine
         if isasyncgenfunction(function):
-            return async_generator
+            return _async_generator(function, block)
         if isgeneratorfunction(function):
             return generator
         return plain
+
+
+def _async_generator(
+    function: Callable[..., Any], block: Callable[[], Applied]
+) -> Callable[..., Any]:
+    """Run an asynchronous generator in a block; what is sent or thrown goes on to it."""
+
+    async def async_generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        with block():
+            async with aclosing(function(*args, **kwargs)) as values:
+                step = values.asend(None)
+                while True:
+                    try:
+                        value = await step
+                    except StopAsyncIteration:
+                        return
+                    try:
+                        sent = yield value
+                    except GeneratorExit:
+                        raise
+                    except BaseException as error:  # noqa: BLE001 - the function's to see
+                        step = values.athrow(error)
+                    else:
+                        step = values.asend(sent)
+
+    return async_generator
 
 
 def _refuse_unfinished(value: Any, function: object) -> Any:

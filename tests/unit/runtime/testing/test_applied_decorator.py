@@ -13,7 +13,7 @@ from patchkit import applied
 from patchkit.errors import ApplyError, UnknownPatchError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
     from support.packages import World
 
@@ -89,6 +89,50 @@ def test_an_asynchronous_generator(world: World) -> None:
     assert inspect.isasyncgenfunction(work)
     assert asyncio.run(use()) == [("by", "old"), ("by", "old"), 2]
     assert ended == [("by", "old")] * 2
+    assert load("up.mod").function() == "old"
+
+
+def test_what_is_sent_to_an_asynchronous_generator(world: World) -> None:
+    """Values and errors reach the function, and its answers come back, patched all the while."""
+
+    @applied("p")
+    async def work() -> AsyncGenerator[Any, Any]:
+        sent = yield "first"
+        try:
+            yield sent, load("up.mod").function()
+        except KeyError as error:
+            yield "caught", error.args, load("up.mod").function()
+
+    async def use() -> list[Any]:
+        generator = work()
+        results = [await generator.__anext__(), await generator.asend(3)]
+        results.append(await generator.athrow(KeyError("key")))
+        with pytest.raises(StopAsyncIteration):
+            await generator.__anext__()
+        return results
+
+    assert asyncio.run(use()) == [
+        "first",
+        (3, ("by", "old")),
+        ("caught", ("key",), ("by", "old")),
+    ]
+    assert load("up.mod").function() == "old"
+
+
+def test_an_asynchronous_generator_that_fails(world: World) -> None:
+    """Its error is the caller's, and the block is over."""
+
+    @applied("p")
+    async def work() -> AsyncGenerator[Any, Any]:
+        yield 1
+        raise ValueError("mine")
+
+    async def use() -> None:
+        async for _ in work():
+            pass
+
+    with pytest.raises(ValueError, match="mine"):
+        asyncio.run(use())
     assert load("up.mod").function() == "old"
 
 
