@@ -408,3 +408,34 @@ def test_no_pile(
     assert main(words) == 2
     assert fault in capsys.readouterr().err
     assert not (here.folder / "mine").exists()
+
+
+WRAPPER = """\
+from up import lib
+
+original = lib.f
+
+
+def wrapper(*args, **kwargs):
+    return original(*args, **kwargs)
+
+
+lib.f = wrapper
+"""
+
+
+@pytest.mark.parametrize(
+    ("user", "kind"),
+    [
+        ("from pile.patches import wrapper\n\ncopy = wrapper\n", "Replace"),
+        ("from pile import patches\n", "Wrap"),
+        ("wrapper = 'a name of its own'\n", "Wrap"),
+    ],
+)
+def test_a_wrapper_that_another_module_uses(
+    here: World, capsys: pytest.CaptureFixture[str], user: str, kind: str
+) -> None:
+    """It stays a function with its own parameters: a Wrap's would have another convention."""
+    told = adopt(here, capsys, {"patches": WRAPPER, "user": user})
+    (changes,) = kinds(told).values()
+    assert changes == [(kind, "up.lib:f")]
