@@ -21,11 +21,8 @@ from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.analysis.uses.packages import open_package
 
 _ROOT, _OURS = "sample_upstream", "sample_package"
-# Of a release; of those, how many differ from all that came before.
-_MODULES, _NEW = (
-    60,
-    10,
-)
+_MODULES = 60  # of a release
+_NEW = 10  # of those, how many differ from all that came before
 _RELEASES = 7  # so few that no other process takes a share
 _COLD = "a fit, nothing kept"
 _WARM = "a fit, all kept"
