@@ -97,9 +97,10 @@ effects: env-vllm ## What "in effect" says: 20 runs of an engine, and on Python 
 	.envs/vllm-0.32.0-python-3.12/bin/python -m pytest $(EFFECTS) tests/e2e/test_second_runner.py
 	for run in $$(seq $(RUNS)); do $(VLLM)/python -m pytest $(EFFECTS) || exit; done
 
-ways: env-vllm   ## Every cell of docs/ways-in.md; WRITE_DOCS=1 writes the page anew
-	$(VLLM)/python -m pytest tests/e2e/test_ways_in.py tests/e2e/test_cpu_ray.py \
-		tests/e2e/test_data_llm.py tests/e2e/test_old_ray.py
+ways: env-vllm   ## Every cell of docs/ways-in.md, more than an hour; WRITE_DOCS=1 writes the page anew
+	$(E2E_TESTS) --dist worksteal tests/e2e/test_ways_in.py
+	$(E2E_TESTS) $(A_FILE_AT_A_TIME) tests/e2e/test_cpu_ray.py tests/e2e/test_data_llm.py \
+		tests/e2e/test_old_ray.py
 
 truth: env-vllm  ## What source is said to hold, against vLLM and eight packages as they are imported
 	$(VLLM)/python -m pytest tests/e2e/test_strangers.py tests/e2e/test_static_truth.py
