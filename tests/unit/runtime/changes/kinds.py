@@ -40,14 +40,14 @@ class Bench:
         self.sites = Sites()
 
     def apply(self, *changes: Change) -> Callable[[], None]:
-        """Prepare all, then apply all; returns what takes the last one back."""
+        """Prepare all changes, then apply them; return the undo of the last one."""
         context = Context(self.upstream, self.body, self.sites)
-        ready = [prepare(change, context) for change in changes]
+        prepared_changes = [prepare(change, context) for change in changes]
         try:
-            for one in ready:
-                one.apply()
+            for prepared in prepared_changes:
+                prepared.apply()
         except BaseException:
-            for one in reversed(ready):
-                one.undo()
+            for prepared in reversed(prepared_changes):
+                prepared.undo()
             raise
-        return ready[-1].undo
+        return prepared_changes[-1].undo

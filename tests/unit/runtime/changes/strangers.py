@@ -1,4 +1,4 @@
-"""Somebody else's function, and what the journal tells of it."""
+"""A stranger's function, and the entries of a journal."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from patchkit.runtime.process.session import Session
 
 
-def told(session: Session, event: str) -> list[dict[str, Any]]:
-    """The entries of one kind."""
+def entries_of(session: Session, event: str) -> list[dict[str, Any]]:
+    """The journal's entries of one kind of event."""
     return [entry for entry in session.journal.entries if entry["event"] == event]
 
 
 def stranger() -> str:
-    """What takes the place of a target."""
+    """A function that somebody else puts in the place of a target."""
     return "theirs"

@@ -10,7 +10,7 @@ from runtime.changes.kinds import Bench
 
 
 def test_layers_come_and_go_together() -> None:
-    """All are put on, and all are taken off, also where one of them was overwritten."""
+    """`apply` puts all layers on, and `undo` takes all off, also where one was overwritten."""
     bench = Bench("first = second = third = 1", "")
     names = ("first", "second", "third")
     sites = [bench.sites.at(locate(bench.upstream, name)) for name in names]

@@ -38,6 +38,7 @@ class Calling:
 
 
 def closure(function: Any) -> Any:
+    """A function that holds another one in its closure."""
     return lambda: [function]
 
 
@@ -45,7 +46,8 @@ def default(function: Any) -> Any:
     return lambda function=function: function()
 
 
-def looking_like_it(function: Any) -> Any:
+# It only looks as if it called the function.
+def looks_like(function: Any) -> Any:
     @functools.wraps(function)
     def wrapper() -> Any: ...
 
@@ -55,26 +57,26 @@ def looking_like_it(function: Any) -> Any:
 WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "closure": closure,
     "default": default,
-    "wraps": looking_like_it,
+    "wraps": looks_like,
     "partial": functools.partial,
     "lru_cache": functools.lru_cache,
-    "partial argument": lambda one: functools.partial(print, one),
+    "partial argument": lambda function: functools.partial(print, function),
     "object": Calling,
-    "bound method": lambda one: MethodType(one, 1),
-    "method of an object": lambda one: Calling(one).method,
+    "bound method": lambda function: MethodType(function, 1),
+    "method of an object": lambda function: Calling(function).method,
     "static method": staticmethod,
     "class method": classmethod,
     "property": property,
     "cached property": functools.cached_property,
-    "wrapt": lambda one: wrapt.FunctionWrapper(one, theirs),
-    "mock": lambda one: mock.Mock(wraps=one),
-    "list in a closure": lambda one: closure([one]),
+    "wrapt": lambda function: wrapt.FunctionWrapper(function, theirs),
+    "mock": lambda function: mock.Mock(wraps=function),
+    "list in a closure": lambda function: closure([function]),
 }
 
 
 @pytest.mark.parametrize("kind", WRAPPERS)
 def test_a_wrapper_leads_to_what_it_wraps(kind: str) -> None:
-    """Whatever it is made of, also where it is wrapped once more; and to nothing else."""
+    """`leads_to` finds the function in any wrapper, also a wrapped one, and finds no other."""
     wrapper = WRAPPERS[kind](ours)
     assert leads_to(wrapper, ours)
     assert leads_to(closure(wrapper), ours)
@@ -82,21 +84,23 @@ def test_a_wrapper_leads_to_what_it_wraps(kind: str) -> None:
 
 
 def test_a_class_leads_to_its_bases() -> None:
-    """One that derives from ours lets ours act."""
+    """A subclass leads to its base, and the base not to the subclass."""
     assert leads_to(Theirs, Ours)
     assert not leads_to(Ours, Theirs)
 
 
-def test_a_circle_ends() -> None:
-    """What holds itself is no way down."""
+def test_a_list_that_holds_itself_leads_nowhere() -> None:
+    """The search ends in a list that holds itself, and finds nothing."""
     circle: list[Any] = []
     circle.append(circle)
     assert not leads_to(closure(circle), ours)
 
 
-def test_something_huge_ends() -> None:
-    """The search is bounded."""
-    assert not leads_to(closure([*([number] for number in range(10_000)), ours]), ours)
+def test_the_search_for_a_function_is_bounded() -> None:
+    """A function behind ten thousand lists is not found: the search stops earlier."""
+    items: list[Any] = [[number] for number in range(10_000)]
+    items.append(ours)
+    assert not leads_to(closure(items), ours)
 
 
 @pytest.mark.parametrize(
@@ -114,13 +118,13 @@ def test_something_huge_ends() -> None:
         (7, "7"),
     ],
 )
-def test_it_is_described(value: Any, words: str) -> None:
-    """Module, name, file and line, of the function that somebody wrote for it."""
+def test_a_stranger_is_described(value: Any, words: str) -> None:
+    """`described` gives a function's name, file and line, a class's name, or a short repr."""
     assert described(value).startswith(words)
 
 
-def test_what_poses_as_ours_is_described_as_what_it_is() -> None:
-    """functools.wraps has the wrapper call itself by our name; its code knows better."""
-    words = described(looking_like_it(ours))
-    assert __file__ in words
-    assert f"{looking_like_it.__code__.co_firstlineno + 1})" in words
+def test_a_function_that_poses_as_ours_is_described_by_its_code() -> None:
+    """A wrapper that `functools.wraps` has renamed is described by its own file and line."""
+    description = described(looks_like(ours))
+    assert __file__ in description
+    assert f"{looks_like.__code__.co_firstlineno + 1})" in description

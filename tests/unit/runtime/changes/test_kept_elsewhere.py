@@ -21,9 +21,9 @@ def around(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)
 
 @pytest.fixture
 def bench() -> Bench:
-    made = Bench(UPSTREAM, BODY)
-    made.body.bases = (made.upstream.Other,)
-    return made
+    bench = Bench(UPSTREAM, BODY)
+    bench.body.bases = (bench.upstream.Other,)
+    return bench
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def bench() -> Bench:
     ],
 )
 def test_undo_puts_the_original_back(bench: Bench, target: str, by: str) -> None:
-    """A flag behind a module's class, one in C, a property of a metaclass, the bases of a class."""
+    """Replace sets a flag, a metaclass's property or a class's bases, and undo restores it."""
     before = eval(target, vars(bench.upstream))
     undo = bench.apply(Replace(f"upstream:{target}", by=by))
     assert eval(target, vars(bench.upstream)) is getattr(bench.body, by)
@@ -45,8 +45,8 @@ def test_undo_puts_the_original_back(bench: Bench, target: str, by: str) -> None
     assert eval(target, vars(bench.upstream)) is before
 
 
-def test_what_was_added_goes(bench: Bench) -> None:
-    """An object that keeps its attributes itself, as torch's modules do, is asked to delete one."""
+def test_undo_deletes_an_added_attribute(bench: Bench) -> None:
+    """Undo of Add asks an object that keeps its attributes itself, as torch's do, to delete one."""
     undo = bench.apply(Add("upstream:holder.bias", by="weight"))
     assert bench.upstream.holder.bias is bench.body.weight
     undo()
@@ -54,24 +54,26 @@ def test_what_was_added_goes(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "by", "found"),
+    ("target", "by", "read_back"),
     [
         ("backend.benchmark", "three", "True"),
         ("matmul.precision", "name", "'tf322'"),
     ],
 )
-def test_what_gives_out_another_object_is_refused(
-    bench: Bench, target: str, by: str, found: str
+def test_an_attribute_that_reads_back_another_object_is_refused(
+    bench: Bench, target: str, by: str, read_back: str
 ) -> None:
-    """Whether it is still ours could not be told later, so nothing is changed."""
+    """What reads back another object than was set is refused, and has its value again."""
     before = eval(target, vars(bench.upstream))
-    with pytest.raises(TargetError, match=rf"does not store .*\(reads back {found}\)"):
+    with pytest.raises(
+        TargetError, match=rf"does not store .*\(reads back {read_back}\)"
+    ):
         bench.apply(Replace(f"upstream:{target}", by=by))
     assert eval(target, vars(bench.upstream)) == before
 
 
-def test_an_attribute_of_a_thread_is_refused(bench: Bench) -> None:
-    """Nothing is written that only this thread would see."""
+def test_an_attribute_of_a_thread_local_is_refused(bench: Bench) -> None:
+    """A `threading.local` is refused and not written to: only this thread would see it."""
     with pytest.raises(TargetError, match="attribute of a threading"):
         bench.apply(Replace("upstream:local.mode", by="name"))
     assert bench.upstream.local.mode == "thread"
@@ -80,8 +82,10 @@ def test_an_attribute_of_a_thread_is_refused(bench: Bench) -> None:
 @pytest.mark.parametrize(
     "target", ["registry['a']", "chain['k']", "os.environ['HOME']"]
 )
-def test_what_sets_items_in_its_own_way_is_refused(bench: Bench, target: str) -> None:
-    """What it makes of them, and whether that can be undone, only an AfterImport can know."""
+def test_a_mapping_that_sets_items_in_its_own_way_is_refused(
+    bench: Bench, target: str
+) -> None:
+    """Replace and Wrap refuse its items, which are as before: undo could not restore them."""
     before = eval(target, vars(bench.upstream))
     for change in (
         Replace(f"upstream:{target}", by="name"),
@@ -92,7 +96,7 @@ def test_what_sets_items_in_its_own_way_is_refused(bench: Bench, target: str) ->
     assert eval(target, vars(bench.upstream)) == before
 
 
-def test_what_cannot_be_put_back_is_said(bench: Bench) -> None:
-    """A refusal does not claim that nothing was changed."""
+def test_a_refusal_says_what_could_not_be_put_back(bench: Bench) -> None:
+    """The error says what the attribute holds, if it could not be restored."""
     with pytest.raises(TargetError, match="it is not as it was: it holds 'a2'"):
         bench.apply(Replace("upstream:log.last", by="name"))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from patchkit.runtime.process.session import Session
 
 world = packages.world
-CLASS, METHOD = Replace("m:C", by="C"), Wrap("m:C.f", by="by")
+CLASS = Replace("m:C", by="C")
+METHOD = Wrap("m:C.f", by="by")
 
 
 @pytest.mark.parametrize(
@@ -31,13 +33,14 @@ CLASS, METHOD = Replace("m:C", by="C"), Wrap("m:C.f", by="by")
         ((Wrap("m:C", by="by"), METHOD), [2]),
     ],
 )
-def test_a_change_inside_what_an_earlier_one_puts_in(
+def test_a_change_inside_what_an_earlier_one_puts_in_waits(
     changes: object, sizes: list[int]
 ) -> None:
-    """It waits until that is there; all else is resolved together, in declared order."""
+    """It begins a new wave; all other changes share one, and the declared order is kept."""
     waves = list(in_waves(enumerate(changes)))  # type: ignore[arg-type]
     assert [len(wave) for wave in waves] == sizes
-    assert [place for wave in waves for place, _ in wave] == list(range(sum(sizes)))
+    places = [place for place, _ in chain.from_iterable(waves)]
+    assert places == list(range(sum(sizes)))
 
 
 UPSTREAM = """
@@ -53,14 +56,18 @@ def by(wrapped, instance, args, kwargs): return ('by', wrapped())
 """
 
 
-def a_session(world: World, last: str = "Wrap('up.mod:C.f', by='by')") -> Session:
+def a_session(
+    world: World, last_change: str = "Wrap('up.mod:C.f', by='by')"
+) -> Session:
+    """A session with one row, which replaces class C and then makes another change."""
     world.module("up.mod", UPSTREAM)
-    world.pack(row("p", "patch_a", "Replace('up.mod:C', by='C')", last), patch_a=BODY)
+    replace = "Replace('up.mod:C', by='C')"
+    world.pack(row("p", "patch_a", replace, last_change), patch_a=BODY)
     return world.session()
 
 
-def test_a_method_of_a_class_of_the_same_row(world: World) -> None:
-    """The wrapper goes around the class that is there then, and all comes off again."""
+def test_a_wrapped_method_of_a_class_that_the_same_row_replaces(world: World) -> None:
+    """The wrapper goes around the new class's method, and undo takes both changes back."""
     session = a_session(world)
     session.arm(MAIN)
     module = load("up.mod")
@@ -72,8 +79,8 @@ def test_a_method_of_a_class_of_the_same_row(world: World) -> None:
     assert load("pack.patch_a").C().f() == "new"
 
 
-def test_a_later_change_that_cannot_be(world: World) -> None:
-    """Nothing of the row stays, though the class had been replaced by then."""
+def test_a_later_change_of_a_row_that_cannot_be_made(world: World) -> None:
+    """A Wrap of what the new class lacks fails the import, and the row with it."""
     session = a_session(world, "Wrap('up.mod:C.missing', by='by')")
     session.arm({Role.MAIN})
     with pytest.raises(Exception, match="missing"):

@@ -16,7 +16,7 @@ from support.undoing import undo
 from patchkit import Role
 from patchkit.errors import ApplyError, OverwrittenError
 from patchkit.runtime.process.patch_state import APPLIED, EXIT_CODE, FAILED
-from runtime.changes.strangers import stranger, told
+from runtime.changes.strangers import entries_of, stranger
 
 world = packages.world
 
@@ -29,41 +29,42 @@ def test_a_patched_target_that_somebody_overwrites_stops_the_role(world: World) 
     with pytest.raises(ApplyError, match="half patched") as caught:
         session.enter(Role.WORKER)
     code = stranger.__code__
-    here = f"{stranger.__module__}.stranger ({code.co_filename}:{code.co_firstlineno})"
-    assert f"up.mod:function was overwritten by {here}" in str(caught.value)
+    place = f"{code.co_filename}:{code.co_firstlineno}"
+    overwriter = f"{stranger.__module__}.stranger ({place})"
+    assert f"up.mod:function was overwritten by {overwriter}" in str(caught.value)
     assert isinstance(caught.value.__cause__, OverwrittenError)
-    (entry,) = told(session, "overwritten")
-    assert (
-        entry.items() >= {"name": "p", "target": "up.mod:function", "by": here}.items()
-    )
+    (entry,) = entries_of(session, "overwritten")
+    assert (entry["name"], entry["target"]) == ("p", "up.mod:function")
+    assert entry["by"] == overwriter
     assert session.states["p"].status == FAILED
     assert load("up.mod").function is stranger
 
 
-def test_it_stops_every_time(world: World) -> None:
-    """Whoever swallows the error meets it at the next entry, of a role that was entered too."""
+def test_an_overwritten_target_stops_every_entry(world: World) -> None:
+    """Every entry raises, of a role that was entered before too; the journal has it once."""
     session = a_world(world)
     session.arm(MAIN)
     load("up.mod").function = stranger
     for enter in (lambda: session.enter(Role.MAIN), session.stop_if_failed):
         with pytest.raises(ApplyError):
             enter()
-    assert len(told(session, "overwritten")) == 1
+    assert len(entries_of(session, "overwritten")) == 1
 
 
-@pytest.mark.parametrize("how", ["optional", "warn"])
-def test_where_a_failure_may_be_it_is_a_warning(
-    world: World, how: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("leniency", ["optional", "warn"])
+def test_an_overwrite_where_failures_are_allowed_is_a_warning(
+    world: World, leniency: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The process goes on, and nothing of the patch is left; what the stranger put is."""
-    required = {"required": "False"} if how == "optional" else {}
+    """It warns once and takes the whole patch back; what the stranger put stays."""
+    fields = {"required": "False"} if leniency == "optional" else {}
+    on_failure = "warn" if leniency == "warn" else "stop"
     a_world(
         world,
         REPLACE,
         "Replace('up.mod:Thing', by='original', unrelated=True)",
-        **required,
+        **fields,
     )
-    session = world.session(on_failure="warn" if how == "warn" else "stop")
+    session = world.session(on_failure=on_failure)
     world.module("up.user", "from up.mod import function")
     user = load("up.user")
     original = user.function
@@ -79,9 +80,8 @@ def test_where_a_failure_may_be_it_is_a_warning(
     assert user.function is original
 
 
-def test_the_original_put_back_is_an_overwrite(world: World) -> None:
-    """Somebody who had patched before took its own off, and ours with it."""
-    module = None
+def test_an_original_that_somebody_puts_back_is_an_overwrite(world: World) -> None:
+    """The original in the place of a patch stops the role, and the error says what it is."""
     session = a_world(world)
     module = load("up.mod")
     original = module.function
@@ -93,8 +93,8 @@ def test_the_original_put_back_is_an_overwrite(world: World) -> None:
         session.stop_if_failed()
 
 
-def test_a_target_that_was_removed(world: World) -> None:
-    """It is said so."""
+def test_a_target_that_somebody_deletes_is_an_overwrite(world: World) -> None:
+    """A deleted target stops the role, and the error says that it was removed."""
     session = a_world(world)
     session.arm(MAIN)
     del load("up.mod").function
@@ -102,33 +102,33 @@ def test_a_target_that_was_removed(world: World) -> None:
         session.stop_if_failed()
 
 
-def test_who_wraps_ours_is_a_neighbour(
+def test_a_wrapper_around_a_patched_target_is_a_neighbour(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ours acts below; the journal says once who is there, and stderr is quiet."""
+    """The patch acts below it; the journal names it once, and nothing is printed."""
     session = a_world(world)
     session.arm(MAIN)
     module = load("up.mod")
-    below = module.function
+    patched = module.function
 
-    @functools.wraps(below)
+    @functools.wraps(patched)
     def theirs() -> Any:
-        return ("theirs", below())
+        return ("theirs", patched())
 
     module.function = theirs
     session.enter(Role.WORKER)
     session.enter(Role.MAIN)
     assert module.function() == ("theirs", ("new", "old"))
     assert session.states["p"].status == APPLIED
-    (entry,) = told(session, "wrapped")
+    (entry,) = entries_of(session, "wrapped")
     assert entry["target"] == "up.mod:function"
     assert __file__ in entry["by"]
     assert capsys.readouterr().err == ""
-    module.function = below
+    module.function = patched
 
 
-def test_a_neighbour_between_two_of_ours(world: World) -> None:
-    """The first patch is wrapped by somebody, and the second lies on top of that."""
+def test_a_neighbour_between_two_patches(world: World) -> None:
+    """A wrapper over one patch and under another is named once, also after the upper one's undo."""
     world.module("up.mod", UPSTREAM)
     world.pack(
         row("first", "patch_a", WRAP),
@@ -139,22 +139,22 @@ def test_a_neighbour_between_two_of_ours(world: World) -> None:
     session = world.session()
     session.arm(MAIN)
     module = load("up.mod")
-    below = module.function
-    module.function = lambda: ("theirs", below())
+    patched = module.function
+    module.function = lambda: ("theirs", patched())
     session.enter(Role.WORKER)
     session.stop_if_failed()
     assert module.function() == ("second", ("theirs", ("first", "old")))
-    (entry,) = told(session, "wrapped")
+    (entry,) = entries_of(session, "wrapped")
     assert (entry["name"], entry["target"]) == ("first", "up.mod:function")
     undo(session, ["second"])
     session.enter(Role.WORKER)
     session.stop_if_failed()
-    assert len(told(session, "wrapped")) == 1
-    module.function = below
+    assert len(entries_of(session, "wrapped")) == 1
+    module.function = patched
 
 
-def test_who_wraps_the_original_has_overwritten(world: World) -> None:
-    """A wrapper that was made of the original, before, leads past ours."""
+def test_a_wrapper_around_the_original_is_an_overwrite(world: World) -> None:
+    """A wrapper that calls the original, past the patch, stops the role."""
     session = a_world(world)
     module = load("up.mod")
     original = module.function
@@ -165,17 +165,17 @@ def test_who_wraps_the_original_has_overwritten(world: World) -> None:
 
 
 def test_a_reload_is_no_overwrite(world: World) -> None:
-    """The patch applies again, and nothing is reported."""
+    """The patch applies again to the reloaded module, and nothing is reported."""
     session = a_world(world)
     session.arm(MAIN)
     importlib.reload(load("up.mod"))
     session.enter(Role.WORKER)
-    assert not told(session, "overwritten")
+    assert not entries_of(session, "overwritten")
     assert load("up.mod").function() == ("new", "old")
 
 
-def test_a_reload_that_is_under_way_is_no_overwrite(world: World) -> None:
-    """The module enters a role itself while it executes anew."""
+def test_an_entry_during_a_reload_reports_no_overwrite(world: World) -> None:
+    """A module may enter a role while it is reloaded: nothing stops, and it is patched then."""
     world.module("gate")
     load("gate").enter = lambda: None
     session = a_world(world)
@@ -188,7 +188,7 @@ def test_a_reload_that_is_under_way_is_no_overwrite(world: World) -> None:
 
 
 def test_an_evicted_module_is_no_overwrite(world: World) -> None:
-    """The old module stays as it is, and so does the new one."""
+    """Neither the module that was evicted nor the one imported anew is reported."""
     session = a_world(world)
     session.arm(MAIN)
     load("up.mod")
@@ -196,13 +196,13 @@ def test_an_evicted_module_is_no_overwrite(world: World) -> None:
     session.stop_if_failed()
     load("up.mod")
     session.stop_if_failed()
-    assert not told(session, "overwritten")
+    assert not entries_of(session, "overwritten")
 
 
-def test_a_copy_that_came_back_is_reported(
+def test_an_original_put_back_into_a_copy_is_reported(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Somebody has put the original back under another name: that is said, and nothing stops."""
+    """The original put back under an importer's name is reported once, and nothing stops."""
     world.module("up.user", "from up.mod import function")
     session = a_world(world)
     user = load("up.user")
@@ -211,25 +211,25 @@ def test_a_copy_that_came_back_is_reported(
     user.function = original
     session.enter(Role.WORKER)
     session.enter(Role.MAIN)
-    (entry,) = told(session, "overwritten")
+    (entry,) = entries_of(session, "overwritten")
     assert (entry["name"], entry["target"]) == ("p", "up.user.function")
     assert capsys.readouterr().err.count("up.user.function was overwritten by") == 1
     assert session.states["p"].status == APPLIED
 
 
-def test_what_is_undone_is_not_inspected(world: World) -> None:
-    """Who overwrites an original is none of our business."""
+def test_an_overwrite_after_undo_is_not_reported(world: World) -> None:
+    """A target that is overwritten after its patch was undone stops nothing."""
     session = a_world(world)
     session.arm(MAIN)
     undo(session)
     load("up.mod").function = stranger
     session.stop_if_failed()
-    assert not told(session, "overwritten")
+    assert not entries_of(session, "overwritten")
 
 
 @pytest.mark.processes
-def test_the_entry_of_an_engine_notices(world: World) -> None:
-    """A role begins with a call: it fails before the engine does anything."""
+def test_the_entry_of_an_engine_notices_an_overwrite(world: World) -> None:
+    """The call that begins an engine's role raises ApplyError if a target was overwritten."""
     world.module("up.mod", UPSTREAM)
     world.module(
         "vllm.v1.engine.core",
@@ -248,6 +248,6 @@ try:
 except Exception as error:
     print(json.dumps([type(error).__name__, str(error)]))
 """
-    name, text = world.answer(code, ends=EXIT_CODE)  # the test swallows it
-    assert name == "ApplyError"
-    assert "up.mod:function was overwritten by" in text
+    error, message = world.answer(code, ends=EXIT_CODE)  # the test swallows it
+    assert error == "ApplyError"
+    assert "up.mod:function was overwritten by" in message

@@ -48,16 +48,16 @@ def __getattr__(name):
 def test_finds_a_function_of_a_module() -> None:
     """A plain name is the module's own attribute."""
     module = module_of(UPSTREAM)
-    found = locate(module, "function")
-    assert found == (module, "function", module.function, True)
+    location = locate(module, "function")
+    assert location == (module, "function", module.function, True)
 
 
 def test_walks_nested_classes() -> None:
     """A dotted name goes through classes to the innermost owner."""
     module = module_of(UPSTREAM)
-    found = locate(module, "Child.Inner.deep")
-    assert found.owner is module.Child.Inner
-    assert found.own
+    location = locate(module, "Child.Inner.deep")
+    assert location.owner is module.Child.Inner
+    assert location.own
 
 
 def test_a_descriptor_stays_what_is_stored() -> None:
@@ -70,8 +70,13 @@ def test_a_descriptor_stays_what_is_stored() -> None:
 def test_an_inherited_attribute_is_not_the_owners_own() -> None:
     """What a class inherits is found at the class that was named, and marked as not its own."""
     module = module_of(UPSTREAM)
-    found = locate(module, "Child.inherited")
-    assert found == (module.Child, "inherited", vars(module.Base)["inherited"], False)
+    location = locate(module, "Child.inherited")
+    assert location == (
+        module.Child,
+        "inherited",
+        vars(module.Base)["inherited"],
+        False,
+    )
 
 
 def test_an_instance_owns_what_lies_in_its_own_dict() -> None:
@@ -111,8 +116,8 @@ def test_a_missing_name_is_named(qualname: str, words: tuple[str, ...]) -> None:
         assert word in str(caught.value)
 
 
-def test_what_is_nowhere_is_missing() -> None:
-    """And says so."""
+def test_a_name_that_is_nowhere_reads_as_missing() -> None:
+    """`read` of an unknown name returns MISSING, whose repr says so."""
     value = read(module_of(UPSTREAM), "nowhere")
     assert value is MISSING
     assert repr(value) == "<missing>"
@@ -152,8 +157,8 @@ class Model(pydantic.BaseModel): ...
 class Undecorated(Config): ...
 
 
-def test_pydantics_own_classes() -> None:
-    """Dataclasses and models that it built itself, not what only derives from them."""
+def test_is_pydantic_knows_pydantics_own_classes() -> None:
+    """`is_pydantic` is true of dataclasses and models that pydantic built, not of subclasses."""
     marked = [
         cls
         for cls in (Standard, Config, Model, Undecorated, object)
@@ -162,8 +167,8 @@ def test_pydantics_own_classes() -> None:
     assert marked == [Config, Model]
 
 
-def test_classes_that_were_built_from_their_members() -> None:
-    """Standard dataclasses are, instances and plain classes are not."""
+def test_is_built_knows_classes_built_from_their_members() -> None:
+    """`is_built` is true of dataclasses and models, not of plain subclasses, instances, dicts."""
     owners = (Standard, Config, Model, Undecorated, Standard(), {})
     assert [is_built(owner) for owner in owners] == [
         True,
@@ -175,9 +180,9 @@ def test_classes_that_were_built_from_their_members() -> None:
     ]
 
 
-def test_a_decorated_method() -> None:
-    """What `@field_validator` returns, before pydantic has made a class of it."""
-    mark = pydantic.field_validator("number")
-    assert is_decorated(mark(classmethod(lambda cls, value: value)))
+def test_is_decorated_knows_a_validator() -> None:
+    """`is_decorated` is true of what `@field_validator` returns, not of a function or a class."""
+    decorator = pydantic.field_validator("number")
+    assert is_decorated(decorator(classmethod(lambda cls, value: value)))
     assert not is_decorated(lambda cls, value: value)
     assert not is_decorated(Config)

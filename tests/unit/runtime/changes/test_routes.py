@@ -19,7 +19,7 @@ from patchkit.core.rows.target import Item
 from patchkit.runtime.changes.overwrites import stranger_on
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.process.making import route_of
-from runtime.changes.strangers import stranger, told
+from runtime.changes.strangers import entries_of, stranger
 from runtime.process.lookouts import AWAIT
 
 world = packages.world
@@ -51,13 +51,13 @@ OF_B = "AddField('up.ways:Conf', 'b', 'int', default=2)"
 
 
 @pytest.fixture
-def ways(world: World, capsys: pytest.CaptureFixture[str]) -> Any:
-    """What a child tells in its status, after it has done as it is told to upstream."""
+def status_after(world: World, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a child that acts on patched upstream: its patch's status, reason and strangers."""
     world.module("up.ways", WAYS)
     world.module("up.user", "from up.ways import f\n")
 
     def run(
-        change: str, doing: str, **fields: str
+        change: str, action: str, **fields: str
     ) -> tuple[str, str, list[dict[str, Any]]]:
         body = "def f(): return 'ours'\ndef by(w, i, a, k): return w(*a, **k)\n"
         world.pack(row("p", "patch_a", change, **fields), patch_a=body)
@@ -71,18 +71,18 @@ from patchkit.runtime.reach import arming
 from awaiting import await_entry, entries
 def stranger(*args): return "theirs"
 first = await_entry(event="verified")["time"]
-{doing}
+{action}
 import time
 end = time.monotonic() + 20
 while await_entry(event="verified")["time"] < first + 0.2 and time.monotonic() < end:
     time.sleep(0.02)
 """
         shutil.rmtree(world.journal, ignore_errors=True)
-        done = world.run("-c", code, PATCHKIT_VERIFY="0.05")
-        assert "Traceback" not in done.stderr, done.stderr
+        child = world.run("-c", code, PATCHKIT_VERIFY="0.05")
+        assert "Traceback" not in child.stderr, child.stderr
         main(["status", str(world.journal), "--format", "json"])
         (process,) = json.loads(capsys.readouterr().out)["processes"]
-        (patch,) = [one for one in process["patches"] if one["name"] == "p"]
+        (patch,) = [patch for patch in process["patches"] if patch["name"] == "p"]
         return patch["status"], patch["reason"], patch["strangers"]
 
     world.module("awaiting", AWAIT)
@@ -91,7 +91,7 @@ while await_entry(event="verified")["time"] < first + 0.2 and time.monotonic() <
 
 @pytest.mark.processes
 @pytest.mark.parametrize(
-    ("change", "doing"),
+    ("change", "action"),
     [
         (EDIT.format("A.run"), "up.ways.A.run = stranger"),
         (EDIT.format("A.make"), "up.ways.A.make = staticmethod(stranger)"),
@@ -106,16 +106,18 @@ while await_entry(event="verified")["time"] < first + 0.2 and time.monotonic() <
         (OF_F, "sys.modules['up.ways'] = types.ModuleType('up.ways')"),
     ],
 )
-def test_what_leads_past_ours_is_found(ways: Any, change: str, doing: str) -> None:
-    """The class, the container, the module or the code that a target is reached by was replaced."""
-    status, reason, _ = ways(change, doing)
+def test_a_replaced_step_on_the_way_to_a_target_is_an_overwrite(
+    status_after: Any, change: str, action: str
+) -> None:
+    """A patch fails if the class, container, module or code that leads to it is replaced."""
+    status, reason, _ = status_after(change, action)
     assert status == "failed"
     assert re.match(r"OverwrittenError: up\.ways:\S+ was overwritten by ", reason)
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize(
-    ("change", "doing"),
+    ("change", "action"),
     [
         (EDIT.format("f"), "up.ways.f = functools.partial(up.ways.f)"),
         (EDIT.format("A.run"), "up.ways.A = type('A', (up.ways.A,), {})"),
@@ -127,40 +129,47 @@ def test_what_leads_past_ours_is_found(ways: Any, change: str, doing: str) -> No
         ),
     ],
 )
-def test_what_is_put_around_the_way_is_a_neighbour(
-    ways: Any, change: str, doing: str
+def test_a_wrapped_step_on_the_way_to_a_target_is_a_neighbour(
+    status_after: Any, change: str, action: str
 ) -> None:
-    """It leads to ours in the end."""
-    status, _, (stranger,) = ways(change, doing)
-    assert (status, stranger["wraps"]) == ("applied", True)
+    """A patch stays applied if what somebody puts on the way still leads to it."""
+    status, _, (neighbour,) = status_after(change, action)
+    assert status == "applied"
+    assert neighbour["wraps"] is True
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize("change", [EDIT.format("A.run"), OF_RUN, OF_TABLE, OF_F, OF_B])
-def test_a_way_that_nobody_touches(ways: Any, change: str) -> None:
-    """There is nothing to tell; nor where the module was evicted, or held by an equal one."""
-    doing = "m = types.ModuleType('up.ways'); vars(m).update(vars(up.ways)); "
-    for what in ("", "del sys.modules['up.ways']", doing + "m.ways = up.ways"):
-        assert ways(change, what) == ("applied", None, [])
+def test_a_way_that_nobody_touches_has_no_strangers(
+    status_after: Any, change: str
+) -> None:
+    """Nobody is reported, also where the module was evicted or an equal one holds it."""
+    evict = "del sys.modules['up.ways']"
+    hold = (
+        "m = types.ModuleType('up.ways'); vars(m).update(vars(up.ways)); "
+        "m.ways = up.ways"
+    )
+    for action in ("", evict, hold):
+        assert status_after(change, action) == ("applied", None, [])
 
 
 @pytest.mark.processes
-def test_a_copy_that_somebody_sets_is_told(ways: Any) -> None:
-    """The patch stays, and its status says where it does not act."""
-    doing = (
+def test_a_copy_that_somebody_overwrites_is_reported(status_after: Any) -> None:
+    """The patch stays applied, and its status names the copy where it does not act."""
+    action = (
         "arming.current().enter(Role.WORKER); "
         "assert up.user.f() == 'ours'; up.user.f = stranger"
     )
-    status, _, (stranger,) = ways(OF_F, doing, roles="{Role.WORKER}")
-    assert (status, stranger["target"], stranger["wraps"]) == (
-        "applied",
-        "up.user.f",
-        False,
-    )
+    status, _, (overwriter,) = status_after(OF_F, action, roles="{Role.WORKER}")
+    assert status == "applied"
+    assert overwriter["target"] == "up.user.f"
+    assert overwriter["wraps"] is False
 
 
-def test_ways_through_what_other_patches_replace(world: World) -> None:
-    """A class that one patch replaces and another one reaches into; in any order, and undone."""
+def test_a_way_through_what_another_patch_replaces_has_no_strangers(
+    world: World,
+) -> None:
+    """Patches that change what others reach into are no strangers, applied or undone."""
     world.module("up.ways", WAYS)
     world.pack(
         row("inner", "patch_a", OF_RUN, EDIT.format("A.make"), EDIT.format("f")),
@@ -188,11 +197,11 @@ def test_ways_through_what_other_patches_replace(world: World) -> None:
     ):
         step()
         session.stop_if_failed()
-    assert not told(session, "overwritten")
-    assert not told(session, "wrapped")
+    assert not entries_of(session, "overwritten")
+    assert not entries_of(session, "wrapped")
 
 
-# -- the way to a target --------------------------------------------------------------------------
+# -- one step of the way --------------------------------------------------------------------------
 
 STEPS = """
 def function(): ...
@@ -208,10 +217,10 @@ thing.own = function
 @pytest.mark.parametrize(
     "steps", [("function",), ("Base", "method"), ("Sub", "method")]
 )
-def test_a_step_on_the_way_that_another_takes_the_place_of(
+def test_a_replaced_attribute_on_the_way_is_found(
     steps: tuple[Any, ...],
 ) -> None:
-    """It is found in a module and in a class, which may have inherited what was there."""
+    """`stranger_on` finds what replaced a module's or class's attribute, an inherited one too."""
     module = module_of(STEPS)
     route = route_of("target", module, steps, [])
     assert stranger_on(route, Sites()) is None
@@ -222,8 +231,8 @@ def test_a_step_on_the_way_that_another_takes_the_place_of(
     assert (found.value, found.wraps) == (stranger, False)
 
 
-def test_an_item_on_the_way_that_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is found, also where it is a function, as which attributes may be made for who asks."""
+def test_a_replaced_item_on_the_way_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`stranger_on` finds the function that replaced a function in a container."""
     module = module_of(STEPS)
     route = route_of("target", module, ("TABLE", Item("key")), [])
     assert stranger_on(route, Sites()) is None
@@ -233,13 +242,13 @@ def test_an_item_on_the_way_that_is_another(monkeypatch: pytest.MonkeyPatch) -> 
     assert found.value is stranger
 
 
-def test_a_method_of_an_object_on_the_way() -> None:
-    """Its class makes it for each who asks: nothing to compare; what it holds itself is."""
+def test_only_an_objects_own_attribute_is_compared() -> None:
+    """`stranger_on` finds what replaced an object's own attribute, and ignores a bound method."""
     module = module_of(STEPS)
-    method = route_of("target", module, ("thing", "method"), [])
-    own = route_of("target", module, ("thing", "own"), [])
+    to_method = route_of("target", module, ("thing", "method"), [])
+    to_own = route_of("target", module, ("thing", "own"), [])
     module.thing.method = module.thing.own = stranger
-    assert stranger_on(method, Sites()) is None
-    found = stranger_on(own, Sites())
+    assert stranger_on(to_method, Sites()) is None
+    found = stranger_on(to_own, Sites())
     assert found is not None
     assert found.value is stranger

@@ -25,20 +25,24 @@ class Around:
 
 
 def wrapping(label: int) -> Layer:
+    """A layer as of Wrap: it goes around what lies below."""
     return Layer(lambda below: Around(label, below))
 
 
 def replacing(value: Any) -> Layer:
+    """A layer as of Replace: it takes the place of the original."""
     return Layer(lambda _: value, base=True)
 
 
 def site_on(owner: Any, name: str = "name") -> Site:
+    """The site of an owner's attribute, among sites of its own."""
     return Sites().at(
         Location(owner, name, read(owner, name), name in namespace(owner))
     )
 
 
 def upstream(value: Any = "original") -> Any:
+    """A module with one attribute, `name`."""
     module = ModuleType("upstream")
     vars(module)["name"] = value
     return module
@@ -77,9 +81,9 @@ def test_any_order_of_pushes_and_removals(steps: list[tuple[str, Any]]) -> None:
             undos.append(push(site, layer))
             alive.append((label, detail))
         elif undos:
-            at = detail % len(undos)
-            undos.pop(at)()
-            alive.pop(at)
+            index = detail % len(undos)
+            undos.pop(index)()
+            alive.pop(index)
         assert module.name == expected(original, alive)
         assert site.is_intact()
     while undos:
@@ -90,16 +94,17 @@ def test_any_order_of_pushes_and_removals(steps: list[tuple[str, Any]]) -> None:
 @given(STEPS)
 def test_copies_follow(steps: list[tuple[str, Any]]) -> None:
     """A copy that a site remembers holds what the attribute holds, after every step."""
-    module, other = upstream(), {"copy": "original", "theirs": "other"}
+    module = upstream()
+    importer = {"copy": "original", "theirs": "other"}
     site = site_on(module)
-    Sites().follow(site, other, Item("copy"))
+    Sites().follow(site, importer, Item("copy"))
     undos: list[Any] = []
     for label, (step, detail) in enumerate(steps):
         if step == "push":
             undos.append(push(site, wrapping(label)))
         elif undos:
             undos.pop(detail % len(undos))()
-        assert other == {"copy": module.name, "theirs": "other"}
+        assert importer == {"copy": module.name, "theirs": "other"}
 
 
 class Closing(dict[str, Any]):
@@ -113,11 +118,14 @@ class Closing(dict[str, Any]):
         super().__setitem__(key, value)
 
 
-def test_copies_that_refuse() -> None:
-    """The others go back, and the error names the one that does not; later it goes back too."""
-    module, closing, other = upstream(), Closing(copy="original"), {"copy": "original"}
-    site, sites = site_on(module), Sites()
-    for owner in (closing, other):
+def test_a_copy_that_refuses_the_undo() -> None:
+    """Undo restores all others, and names it in its error; a later undo restores it too."""
+    module = upstream()
+    closing = Closing(copy="original")
+    importer = {"copy": "original"}
+    site = site_on(module)
+    sites = Sites()
+    for owner in (closing, importer):
         sites.follow(site, owner, Item("copy"))
     undo = push(site, replacing("patched"))
     closing.closed = True
@@ -125,40 +133,39 @@ def test_copies_that_refuse() -> None:
         UndoError, match=r"\['copy'\] \(RuntimeError: the registry is closed\)"
     ):
         undo()
-    assert (module.name, other["copy"], closing["copy"]) == (
-        "original",
-        "original",
-        "patched",
-    )
-    another = replacing("another")
+    assert module.name == "original"
+    assert importer["copy"] == "original"
+    assert closing["copy"] == "patched"
+    later_layer = replacing("another")
     with pytest.raises(TargetError, match="the registry is closed"):
-        site.put(another)
+        site.put(later_layer)
     closing.closed = False
-    site.take(another)
+    site.take(later_layer)
     assert closing["copy"] == "original"
 
 
 def test_a_place_that_refuses_the_undo() -> None:
-    """Its copies go back nevertheless."""
-    closing, other = Closing(name="original"), {"copy": "original"}
+    """Undo raises the place's own error, and restores its copies nevertheless."""
+    closing = Closing(name="original")
+    importer = {"copy": "original"}
     site = Sites().at(Location(closing, Item("name"), "original", own=True))
-    Sites().follow(site, other, Item("copy"))
+    Sites().follow(site, importer, Item("copy"))
     undo = push(site, replacing("patched"))
     closing.closed = True
     with pytest.raises(RuntimeError, match="closed"):
         undo()
-    assert (closing["name"], other["copy"]) == ("patched", "original")
+    assert (closing["name"], importer["copy"]) == ("patched", "original")
 
 
 def test_a_copy_that_was_overwritten_is_left_alone() -> None:
     """Who assigned something else to the copied name keeps it."""
-    module, other = upstream(), {"copy": "original"}
-    site = site_on(module)
-    Sites().follow(site, other, Item("copy"))
+    importer = {"copy": "original"}
+    site = site_on(upstream())
+    Sites().follow(site, importer, Item("copy"))
     undo = push(site, wrapping(1))
-    other["copy"] = "theirs"
+    importer["copy"] = "theirs"
     undo()
-    assert other == {"copy": "theirs"}
+    assert importer == {"copy": "theirs"}
 
 
 def test_an_inherited_attribute_is_deleted_at_the_end() -> None:
@@ -189,7 +196,8 @@ def test_an_overwritten_attribute_is_not_touched() -> None:
 
 def test_one_site_for_an_attribute() -> None:
     """Two patches on one attribute share its site, so that each can be taken off alone."""
-    module, sites = upstream(), Sites()
+    module = upstream()
+    sites = Sites()
     first = sites.at(Location(module, "name", "original", True))
     push(first, wrapping(1))
     assert sites.at(Location(module, "name", module.name, True)) is first
@@ -197,7 +205,8 @@ def test_one_site_for_an_attribute() -> None:
 
 def test_a_new_execution_makes_a_new_site() -> None:
     """What a reload has put there is the original from then on."""
-    module, sites = upstream(), Sites()
+    module = upstream()
+    sites = Sites()
     first = sites.at(Location(module, "name", "original", True))
     push(first, wrapping(1))
     module.name = "reloaded"
@@ -239,23 +248,22 @@ def test_what_nobody_holds_is_forgotten() -> None:
     """Thousands of cycles leave nothing behind, and what somebody has copied stays known."""
     module = upstream()
     site = site_on(module)
-    below = push(site, wrapping(0))
+    undo_first = push(site, wrapping(0))
     copied = []
     for label in range(1, 1000):
-        undo = push(
-            site, replacing(Around(label, "replaced")) if label % 2 else wrapping(label)
-        )
+        layer = replacing(Around(label, "replaced")) if label % 2 else wrapping(label)
+        undo = push(site, layer)
         if label in (500, 501):
             copied.append(module.name)
         undo()
     assert len(site.wrappers) + len(site.replacements) <= 2 * len(copied)
-    assert all(site.knows(one) for one in copied)
-    below()
+    assert all(site.knows(value) for value in copied)
+    undo_first()
     assert module.name == "original"
 
 
-def test_a_function_that_has_another_code_by_now() -> None:
-    """It is told with the code that it had when it was put there; where it has that, nothing is."""
+def test_code_since_notices_a_swapped_code() -> None:
+    """`code_since` gives the function and its former code if that was swapped, else None."""
 
     def ours() -> str:
         return "ours"
@@ -271,44 +279,45 @@ def test_a_function_that_has_another_code_by_now() -> None:
     assert site.code_since() is None
 
 
-def test_an_attribute_that_holds_no_function() -> None:
-    """It has no code that could be another."""
+def test_code_since_of_what_is_no_function() -> None:
+    """`code_since` is None where something else than a function was put."""
     site = site_on(upstream())
     push(site, replacing("replaced"))
     assert site.code_since() is None
 
 
-def test_what_was_made_and_what_was_put_are_told_apart() -> None:
-    """Who holds a wrapper has it from here; a replacement may be from anywhere."""
+def test_former_wrappers_and_former_replacements_are_kept_apart() -> None:
+    """A former value that somebody holds is listed by its kind; an unchanged original is not."""
     site = site_on(upstream())
-    as_it_is = push(site, Layer(lambda below: below))
+    undo_unchanged = push(site, Layer(lambda below: below))
     held = [site.current]
-    as_it_is()
+    undo_unchanged()
     assert (site.wrappers, site.replacements) == ([], [])
-    put = push(site, replacing(Around(1, "replaced")))
+    undo_replacement = push(site, replacing(Around(1, "replaced")))
     held.append(site.current)
-    put()
+    undo_replacement()
     assert (site.wrappers, site.replacements) == ([], held[1:])
-    wrap = push(site, wrapping(2))
+    undo_wrapper = push(site, wrapping(2))
     held.append(site.current)
-    wrap()
+    undo_wrapper()
     assert (site.wrappers, site.replacements) == (held[2:], held[1:2])
 
 
 def test_a_replacement_that_a_wrap_leaves_as_it_is() -> None:
-    """It stays a replacement, which others may have from elsewhere."""
+    """A replacement that a wrapper returns unchanged is listed as a former replacement."""
     site = site_on(upstream())
-    put = push(site, replacing(Around(1, "replaced")))
-    as_it_is = push(site, Layer(lambda below: below))
+    undo_replacement = push(site, replacing(Around(1, "replaced")))
+    undo_unchanged = push(site, Layer(lambda below: below))
     held = site.current
-    as_it_is()
-    put()
+    undo_unchanged()
+    undo_replacement()
     assert (site.wrappers, site.replacements) == ([], [held])
 
 
-def test_the_site_that_a_place_goes_with() -> None:
-    """The last that it was repointed with; none once that one has left it, or for another place."""
-    module, sites = upstream(), Sites()
+def test_the_leader_of_a_copy() -> None:
+    """`leader` gives the last site that the copy follows, and None if it follows none any more."""
+    module = upstream()
+    sites = Sites()
     first = sites.at(Location(module, "name", "original", True))
     second = sites.at(Location(module, "other", "original", True))
     copy = ModuleType("copy")
@@ -322,8 +331,8 @@ def test_the_site_that_a_place_goes_with() -> None:
     assert sites.leader(copy, "name") is None
 
 
-def test_what_a_kind_of_change_notes() -> None:
-    """It is made once, when it is first asked for, and each kind has its own."""
+def test_noted_keeps_one_state_for_each_kind() -> None:
+    """`noted` makes a kind's state when first asked, and returns the same one from then on."""
     sites = Sites()
     noted = sites.noted(list[int])
     assert noted == []
@@ -331,20 +340,22 @@ def test_what_a_kind_of_change_notes() -> None:
     assert sites.noted(dict[int, int]) == {}
 
 
-def test_a_fork_while_another_thread_changes_a_site() -> None:
-    """The thread is gone, and with it its hold; the sites of the child can be changed."""
-    module, sites = upstream(), Sites()
+def test_a_fork_frees_a_site_that_another_thread_changes() -> None:
+    """After `after_fork` the guard of a site that another thread held can be acquired."""
+    module = upstream()
+    sites = Sites()
     site = sites.at(Location(module, "name", "original", True))
-    held, go = threading.Event(), threading.Event()
+    is_held = threading.Event()
+    may_go = threading.Event()
 
     def hold() -> None:
         with site.guard:
-            held.set()
-            go.wait(20)
+            is_held.set()
+            may_go.wait(20)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert held.wait(20)
+    assert is_held.wait(20)
     try:
         assert not site.guard.acquire(blocking=False)
         sites.after_fork()
@@ -352,5 +363,5 @@ def test_a_fork_while_another_thread_changes_a_site() -> None:
         site.guard.release()
         assert sites.at(Location(module, "name", "original", True)) is site
     finally:
-        go.set()
+        may_go.set()
         thread.join(20)

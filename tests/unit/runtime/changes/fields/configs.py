@@ -30,10 +30,12 @@ CLASSES = (
 
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
+    """The module of configs, which can be imported, and bodies for its members."""
     yield from upstream_of(UPSTREAM, BODY)
 
 
 def classes_of(upstream: Upstream) -> list[Any]:
+    """The classes of the module that a change of one of them may have rebuilt."""
     return [getattr(upstream.module, name) for name in CLASSES]
 
 

@@ -35,15 +35,15 @@ class Upstream:
         self._groups = 0
 
     def apply(self, *changes: Change) -> Callable[[], None]:
-        """Make one group of changes; returns what takes it back and raises what went wrong."""
-        made = Transaction(row().name, self._groups)
+        """Make one group of changes; return its undo, which raises what went wrong."""
+        transaction = Transaction(row().name, self._groups)
         self._groups += 1
         apply_changes(
-            made, list(enumerate(changes)), self.module, self.body, self.sites
+            transaction, list(enumerate(changes)), self.module, self.body, self.sites
         )
 
         def undo() -> None:
-            for error in made.take_back():
+            for error in transaction.take_back():
                 raise error
 
         return undo
@@ -64,10 +64,11 @@ def held(*classes: type) -> list[dict[str, Any]]:
 
 
 def assert_same(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> None:
-    """The very same objects, in the same places."""
-    for one, other in zip(before, after, strict=True):
-        assert one.keys() == other.keys()
-        assert not [name for name, value in one.items() if other[name] is not value]
+    """Assert that what classes held before and after are the very same objects."""
+    for members, members_after in zip(before, after, strict=True):
+        assert members.keys() == members_after.keys()
+        changed = [name for name in members if members_after[name] is not members[name]]
+        assert not changed
 
 
 def _is_note(name: str, value: Any) -> bool:

@@ -35,59 +35,66 @@ def upstream() -> Iterator[Upstream]:
 
 
 def test_the_class_stays_the_same_object(upstream: Upstream) -> None:
-    """Aliases, subclasses, `isinstance` and what was made earlier go on."""
-    cls, old = upstream.module.Output, upstream.module.Output([1])
+    """Its name, instances made earlier and `isinstance` go on as before."""
+    cls = upstream.module.Output
+    old = cls([1])
     upstream.apply(AddField(OUTPUT, "extra", "int", 3))
     new = cls([1], extra=4)
     assert upstream.module.Output is cls
     assert isinstance(new, cls)
     assert isinstance(old, cls)
-    assert (new.extra, cls([1]).extra, new.total()) == (4, 3, 1)
+    assert new.extra == 4
+    assert cls([1]).extra == 3
+    assert new.total() == 1
 
 
 def test_the_field_is_by_keyword_only(upstream: Upstream) -> None:
     """Callers by position, `match` and the order of a subclass's fields are as before."""
-    names = [one.name for one in dataclasses.fields(upstream.module.Derived)]
+    names = [field.name for field in dataclasses.fields(upstream.module.Derived)]
     patterns = upstream.module.Derived.__match_args__
     upstream.apply(AddField(OUTPUT, "extra", "int", 3))
     derived = upstream.module.Derived([1], 0.1, 2)
     assert (derived.score, derived.more, derived.extra) == (0.1, 2, 3)
     assert upstream.module.Derived.__match_args__ == patterns
-    rest = [one.name for one in dataclasses.fields(derived) if one.name != "extra"]
-    assert rest == names
+    names_after = [field.name for field in dataclasses.fields(derived)]
+    assert [name for name in names_after if name != "extra"] == names
     with pytest.raises(TypeError, match="positional"):
         upstream.module.Output([1], 0.1, 2)
 
 
 def test_instances_made_earlier_read_the_default(upstream: Upstream) -> None:
     """They have no such attribute of their own; a mutable default is copied for each."""
-    one, other = upstream.module.Output([1]), upstream.module.Output([1])
+    first = upstream.module.Output([1])
+    second = upstream.module.Output([1])
     upstream.apply(
         AddField(OUTPUT, "extra", "int", 3), AddField(OUTPUT, "many", "list", [0])
     )
-    one.many.append(1)
-    assert (one.extra, one.many, other.many) == (3, [0, 1], [0])
-    assert dataclasses.asdict(other) == {
+    first.many.append(1)
+    assert first.extra == 3
+    assert first.many == [0, 1]
+    assert second.many == [0]
+    assert dataclasses.asdict(second) == {
         "ids": [1],
         "score": 0.5,
         "extra": 3,
         "many": [0],
     }
-    assert upstream.module.Output([1], many=[0]) == other
+    assert upstream.module.Output([1], many=[0]) == second
 
 
 def test_a_mutable_default_is_each_instances_own(upstream: Upstream) -> None:
     """Neither another instance nor the row's own object sees a change."""
     default: dict[str, list[int]] = {"a": []}
     upstream.apply(AddField(OUTPUT, "extra", "dict", default))
-    one, other = upstream.module.Output([1]), upstream.module.Output([1])
-    one.extra["a"].append(1)
-    assert (other.extra, default) == ({"a": []}, {"a": []})
+    first = upstream.module.Output([1])
+    second = upstream.module.Output([1])
+    first.extra["a"].append(1)
+    assert (second.extra, default) == ({"a": []}, {"a": []})
     assert not hasattr(upstream.module.Output, "extra")
 
 
 def test_copies_and_pickles_have_the_field(upstream: Upstream) -> None:
-    """`deepcopy`, `replace` and pickle; a pickle made before the patch is read after it."""
+    """`deepcopy`, `replace` and pickle keep it; a pickle made before the patch gets the default."""
     early = pickle.dumps(upstream.module.Output([1]))
     upstream.apply(AddField(OUTPUT, "extra", "int", 3))
     new = upstream.module.Output([1], extra=[4])
@@ -99,7 +106,7 @@ def test_copies_and_pickles_have_the_field(upstream: Upstream) -> None:
 def test_the_type_is_read_with_the_names_of_the_module_and_of_the_body(
     upstream: Upstream,
 ) -> None:
-    """A text or a type; `get_type_hints` and the signature know it."""
+    """`get_type_hints` and the signature have the type, whether it was given as text or as type."""
     upstream.apply(
         AddField(OUTPUT, "colour", "Colour | None", None),
         AddField(OUTPUT, "stats", "Stats | None", None),
@@ -118,28 +125,29 @@ def test_the_type_is_read_with_the_names_of_the_module_and_of_the_body(
 
 
 @pytest.mark.parametrize("name", ["Output", "Derived", "Undecorated"])
-def test_subclasses_get_it(upstream: Upstream, name: str) -> None:
+def test_subclasses_get_the_field(upstream: Upstream, name: str) -> None:
     """Dataclasses have it in their own fields, plain subclasses inherit all."""
     upstream.apply(AddField(OUTPUT, "extra", "int", 3))
-    thing = getattr(upstream.module, name)([1], extra=4)
-    assert thing.extra == 4
-    assert "extra=4" in repr(thing)
-    assert "extra" in [one.name for one in dataclasses.fields(thing)]
+    instance = getattr(upstream.module, name)([1], extra=4)
+    assert instance.extra == 4
+    assert "extra=4" in repr(instance)
+    assert "extra" in [field.name for field in dataclasses.fields(instance)]
 
 
 def test_what_a_subclass_has_itself_stays(upstream: Upstream) -> None:
-    """A field of the same name, and an `__init__` that somebody wrote."""
-    own, init = upstream.module.OwnField, vars(upstream.module.OwnInit)["__init__"]
-    before = held(own)
+    """A subclass keeps its own field of that name, or an `__init__` that somebody wrote."""
+    own_field = upstream.module.OwnField
+    own_init = vars(upstream.module.OwnInit)["__init__"]
+    before = held(own_field)
     upstream.apply(AddField(OUTPUT, "extra", "int", 3))
-    assert_same(before, held(own))
-    assert own([1]).extra == "own"
-    assert vars(upstream.module.OwnInit)["__init__"] is init
+    assert_same(before, held(own_field))
+    assert own_field([1]).extra == "own"
+    assert vars(upstream.module.OwnInit)["__init__"] is own_init
     assert upstream.module.OwnInit([1]).extra == 3
 
 
 def test_a_repr_by_hand_is_kept(upstream: Upstream) -> None:
-    """Also one that is guarded against recursion like the decorator's."""
+    """A `__repr__` that somebody wrote stays, also one guarded by `recursive_repr`."""
     upstream.apply(AddField("upstream:Recursive", "extra", "int", 3))
     assert repr(upstream.module.Recursive(extra=4)) == "by hand"
 
@@ -154,7 +162,7 @@ def test_a_frozen_class_stays_frozen(upstream: Upstream) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "told"),
+    ("target", "message"),
     [
         ("HandMade", "HandMade has no __init__ that the decorator generated"),
         ("NoInit", "NoInit has no __init__ that the decorator generated"),
@@ -172,11 +180,11 @@ def test_a_frozen_class_stays_frozen(upstream: Upstream) -> None:
         ("missing", "missing"),
     ],
 )
-def test_what_cannot_get_a_field_is_told(
-    upstream: Upstream, target: str, told: str
+def test_what_cannot_get_a_field_is_refused(
+    upstream: Upstream, target: str, message: str
 ) -> None:
-    """The error says what the target is, and nothing is changed."""
-    with pytest.raises(TargetError, match=told):
+    """The error says what the target is, or what it lacks."""
+    with pytest.raises(TargetError, match=message):
         upstream.apply(AddField(f"upstream:{target}", "extra", "int", 3))
 
 
@@ -197,25 +205,26 @@ def test_a_field_that_is_there_by_now_is_refused(upstream: Upstream, name: str) 
 
 
 def test_the_same_field_twice_is_refused(upstream: Upstream) -> None:
-    """By another patch, and by another change of the same group, which changes nothing then."""
-    twice = (AddField(OUTPUT, "extra", "int", 3), AddField(OUTPUT, "extra", "int", 4))
+    """By another patch, or by another change of the same group, which then changes nothing."""
+    changes = (AddField(OUTPUT, "extra", "int", 3), AddField(OUTPUT, "extra", "int", 4))
     before = held(upstream.module.Output, upstream.module.Derived)
     with pytest.raises(TargetError, match="already"):
-        upstream.apply(*twice)
+        upstream.apply(*changes)
     assert_same(before, held(upstream.module.Output, upstream.module.Derived))
-    upstream.apply(twice[0])
+    upstream.apply(changes[0])
     with pytest.raises(TargetError, match="already"):
-        upstream.apply(twice[1])
+        upstream.apply(changes[1])
 
 
 @pytest.mark.parametrize("name", ["", "not a name", "class", "__secret"])
-def test_what_is_no_name_is_refused(upstream: Upstream, name: str) -> None:
+def test_what_is_no_name_of_a_field_is_refused(upstream: Upstream, name: str) -> None:
+    """A text that is no identifier, a keyword and a private name are refused."""
     with pytest.raises(TargetError, match="expected a name for a field"):
         upstream.apply(AddField(OUTPUT, name, "int", 3))
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("annotation", "message"),
     [
         ("Missing", "NameError.*names of upstream or of the body"),
         ("int |", "SyntaxError"),
@@ -223,20 +232,22 @@ def test_what_is_no_name_is_refused(upstream: Upstream, name: str) -> None:
         ("dc.InitVar[int]", "expected that of a field with a value"),
     ],
 )
-def test_a_type_that_is_none_is_refused(
-    upstream: Upstream, given: str, told: str
+def test_a_type_that_no_field_can_have_is_refused(
+    upstream: Upstream, annotation: str, message: str
 ) -> None:
-    """The text, what is wrong with it, and where its names may come from."""
-    with pytest.raises(TargetError, match=told):
-        upstream.apply(AddField(OUTPUT, "extra", given, 3))
+    """The error says what is wrong with the type, and where its names may come from."""
+    with pytest.raises(TargetError, match=message):
+        upstream.apply(AddField(OUTPUT, "extra", annotation, 3))
 
 
 FIELDS = (("one", "int", 1), ("two", "list", [2]), ("three", "str", "3"))
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_any_order_of_undo(upstream: Upstream, order: tuple[int, ...]) -> None:
-    """Three patches give one class fields; what is left is there, and at last the very objects."""
+def test_added_fields_come_off_in_any_order(
+    upstream: Upstream, order: tuple[int, ...]
+) -> None:
+    """With each undo of three the class loses that field alone; at last it has the very objects."""
     classes: Any = (
         upstream.module.Output,
         upstream.module.Derived,
@@ -244,15 +255,16 @@ def test_any_order_of_undo(upstream: Upstream, order: tuple[int, ...]) -> None:
     )
     before = held(*classes)
     undos = [upstream.apply(AddField(OUTPUT, *field)) for field in FIELDS]
-    left = [field[0] for field in FIELDS]
-    for at in order:
-        undos[at]()
-        left.remove(FIELDS[at][0])
+    added = [name for name, _, _ in FIELDS]
+    remaining = list(added)
+    for position in order:
+        undos[position]()
+        remaining.remove(added[position])
         for cls in classes:
-            names = [one.name for one in dataclasses.fields(cls)]
-            assert [name for name in names if name in {"one", "two", "three"}] == left
-        given = dict.fromkeys(left, 9)
-        assert vars(upstream.module.Derived([], **given)).items() >= given.items()
+            names = [field.name for field in dataclasses.fields(cls)]
+            assert [name for name in names if name in added] == remaining
+        values = dict.fromkeys(remaining, 9)
+        assert vars(upstream.module.Derived([], **values)).items() >= values.items()
     assert_same(before, held(*classes))
 
 
@@ -266,11 +278,11 @@ def test_undo_again_changes_nothing(upstream: Upstream) -> None:
 
 
 def test_fields_of_a_base_and_of_a_subclass(upstream: Upstream) -> None:
-    """Both by patches: the order is that of classes that were written so, whichever came first."""
+    """Their order is that of classes written with them, whichever patch was applied first."""
     before = held(upstream.module.Output, upstream.module.Derived)
     undo_late = upstream.apply(AddField("upstream:Derived", "late", "int", 1))
     undo_early = upstream.apply(AddField(OUTPUT, "early", "int", 2))
-    names = [one.name for one in dataclasses.fields(upstream.module.Derived)]
+    names = [field.name for field in dataclasses.fields(upstream.module.Derived)]
     assert names == ["ids", "score", "early", "more", "late"]
     undo_late()
     undo_early()
@@ -286,11 +298,10 @@ def test_a_wrapped_init_takes_the_field(
         Wrap("upstream:Output.__init__", by="by"),
         AddField(OUTPUT, "extra", "int", 3),
     ]
+    if not wrapped_first:
+        changes.reverse()
     before = held(upstream.module.Output)
-    undos = [
-        upstream.apply(change)
-        for change in (changes if wrapped_first else changes[::-1])
-    ]
+    undos = [upstream.apply(change) for change in changes]
     assert upstream.module.Output([1], extra=4).extra == 4
     assert "extra" in inspect.signature(upstream.module.Output).parameters
     for undo in undos:
@@ -298,8 +309,8 @@ def test_a_wrapped_init_takes_the_field(
     assert_same(before, held(upstream.module.Output))
 
 
-def test_a_replaced_init_wins(upstream: Upstream) -> None:
-    """Who replaces the `__init__` decides what can be passed; the default is still to be read."""
+def test_a_replaced_init_stays_as_it_is(upstream: Upstream) -> None:
+    """A replaced `__init__` does not set the added field, which reads as its default."""
     change = Replace("upstream:Output.__init__", by="no_init", unrelated=True)
     upstream.apply(change)
     upstream.apply(AddField(OUTPUT, "extra", "int", 3))
@@ -309,7 +320,7 @@ def test_a_replaced_init_wins(upstream: Upstream) -> None:
 
 def test_a_refusal_half_way_changes_nothing() -> None:
     """A class that lets nobody set a method gets its fields back."""
-    made = Upstream(
+    upstream = Upstream(
         """
 import dataclasses as dc
 class Guarded(type):
@@ -322,7 +333,7 @@ class Thing(metaclass=Guarded):
     number: int = 1
 """
     )
-    before = held(made.module.Thing)
+    before = held(upstream.module.Thing)
     with pytest.raises(AttributeError, match="guarded"):
-        made.apply(AddField("upstream:Thing", "extra", "int", 3))
-    assert_same(before, held(made.module.Thing))
+        upstream.apply(AddField("upstream:Thing", "extra", "int", 3))
+    assert_same(before, held(upstream.module.Thing))

@@ -63,6 +63,7 @@ class Case:
     default: str
 
     def source(self, *, grown: bool) -> str:
+        """The module; grown: as written with the field in it."""
         lines = [HEAD]
         for at, body in enumerate(self.classes):
             base = f"(C{at - 1})" if at else ""
@@ -73,13 +74,9 @@ class Case:
 
     @property
     def _field(self) -> str:
-        shared = not self.default.startswith("[")
-        given = (
-            f"default={self.default}"
-            if shared
-            else f"default_factory=lambda: {self.default}"
-        )
-        return f"extra: int = dc.field({given}, kw_only=True)"
+        is_mutable = self.default.startswith("[")
+        option = "default_factory=lambda: " if is_mutable else "default="
+        return f"extra: int = dc.field({option}{self.default}, kw_only=True)"
 
 
 @st.composite
@@ -119,6 +116,7 @@ def loaded(source: str) -> Any:
 
 
 def classes_of(module: Any, case: Case) -> list[Any]:
+    """The dataclasses of a case's module, bases first."""
     return [getattr(module, f"C{at}") for at in range(len(case.classes))]
 
 
@@ -130,51 +128,67 @@ def outcome(call: Callable[[], Any]) -> Any:
         return type(error)
 
 
-def instances(cls: Any, **given: Any) -> list[Any]:
+def instances(cls: Any, **values: Any) -> list[Any]:
+    """What calls of a class with more and more positions make, or how they fail."""
     return [
-        outcome(lambda numbers=numbers: cls(*numbers, **given))
+        outcome(lambda numbers=numbers: cls(*numbers, **values))
         for numbers in ((), (1,), (1, 2), (2, 1), (1, 2, 3))
     ]
 
 
-def seen(cls: Any) -> dict[str, Any]:
+def behaviour(cls: Any) -> dict[str, Any]:
     """Everything that the fields of a class decide."""
     things = [*instances(cls), *instances(cls, extra=8), *instances(cls, extra=9)]
     pairs = list(itertools.product(things, repeat=2))
     return {
         "fields": [
-            (one.name, one.type, one.init, one.repr, one.compare, one.kw_only)
-            for one in dataclasses.fields(cls)
+            (
+                field.name,
+                field.type,
+                field.init,
+                field.repr,
+                field.compare,
+                field.kw_only,
+            )
+            for field in dataclasses.fields(cls)
         ],
         "signature": str(inspect.signature(cls)),
         "by position": getattr(cls, "__match_args__", None),
         "doc": cls.__doc__,
-        "repr": [repr(one) for one in things if not hasattr(one, "__weakref__")],
-        "parts": [outcome(lambda one=one: dataclasses.asdict(one)) for one in things],
-        "replaced": [
-            outcome(lambda one=one: dataclasses.replace(one).extra) for one in things
+        "repr": [repr(thing) for thing in things if not hasattr(thing, "__weakref__")],
+        "parts": [
+            outcome(lambda thing=thing: dataclasses.asdict(thing)) for thing in things
         ],
-        "hash": [outcome(lambda one=one: hash(one)) is TypeError for one in things],
-        "equal": [one == other for one, other in pairs],
+        "replaced": [
+            outcome(lambda thing=thing: dataclasses.replace(thing).extra)
+            for thing in things
+        ],
+        "hash": [
+            outcome(lambda thing=thing: hash(thing)) is TypeError for thing in things
+        ],
+        "equal": [left == right for left, right in pairs],
         "less": [
-            outcome(lambda one=one, other=other: one < other) for one, other in pairs
+            outcome(lambda left=left, right=right: left < right)
+            for left, right in pairs
         ],
         "set": [
-            outcome(lambda one=one: setattr(one, "extra", 1)) for one in things[1:]
+            outcome(lambda thing=thing: setattr(thing, "extra", 1))
+            for thing in things[1:]
         ],
         "strange": [
-            outcome(lambda one=one: setattr(one, "other", 1)) for one in things[1:]
+            outcome(lambda thing=thing: setattr(thing, "other", 1))
+            for thing in things[1:]
         ],
         "deleted": [
-            outcome(lambda one=one: delattr(one, "extra")) for one in things[1:]
+            outcome(lambda thing=thing: delattr(thing, "extra")) for thing in things[1:]
         ],
     }
 
 
 @given(cases())
 @settings(max_examples=30, deadline=None)
-def test_it_is_the_class_that_was_written_with_the_field(case: Case) -> None:
-    """Fields, signature, repr, equality, order, hash, frozenness; then undo, object by object."""
+def test_a_class_with_an_added_field_is_the_class_written_with_it(case: Case) -> None:
+    """All that its fields decide is the same; undo restores the very objects."""
     written = loaded(case.source(grown=True))
     plain = loaded(case.source(grown=False))
     assume(written is not None and plain is not None)
@@ -184,7 +198,7 @@ def test_it_is_the_class_that_was_written_with_the_field(case: Case) -> None:
     target = f"upstream:C{case.target}"
     undo = upstream.apply(AddField(target, "extra", "int", eval(case.default)))
     for cls, oracle in zip(classes, classes_of(written, case), strict=True):
-        assert seen(cls) == seen(oracle)
+        assert behaviour(cls) == behaviour(oracle)
     undo()
     assert_same(before, held(*classes))
     for cls, oracle in zip(classes, classes_of(plain, case), strict=True):
@@ -197,14 +211,14 @@ class Thing:
 
 
 @pytest.mark.parametrize("default", [None, 0, "text", (1, 2), frozenset({1})])
-def test_what_has_a_hash_is_shared(default: object) -> None:
-    """Every instance may hold the very default."""
+def test_a_default_with_a_hash_is_shared(default: object) -> None:
+    """`options` gives every instance the very default."""
     assert options(default) == {"default": default}
 
 
 @pytest.mark.parametrize("default", [[1], {"a": []}, {1}, ([],)])
-def test_what_has_none_is_copied_whole(default: object) -> None:
-    """Each call makes a deep copy; the factory survives pickle."""
+def test_a_default_without_a_hash_is_copied(default: object) -> None:
+    """`options` gives a factory that makes a copy at each call, and survives pickle."""
     factory = pickle.loads(pickle.dumps(options(default)["default_factory"]))
     first, second = factory(), factory()
     assert first == second == default
@@ -212,14 +226,15 @@ def test_what_has_none_is_copied_whole(default: object) -> None:
     assert options(default).keys() == {"default_factory"}
 
 
-def test_an_instance_keeps_its_own_copy() -> None:
+def test_a_late_default_is_copied_for_each_instance() -> None:
     """The copy is made at the first look, and stays the instance's."""
-    one, other = Thing(), Thing()
-    one.late.append(2)
-    assert (one.late, other.late) == ([1, 2], [1])
-    assert vars(one) == {"late": [1, 2]}
+    first = Thing()
+    second = Thing()
+    first.late.append(2)
+    assert (first.late, second.late) == ([1, 2], [1])
+    assert vars(first) == {"late": [1, 2]}
 
 
-def test_the_class_has_no_such_attribute() -> None:
-    """Like with any default_factory, reading it from the class is an AttributeError."""
+def test_a_late_default_is_no_attribute_of_the_class() -> None:
+    """Reading it from the class is an AttributeError, as with any `default_factory`."""
     assert not hasattr(Thing, "late")

@@ -20,39 +20,39 @@ def upstream() -> Iterator[Upstream]:
 
 
 def names(*changed: Any) -> list[str]:
-    return [one.__qualname__ for one in dependents(changed)]
+    """The names of the classes that are to be rebuilt with some, in their order."""
+    return [cls.__qualname__ for cls in dependents(changed)]
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "Plain",
-            "Union",
-            "Containers",
-            "Noted",
-            "Model",
-            "Variable",
-            "AsText",
-            "Outer.Inner",
-        ),
-        *(
-            "ThroughStandard",
-            "ThroughTyped",
-            "ThroughTuple",
-            "ThroughAlias",
-            "ThroughNew",
-        ),
-        *("Part", "Derived", "Further", "OfDerived"),
+        "Plain",
+        "Union",
+        "Containers",
+        "Noted",
+        "Model",
+        "Variable",
+        "AsText",
+        "Outer.Inner",
+        "ThroughStandard",
+        "ThroughTyped",
+        "ThroughTuple",
+        "ThroughAlias",
+        "ThroughNew",
+        "Part",
+        "Derived",
+        "Further",
+        "OfDerived",
     ],
 )
 def test_who_embeds_a_class_is_found(upstream: Upstream, name: str) -> None:
-    """However its fields name it, and through whatever pydantic looks into."""
+    """`dependents` finds it, however its fields name the class, also at second hand."""
     assert name in names(upstream.module.Part)
 
 
-def test_the_schemas_say_the_same(upstream: Upstream) -> None:
-    """Whose schema holds the class is found, and nobody else: pydantic's own answer."""
+def test_every_class_whose_schema_holds_a_class_is_found(upstream: Upstream) -> None:
+    """`dependents` has each class whose schema holds the class; for a stranger only itself."""
     module = upstream.module
     built = [
         value
@@ -62,23 +62,24 @@ def test_the_schemas_say_the_same(upstream: Upstream) -> None:
     built.append(module.Outer.Inner)
     for part in (module.Part, module.Plain, module.Ring, module.Stranger):
         holders = {
-            one.__qualname__
-            for one in built
-            if mentions(one.__pydantic_core_schema__, part)
+            cls.__qualname__
+            for cls in built
+            if mentions(cls.__pydantic_core_schema__, part)
         }
-        heirs = {one.__qualname__ for one in built if issubclass(one, part)}
+        heirs = {cls.__qualname__ for cls in built if issubclass(cls, part)}
         assert set(names(part)) >= holders | heirs
     assert names(module.Stranger) == ["Stranger"]
 
 
 def mentions(schema: Any, cls: type) -> bool:
+    """Whether a class occurs anywhere in a schema."""
     if isinstance(schema, dict):
         return any(value is cls or mentions(value, cls) for value in schema.values())
-    return isinstance(schema, list) and any(mentions(one, cls) for one in schema)
+    return isinstance(schema, list) and any(mentions(entry, cls) for entry in schema)
 
 
 def test_what_is_needed_comes_first(upstream: Upstream) -> None:
-    """Bases before subclasses, parts before what embeds them; a ring ends."""
+    """Bases come before subclasses, parts before what embeds them; a ring ends."""
     order = names(upstream.module.Part)
     for first, second in (("Part", "Derived"), ("Part", "Plain"), ("Plain", "Further")):
         assert order.index(first) < order.index(second)
@@ -86,5 +87,5 @@ def test_what_is_needed_comes_first(upstream: Upstream) -> None:
 
 
 def test_a_standard_dataclass_is_looked_for_too(upstream: Upstream) -> None:
-    """It has no schema to be rebuilt, those that embed it have."""
+    """`dependents` has the classes that embed it, not itself, which has no schema."""
     assert names(upstream.module.Standard) == ["ThroughStandard"]

@@ -36,7 +36,7 @@ world = packages.world
 
 @pytest.mark.parametrize("name", ["Config", "Derived"])
 def test_an_added_field_is_validated(upstream: Upstream, name: str) -> None:
-    """Values are converted and refused by its type, on the class and its subclasses."""
+    """Its type converts and refuses values, on the class and its subclass."""
     upstream.apply(AddField(CONFIG, "extra", "int", 3))
     cls = getattr(upstream.module, name)
     assert (cls().extra, cls(extra="4").extra) == (3, 4)
@@ -45,22 +45,23 @@ def test_an_added_field_is_validated(upstream: Upstream, name: str) -> None:
 
 
 def test_whatever_embeds_the_class_knows_the_field(upstream: Upstream) -> None:
-    """Directly, in containers, at the second hand, in a model."""
+    """Classes that embed it directly, in containers, indirectly or in a model take the field."""
     upstream.apply(AddField(CONFIG, "extra", "int", 3))
-    module, given = upstream.module, {"extra": "4"}
-    assert module.Outer(config=given).config.extra == 4
-    assert module.Outer(configs={"a": [given]}).configs["a"][0].extra == 4
-    assert module.Outermost(outer={"config": given}).outer.config.extra == 4
-    assert module.Model(config=given).config.extra == 4
-    assert module.Heir(config=given).config.extra == 4
-    assert module.Holder(model={"config": given}).model.config.extra == 4
+    module = upstream.module
+    values = {"extra": "4"}
+    assert module.Outer(config=values).config.extra == 4
+    assert module.Outer(configs={"a": [values]}).configs["a"][0].extra == 4
+    assert module.Outermost(outer={"config": values}).outer.config.extra == 4
+    assert module.Model(config=values).config.extra == 4
+    assert module.Heir(config=values).config.extra == 4
+    assert module.Holder(model={"config": values}).model.config.extra == 4
     assert refused(module.Outermost, outer={"config": {"extra": "x"}})
     dumped = pydantic.TypeAdapter(module.Outermost).dump_python(module.Outermost())
     assert dumped["outer"]["config"]["extra"] == 3
 
 
-def test_a_model_is_refused(upstream: Upstream) -> None:
-    """Its fields are kept in other ways; a class that derives from it has the field."""
+def test_a_field_for_a_model_is_refused(upstream: Upstream) -> None:
+    """AddField refuses a pydantic model; the error says to replace it by a class."""
     with pytest.raises(
         TargetError, match="found the pydantic model Model; Replace it by a class"
     ):
@@ -78,16 +79,16 @@ class Right:
 
 
 def test_classes_that_embed_each_other(upstream: Upstream) -> None:
-    """All the way round, the class is the new one."""
+    """Both have the field at any depth of values, and not any more after undo."""
     execute(upstream, RING)
     left, right = upstream.module.Left, upstream.module.Right
     left(), right()
     undo = upstream.apply(AddField("upstream:Left", "extra", "int", 3))
-    given = {"left": {"right": {"left": {"extra": "4"}}}}
-    assert right(**given).left.right.left.extra == 4
-    assert left(right=given).right.left.right.left.extra == 4
+    values = {"left": {"right": {"left": {"extra": "4"}}}}
+    assert right(**values).left.right.left.extra == 4
+    assert left(right=values).right.left.right.left.extra == 4
     undo()
-    assert not hasattr(right(**given).left.right.left, "extra")
+    assert not hasattr(right(**values).left.right.left, "extra")
 
 
 WRITTEN = """
@@ -102,14 +103,13 @@ class Grown:
 
 
 def test_the_class_is_as_it_would_be_written(upstream: Upstream) -> None:
-    """Fields, signature, repr, copies and pickles, beside a class that was written so."""
+    """It has the fields, signature, repr, copies and pickles of a class written with the field."""
     execute(upstream, WRITTEN)
     written, grown = upstream.module.Written, upstream.module.Grown
     upstream.apply(AddField("upstream:Grown", "extra", "int", 3))
     assert inspect.signature(grown) == inspect.signature(written)
-    assert [f.name for f in dataclasses.fields(grown)] == [
-        f.name for f in dataclasses.fields(written)
-    ]
+    names = [field.name for field in dataclasses.fields(grown)]
+    assert names == [field.name for field in dataclasses.fields(written)]
     assert repr(grown(extra=4)) == repr(written(extra=4)).replace("Written", "Grown")
     assert list(grown.__pydantic_fields__) == list(written.__pydantic_fields__)
     thing = grown(extra=4)
@@ -117,7 +117,7 @@ def test_the_class_is_as_it_would_be_written(upstream: Upstream) -> None:
 
 
 def test_a_standard_dataclass_inside_a_pydantic_one(upstream: Upstream) -> None:
-    """Pydantic has copied its fields into the class that embeds it."""
+    """The pydantic class that embeds it takes the field that was added to it."""
     upstream.apply(AddField("upstream:Standard", "extra", "int", 3))
     assert upstream.module.HoldsStandard(standard={"extra": "4"}).standard.extra == 4
 
@@ -135,16 +135,18 @@ def test_a_standard_dataclass_inside_a_pydantic_one(upstream: Upstream) -> None:
 def test_a_changed_validator_acts(
     upstream: Upstream, change: Change, name: str, hidden: int, place: str
 ) -> None:
-    """In the class, its subclass and all that embed it; then not any more."""
+    """It acts in the class, its subclass and all that embed it, until undo."""
 
     def read() -> tuple[str, int]:
-        value = getattr(upstream.module, place)
-        given: Any = {"name": "a"}
-        made = {
-            "Outer": lambda: value(config=given).config,
-            "Outermost": lambda: value(outer={"config": given}).outer.config,
-        }.get(place, lambda: value(**given))()
-        return made.name, made.hidden
+        cls = getattr(upstream.module, place)
+        values: Any = {"name": "a"}
+        if place == "Outer":
+            config = cls(config=values).config
+        elif place == "Outermost":
+            config = cls(outer={"config": values}).outer.config
+        else:
+            config = cls(**values)
+        return config.name, config.hidden
 
     signatures = [str(inspect.signature(cls)) for cls in classes_of(upstream)]
     undo = upstream.apply(change)
@@ -155,7 +157,7 @@ def test_a_changed_validator_acts(
 
 
 def test_a_wrapper_around_a_replaced_validator(upstream: Upstream) -> None:
-    """It lies around what the body's decorator marked, and the mark still counts."""
+    """The wrapper lies around the body's validator, whose own decorator still counts."""
     undo_replace = upstream.apply(Replace(f"{CONFIG}.check_name", by="earlier"))
     undo_wrap = upstream.apply(Wrap(f"{CONFIG}.check_name", by="by"))
     assert upstream.module.Config(name="a").name == "A*"
@@ -165,8 +167,8 @@ def test_a_wrapper_around_a_replaced_validator(upstream: Upstream) -> None:
     assert upstream.module.Config(name="a").name == "a!"
 
 
-def test_a_validator_is_no_plain_value(upstream: Upstream) -> None:
-    """A constant in its place is refused."""
+def test_a_value_in_the_place_of_a_validator_is_refused(upstream: Upstream) -> None:
+    """Replace refuses a constant: something to call is expected."""
     with pytest.raises(TargetError, match="expected something to call"):
         upstream.apply(Replace(f"{CONFIG}.check_name", by="SIZE"))
 
@@ -178,27 +180,25 @@ def test_a_validator_may_move_to_another_field(upstream: Upstream) -> None:
     assert (made.size, made.name) == (20, "a")
 
 
-def test_a_validator_may_become_one_of_the_whole(upstream: Upstream) -> None:
-    """Of another kind under the same name: the former one is gone."""
+def test_a_field_validator_may_become_a_model_validator(upstream: Upstream) -> None:
+    """A validator of another kind under the same name acts, and the former one does not."""
     upstream.apply(Replace(f"{CONFIG}.check_name", by="whole", unrelated=True))
     assert upstream.module.Config(name="a").name == "whole"
     assert upstream.module.Outer(config={"name": "a"}).config.name == "whole"
 
 
 def test_an_added_validator_acts(upstream: Upstream) -> None:
-    """The body's own decorator says for which field; then not any more."""
+    """It acts on the field that the body's own decorator names, until undo."""
     undo = upstream.apply(Add(f"{CONFIG}.further", by="elsewhere"))
-    assert (
-        upstream.module.Config(size=2).size,
-        upstream.module.Derived(size=2).size,
-    ) == (20, 20)
+    assert upstream.module.Config(size=2).size == 20
+    assert upstream.module.Derived(size=2).size == 20
     assert upstream.module.Outer(config={"size": 2, "name": "a"}).config.name == "a!"
     undo()
     assert upstream.module.Outer(config={"size": 2}).config.size == 2
 
 
-def test_what_a_subclass_overrides_stays(upstream: Upstream) -> None:
-    """Its own validator of the name goes on, whatever the base's becomes."""
+def test_a_validator_that_a_subclass_overrides_stays(upstream: Upstream) -> None:
+    """A subclass's own validator of the name acts as before, when the base's is replaced."""
     execute(upstream, OVERRIDES)
     upstream.apply(Replace(f"{CONFIG}.check_name", by="earlier"))
     assert upstream.module.Overrides(name="a").name == "own a"
@@ -216,14 +216,14 @@ class Overrides(Config):
 
 
 def test_a_hook_that_a_model_lacked(upstream: Upstream) -> None:
-    """Pydantic notes on a model's making whether it has them; they act also where it is held."""
+    """A `model_post_init` for a model without one acts, also where another model holds it."""
     upstream.apply(Replace("upstream:Model.model_post_init", by="post_init"))
     assert upstream.module.Model(size=1).size == -2
     assert upstream.module.Holder(model={"size": 1}).model.size == -2
 
 
-def test_a_models_validator_and_serializer(upstream: Upstream) -> None:
-    """In the model, its subclass, and the model that holds it."""
+def test_a_models_replaced_validator_and_serializer_act(upstream: Upstream) -> None:
+    """They act in the model, its subclass and the model that holds it, until undo."""
     undo = upstream.apply(
         Replace("upstream:Model.check_size", by="check_size"),
         Replace("upstream:Model.show_size", by="show_size"),
@@ -236,7 +236,7 @@ def test_a_models_validator_and_serializer(upstream: Upstream) -> None:
 
 
 def test_a_wrapped_init_survives_rebuilding(upstream: Upstream) -> None:
-    """Pydantic would put its own `__init__` in its place."""
+    """The wrapper of `__init__` gets an added field; undo of both leaves no trace."""
     before = held(*classes_of(upstream))
     undo_init = upstream.apply(Wrap(f"{CONFIG}.__init__", by="noted"))
     undo_field = upstream.apply(AddField(CONFIG, "extra", "int", 3))
@@ -272,8 +272,8 @@ FIELD = "AddField('up.mod:Config', 'extra', 'int', 3)"
 
 
 @pytest.mark.parametrize("late", [True, False])
-def test_rows_without_a_body(world: World, late: bool) -> None:
-    """An edited validator and a field, before and after the module is imported; then undone."""
+def test_an_edit_and_an_added_field_in_a_session(world: World, late: bool) -> None:
+    """Both act, whether the module is imported before or after arming, until undo."""
     world.module("up.mod", SOURCE)
     world.module("pack.other")
     world.pack(
@@ -292,8 +292,8 @@ def test_rows_without_a_body(world: World, late: bool) -> None:
     assert not hasattr(outer(config={}).config, "extra")
 
 
-def test_an_outdated_schema_is_nowhere_to_be_copied_from() -> None:
-    """It is gone, and the class is to be built again; also where there was none of its own."""
+def test_a_forgotten_schema_is_built_again() -> None:
+    """`forget_schema` leaves a model without a schema, if called twice too; `rebuild` makes it."""
 
     class Model(pydantic.BaseModel):
         x: int = 1

@@ -17,7 +17,7 @@ upstream = configs.upstream
 
 
 def test_post_init_acts_without_rebuilding(upstream: Upstream) -> None:
-    """Pydantic calls it by its name."""
+    """A replaced `__post_init__` is called, and the class keeps its very validator."""
     validator = vars(upstream.module.Config)["__pydantic_validator__"]
     upstream.apply(Replace(f"{CONFIG}.__post_init__", by="post"))
     assert upstream.module.Config().posted == "body"
@@ -26,13 +26,14 @@ def test_post_init_acts_without_rebuilding(upstream: Upstream) -> None:
 
 
 def test_a_plain_method_rebuilds_nothing(upstream: Upstream) -> None:
-    """Nothing is built from it."""
+    """A wrapped plain method acts, and every other member of the classes is the very object."""
     classes = classes_of(upstream)
     before = held(*classes)
     upstream.apply(Wrap(f"{CONFIG}.plain", by="by"))
     after = held(*classes)
     assert upstream.module.Config().plain() == "plain*"
-    before[0].pop("plain"), after[0].pop("plain")
+    before[0].pop("plain")
+    after[0].pop("plain")
     assert_same(before, after)
 
 
@@ -77,19 +78,17 @@ CHANGES = (
 def test_any_order_of_undo_restores_the_very_objects(
     upstream: Upstream, order: tuple[int, ...]
 ) -> None:
-    """Every attribute of every class that was rebuilt, pydantic's own included."""
+    """Every attribute of every rebuilt class is what it was, pydantic's own included."""
     classes = classes_of(upstream)
     before = held(*classes)
     undos = [upstream.apply(*changes) for changes in CHANGES]
-    for at in order:
-        undos[at]()
-        there = not refused(upstream.module.Outer, config={"extra": 1})
-        assert there is (0 in order[order.index(at) + 1 :])
+    for count, position in enumerate(order, start=1):
+        undos[position]()
+        has_field = not refused(upstream.module.Outer, config={"extra": 1})
+        assert has_field is (0 in order[count:])
     assert_same(before, held(*classes))
-    assert (
-        upstream.module.Outermost(outer={"config": {"name": "a"}}).outer.config.name
-        == "a!"
-    )
+    outermost = upstream.module.Outermost(outer={"config": {"name": "a"}})
+    assert outermost.outer.config.name == "a!"
 
 
 LATE = """
@@ -102,19 +101,24 @@ class LateHeir(Config):
 """
 
 
-def test_what_was_made_meanwhile_is_rebuilt_by_undo(upstream: Upstream) -> None:
+def test_classes_made_while_patched_are_rebuilt_by_undo(upstream: Upstream) -> None:
     """A class that was made while its part was patched loses the patch with it."""
-    undo = upstream.apply(Replace(f"{CONFIG}.check_name", by="earlier"))
+    undo_replace = upstream.apply(Replace(f"{CONFIG}.check_name", by="earlier"))
     execute(upstream, LATE)
-    late, heir = upstream.module.Late, upstream.module.LateHeir
-    assert (late(config={"name": "a"}).config.name, heir(name="a").name) == ("A", "A")
-    second = upstream.apply(AddField(CONFIG, "extra", "int", 3))
-    undo()
-    assert (late(config={"name": "a"}).config.name, heir(name="a").name) == ("a!", "a!")
-    assert (late(config={"extra": 4}).config.extra, heir(extra=4).extra) == (4, 4)
-    second()
+    late = upstream.module.Late
+    heir = upstream.module.LateHeir
+    assert late(config={"name": "a"}).config.name == "A"
+    assert heir(name="a").name == "A"
+    undo_field = upstream.apply(AddField(CONFIG, "extra", "int", 3))
+    undo_replace()
+    assert late(config={"name": "a"}).config.name == "a!"
+    assert heir(name="a").name == "a!"
+    assert late(config={"extra": 4}).config.extra == 4
+    assert heir(extra=4).extra == 4
+    undo_field()
     assert refused(late, config={"extra": 4})
-    assert (late(config={"name": "a"}).config.name, heir(name="a").name) == ("a!", "a!")
+    assert late(config={"name": "a"}).config.name == "a!"
+    assert heir(name="a").name == "a!"
 
 
 def test_a_class_that_cannot_be_built_changes_nothing(upstream: Upstream) -> None:
@@ -133,8 +137,10 @@ def test_a_class_that_cannot_be_built_changes_nothing(upstream: Upstream) -> Non
     assert upstream.module.Outer(config={"name": "a"}).config.name == "a!"
 
 
-def test_a_class_that_is_not_whole_yet(upstream: Upstream) -> None:
-    """One with a name that comes later is left to pydantic, which builds it at its first use."""
+def test_a_class_with_an_unresolved_name_is_left_to_pydantic(
+    upstream: Upstream,
+) -> None:
+    """A class that names a later one is built at its first use, with the field, and undone."""
     source = """
 @dataclass
 class Waiting:
@@ -152,8 +158,8 @@ class Waiting:
     assert waiting(config={}, other={}).config.size == 1
 
 
-def test_a_validator_that_a_late_subclass_inherits(upstream: Upstream) -> None:
-    """It is gone from the subclass too."""
+def test_undo_of_a_validator_that_a_late_subclass_inherits(upstream: Upstream) -> None:
+    """An added validator goes from a subclass made while it was there, too."""
     undo = upstream.apply(Add(f"{CONFIG}.further", by="elsewhere"))
     execute(upstream, LATE)
     assert upstream.module.LateHeir(size=2).size == 20
@@ -161,8 +167,8 @@ def test_a_validator_that_a_late_subclass_inherits(upstream: Upstream) -> None:
     assert upstream.module.LateHeir(size=2).size == 2
 
 
-def test_classes_of_a_module_that_is_gone(upstream: Upstream) -> None:
-    """They are put back all the same: somebody may still have them."""
+def test_undo_of_classes_of_a_module_that_is_gone(upstream: Upstream) -> None:
+    """Undo restores the very objects, though the module is not in `sys.modules` any more."""
     classes = classes_of(upstream)
     before = held(*classes)
     undo = upstream.apply(AddField(CONFIG, "extra", "int", 3))

@@ -24,9 +24,10 @@ class Overrides(Standard):
 """
 
 
-def test_a_default_acts(upstream: Upstream) -> None:
-    """On the class, its subclasses and what embeds it; then not any more."""
-    classes, signature = classes_of(upstream), inspect.signature(upstream.module.Config)
+def test_a_replaced_default_acts(upstream: Upstream) -> None:
+    """It acts in the class, its subclass and what embeds it, until undo."""
+    classes = classes_of(upstream)
+    signature = inspect.signature(upstream.module.Config)
     before = held(*classes)
     undo = upstream.apply(Replace(f"{CONFIG}.size", by="SIZE"))
     module = upstream.module
@@ -39,14 +40,16 @@ def test_a_default_acts(upstream: Upstream) -> None:
     assert_same(before, held(*classes))
 
 
-def test_upstream_still_checks_the_values(upstream: Upstream) -> None:
-    """What else the field's `Field(…)` says stays."""
+def test_a_field_with_a_replaced_default_still_checks_values(
+    upstream: Upstream,
+) -> None:
+    """The bounds of the field's `Field(…)` stay when its default is replaced."""
     upstream.apply(Replace(f"{CONFIG}.size", by="SIZE"))
     assert refused(upstream.module.Config, size=0)
 
 
-def test_a_standard_dataclass(upstream: Upstream) -> None:
-    """Its `__init__` and those of its subclasses, but not where a subclass has its own default."""
+def test_a_replaced_default_of_a_standard_dataclass(upstream: Upstream) -> None:
+    """It acts in the class and its subclasses, except in one that has its own default."""
     execute(upstream, HEIRS)
     module = upstream.module
     classes = (module.Standard, module.Inherits, module.Overrides)
@@ -58,21 +61,22 @@ def test_a_standard_dataclass(upstream: Upstream) -> None:
     assert_same(before, held(*classes))
 
 
-def test_a_mutable_default_is_copied(upstream: Upstream) -> None:
-    """Each instance has its own."""
+def test_a_mutable_replaced_default_is_copied(upstream: Upstream) -> None:
+    """Each instance gets its own copy, and the body's object stays as it is."""
     upstream.apply(Replace("upstream:Standard.limit", by="NUMBERS"))
-    one, other = upstream.module.Standard(), upstream.module.Standard()
-    one.limit.append(3)
-    assert (other.limit, upstream.body.NUMBERS) == ([1, 2], [1, 2])
+    first = upstream.module.Standard()
+    second = upstream.module.Standard()
+    first.limit.append(3)
+    assert (second.limit, upstream.body.NUMBERS) == ([1, 2], [1, 2])
 
 
 def test_two_patches_of_one_default(upstream: Upstream) -> None:
-    """The later row's counts, and the earlier's once that is taken back."""
+    """The later row's default counts, and the earlier row's once that is undone."""
     before = held(upstream.module.Standard)
-    first = upstream.apply(Replace("upstream:Standard.limit", by="SIZE"))
-    second = upstream.apply(Replace("upstream:Standard.limit", by="NUMBERS"))
+    undo_first = upstream.apply(Replace("upstream:Standard.limit", by="SIZE"))
+    undo_second = upstream.apply(Replace("upstream:Standard.limit", by="NUMBERS"))
     assert upstream.module.Standard().limit == [1, 2]
-    second()
+    undo_second()
     assert upstream.module.Standard().limit == 5
-    first()
+    undo_first()
     assert_same(before, held(upstream.module.Standard))

@@ -48,6 +48,7 @@ def a_world(world: World, *changes: str, body: str = "", **fields: str) -> World
 
 
 def armed(world: World, *changes: str, **fields: str) -> Session:
+    """A session of such a world that is armed for the main process."""
     session = a_world(world, *changes, **fields).session()
     session.arm(MAIN)
     return session

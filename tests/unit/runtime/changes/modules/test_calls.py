@@ -60,15 +60,15 @@ def test_preparing_calls_nothing() -> None:
 def test_before_import_has_no_module_yet() -> None:
     """A BeforeImport function is called without arguments."""
     bench = Bench("", BODY)
-    ready = prepare(
+    prepared = prepare(
         BeforeImport("upstream", call="plain"), Context(None, bench.body, Sites())
     )
-    ready.apply()
+    prepared.apply()
     assert bench.body.seen == ["plain"]
 
 
-def test_what_it_returns_is_the_undo() -> None:
-    """A function that returns one has its effect taken back by it."""
+def test_what_the_function_returns_is_the_undo() -> None:
+    """Undo of an AfterImport calls the function that `call` has returned."""
     bench = Bench("", BODY)
     undo = bench.apply(AfterImport("upstream", call="with_undo"))
     undo()
@@ -76,7 +76,7 @@ def test_what_it_returns_is_the_undo() -> None:
 
 
 def test_what_cannot_be_called_is_refused() -> None:
-    """The error names the change, the object and what it is."""
+    """A number as `call` is refused; the error names the change, the object and its value."""
     bench = Bench("", BODY)
     with pytest.raises(TargetError, match=r"AfterImport\('upstream'\): 'NUMBER' is 1"):
         bench.apply(AfterImport("upstream", call="NUMBER"))

@@ -25,7 +25,7 @@ world = packages.world
 # -- what is in it --------------------------------------------------------------------------------
 
 
-def test_the_names_of_all(world: World) -> None:
+def test_the_module_has_the_names_of_all(world: World) -> None:
     """By default the module has what the body's `__all__` names, and nothing else of it."""
     session = armed(world)
     module, body = load("up.llm"), load("pack.patch_a")
@@ -39,15 +39,15 @@ def test_the_names_of_all(world: World) -> None:
     assert session.states["p"].status == APPLIED
 
 
-def test_another_list_of_names(world: World) -> None:
-    """`by` may name any list or tuple of the body."""
+def test_by_names_a_list_of_names(world: World) -> None:
+    """The module has the names in the body's list or tuple that `by` names."""
     armed(world, "Provide('up.llm', by='NAMES')", body="NAMES = ('hidden',)\n")
     module = load("up.llm")
     assert (module.__all__, callable(module.hidden)) == (["hidden"], True)
     assert not hasattr(module, "build")
 
 
-def test_a_module(world: World) -> None:
+def test_by_names_a_module(world: World) -> None:
     """A module's content is served, under the new module's own name."""
     world.module("backport", "'Doc.'\n_inner = 1\ndef public(): return _inner\n")
     armed(world, "Provide('up.llm', by='backport')", body="import backport\n")
@@ -56,7 +56,7 @@ def test_a_module(world: World) -> None:
     assert (module.__name__, module.__spec__.name) == ("up.llm", "up.llm")
 
 
-def test_a_class(world: World) -> None:
+def test_by_names_a_class(world: World) -> None:
     """A class's public attributes become the module's."""
     armed(world, "Provide('up.llm', by='Namespace')")
     module = load("up.llm")
@@ -65,7 +65,7 @@ def test_a_class(world: World) -> None:
     assert module.__doc__ == "A class."
 
 
-def test_a_function(world: World) -> None:
+def test_by_names_a_function(world: World) -> None:
     """A function is called with the module, and what it returns takes its effect back."""
     session = armed(world, "Provide('up.llm', by='fill')", "Provide('up.two', by='LOAD')",
                     body="LOAD = fill_and_take_back\n")  # fmt: skip
@@ -76,7 +76,7 @@ def test_a_function(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("by", "said"),
+    ("by", "message"),
     [
         ("NUMBER", r"NUMBER of body pack.patch_a is 7, expected a list of names"),
         (
@@ -87,10 +87,10 @@ def test_a_function(world: World) -> None:
         ("nothing", r"body pack.patch_a has no 'nothing'"),
     ],
 )
-def test_what_cannot_serve_is_refused(world: World, by: str, said: str) -> None:
+def test_what_cannot_serve_is_refused(world: World, by: str, message: str) -> None:
     """The error names the change, what stands there and what may; no module is left."""
     armed(world, f"Provide('up.llm', by={by!r})")
-    with pytest.raises(ApplyError, match=said):
+    with pytest.raises(ApplyError, match=message):
         load("up.llm")
     assert "up.llm" not in sys.modules
     assert not hasattr(load("up"), "llm")
@@ -100,7 +100,7 @@ def test_what_cannot_serve_is_refused(world: World, by: str, said: str) -> None:
 
 
 def test_every_way_to_import_it(world: World) -> None:
-    """Import statements, `import_module`, `find_spec`; an attribute of its parent afterwards."""
+    """Import statements, `import_module` and `find_spec` find one module, which its parent gets."""
     armed(world)
     parent = load("up")
     assert importlib.util.find_spec("up.llm") is not None
@@ -116,7 +116,7 @@ def test_every_way_to_import_it(world: World) -> None:
     assert names["Processor"] is llm.Processor
 
 
-def test_it_says_where_it_comes_from(world: World) -> None:
+def test_the_module_says_where_it_comes_from(world: World) -> None:
     """Name, package and loader are the module's own; the file is the body's."""
     armed(world)
     module, body = load("up.llm"), load("pack.patch_a")
@@ -129,15 +129,15 @@ def test_it_says_where_it_comes_from(world: World) -> None:
     assert module.__spec__.parent == "up"
 
 
-def test_its_objects_pickle_by_the_body(world: World) -> None:
-    """They are found where they are defined, in this process and in any other."""
+def test_objects_of_the_module_pickle_by_the_body(world: World) -> None:
+    """Pickle finds them in the body, where they are defined."""
     armed(world)
     module = load("up.llm")
     assert pickle.loads(pickle.dumps(module.Processor)) is module.Processor
     assert module.Processor.__module__ == "pack.patch_a"
 
 
-def test_a_probe_makes_nothing(world: World) -> None:
+def test_find_spec_makes_nothing(world: World) -> None:
     """`find_spec` says that the module is there, and neither makes it nor loads the body."""
     session = armed(world)
     for _ in range(2):
@@ -146,15 +146,15 @@ def test_a_probe_makes_nothing(world: World) -> None:
     assert session.states["p"].status == ARMED
 
 
-def test_loaded_by_hand(world: World) -> None:
+def test_a_module_loaded_by_hand(world: World) -> None:
     """`module_from_spec` and `exec_module` make a module apart, as for any other."""
     armed(world)
     spec = importlib.util.find_spec("up.llm")
     assert spec is not None
     assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    assert made.build().run() == "run"
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.build().run() == "run"
     assert "up.llm" not in sys.modules
 
 
@@ -171,7 +171,7 @@ def test_reload_executes_the_body_again(world: World) -> None:
     assert not hasattr(load("up"), "llm")
 
 
-def test_imported_again_after_it_was_dropped(world: World) -> None:
+def test_an_import_after_the_module_was_dropped(world: World) -> None:
     """A new module is served, as importlib would execute a file again."""
     armed(world)
     first = load("up.llm")
@@ -224,8 +224,8 @@ def by(wrapped, instance, args, kwargs): return ('by', wrapped())
 
 
 @pytest.mark.processes
-def test_upstream_that_asks_with_a_guard(world: World) -> None:
-    """`try: import … except ImportError` in upstream finds the module, or goes without."""
+def test_an_import_of_upstream_in_a_guard(world: World) -> None:
+    """`try: import … except ImportError` finds the module with patchkit, and none without it."""
     a_world(world)
     world.module(
         "up.user",

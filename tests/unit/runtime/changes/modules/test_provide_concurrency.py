@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import packages
@@ -17,31 +17,34 @@ world = packages.world
 
 
 def test_threads_get_one_module(world: World) -> None:
-    """The body is loaded once, whoever comes first, and nobody waits for ever."""
+    """Threads that import the module and its body at once get one of each, without a deadlock."""
     armed(world, body="import time\nEXECUTED = [1]\ntime.sleep(0.05)\n")
-    barrier, found = threading.Barrier(6), []
+    barrier = threading.Barrier(6)
+    modules: list[Any] = []
 
     def work(number: int) -> None:
         barrier.wait(10)
-        module = load("up.llm" if number % 2 else "pack.patch_a")
-        found.append(load("up.llm") if number % 2 else module)
+        if number % 2:
+            load("up.llm")
+            modules.append(load("up.llm"))
+        else:
+            modules.append(load("pack.patch_a"))
 
     threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(10)
-    assert len(found) == 6
-    assert {module.__name__: module for module in found}.keys() == {
-        "up.llm",
-        "pack.patch_a",
-    }
-    assert len(set(map(id, found))) == 2
+    assert len(modules) == 6
+    assert {module.__name__ for module in modules} == {"up.llm", "pack.patch_a"}
+    assert len({id(module) for module in modules}) == 2
 
 
 @pytest.mark.processes
-def test_another_thread_imports_the_body(world: World) -> None:
-    """Whoever imports the module waits for it, and holds nothing that the body needs."""
+def test_another_thread_imports_the_module_during_the_bodys_import(
+    world: World,
+) -> None:
+    """It waits until the body is imported, without a deadlock, and gets the body's objects."""
     world.module("up.slow")
     a_world(world, body="import up.slow\n")
     code = program(__file__, "body_in_another_thread")
@@ -49,8 +52,8 @@ def test_another_thread_imports_the_body(world: World) -> None:
 
 
 @pytest.mark.processes
-def test_in_a_spawned_child(world: World) -> None:
-    """A child serves the module itself, and an object of it that comes by pickle is the same."""
+def test_a_spawned_child_serves_the_module(world: World) -> None:
+    """A child serves the module itself; a class of it that comes by pickle is the child's own."""
     a_world(world)
     code = """
 import json, multiprocessing, sys

@@ -23,7 +23,7 @@ world = packages.world
 # -- failure --------------------------------------------------------------------------------------
 
 
-def test_a_failure_is_no_import_error(world: World) -> None:
+def test_the_failure_of_a_body_is_no_import_error(world: World) -> None:
     """A body that raises gets past `except ImportError`, which upstream has around such imports."""
     armed(world, body="raise ModuleNotFoundError('of the body')\n")
     with pytest.raises(PatchkitError) as caught:
@@ -38,7 +38,7 @@ def test_a_failure_is_no_import_error(world: World) -> None:
 def test_a_failure_of_a_patch_that_is_not_required(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One warning; the module is not there, as without patchkit."""
+    """It warns once, and every import fails as without patchkit."""
     armed(world, required="False", body="raise ValueError('broken body')\n")
     for _ in range(2):
         with pytest.raises(ModuleNotFoundError, match=r"No module named 'up.llm'"):
@@ -48,10 +48,10 @@ def test_a_failure_of_a_patch_that_is_not_required(
 
 @pytest.mark.parametrize("required", ["True", "False"])
 def test_another_change_of_the_row_fails(world: World, required: str) -> None:
-    """All or nothing: the module that had been served is withdrawn."""
+    """A row whose other change fails provides nothing: the module that was served is withdrawn."""
     armed(world, PROVIDE, "Replace('up.llm:gone', by='build')", required=required)
-    kind = ApplyError if required == "True" else ModuleNotFoundError
-    with pytest.raises(kind):
+    error = ApplyError if required == "True" else ModuleNotFoundError
+    with pytest.raises(error):
         load("up.llm")
     assert "up.llm" not in sys.modules
     assert not hasattr(load("up"), "llm")
@@ -59,7 +59,7 @@ def test_another_change_of_the_row_fails(world: World, required: str) -> None:
 
 @pytest.mark.parametrize("first", ["up.llm", "pack.patch_a"])
 def test_a_body_that_asks_for_the_module_itself(world: World, first: str) -> None:
-    """It meets the shell of it as in any circle of imports, or none if it came first."""
+    """It gets the unfinished module as in any circle of imports, or none if it came first."""
     body = """
 try:
     import up.llm
@@ -73,8 +73,8 @@ except ModuleNotFoundError:
     assert load("pack.patch_a").found is (True if first == "up.llm" else None)
 
 
-def test_the_body_is_imported_first(world: World) -> None:
-    """Who has the body from elsewhere meets the same objects in the module."""
+def test_a_body_that_is_imported_first(world: World) -> None:
+    """The module has the very objects of a body that was imported before it."""
     armed(world)
     body = load("pack.patch_a")
     assert load("up.llm").Processor is body.Processor
@@ -84,7 +84,7 @@ def test_the_body_is_imported_first(world: World) -> None:
 
 
 def test_undo_and_apply_again(world: World) -> None:
-    """The next import fails as before; applied again it is served again."""
+    """After undo the import fails as without patchkit; applied again, the module is served."""
     session = armed(world)
     module = load("up.llm")
     undo(session, ["p"])
@@ -99,7 +99,7 @@ def test_undo_and_apply_again(world: World) -> None:
 
 
 def test_undo_leaves_what_is_somebody_elses(world: World) -> None:
-    """Another module under that name, another attribute of the parent: both stay."""
+    """Undo leaves another module under that name and another attribute of the parent."""
     session = armed(world)
     load("up.llm")
     other = sys.modules["up.llm"] = ModuleType("up.llm")
@@ -116,7 +116,7 @@ def test_undo_leaves_what_is_somebody_elses(world: World) -> None:
 def test_undo_restores_what_the_parent_had_under_that_name(
     world: World, reload: bool
 ) -> None:
-    """The import hid an attribute of the parent; it is there again."""
+    """After undo the parent has the attribute again that the import had hidden."""
     a_world(world)
     world.module("up.__init__", "llm = 'a function, say'\n")
     session = world.session()

@@ -22,19 +22,19 @@ world = packages.world
 
 @pytest.mark.parametrize("name", ["up.llm", "up.none", "up.llm.sub"])
 def test_without_the_patch_python_says_what_it_says(world: World, name: str) -> None:
-    """Another role, another version: the error is the very one of an unarmed process."""
+    """For another role or version the import raises the very error of an unarmed process."""
 
-    def error() -> tuple[str, str | None]:
+    def import_error() -> tuple[str, str | None]:
         with pytest.raises(ModuleNotFoundError) as caught:
             load(name)
         return str(caught.value), caught.value.name
 
     a_world(world, roles="{Role.WORKER}")
-    plain = error()
+    plain = import_error()
     world.session().arm(MAIN)
-    assert error() == plain
+    assert import_error() == plain
     world.session(versions="0.5").arm(frozenset({Role.WORKER}))
-    assert error() == plain
+    assert import_error() == plain
     assert importlib.util.find_spec("up.llm") is None
     assert "pack.patch_a" not in sys.modules
 
@@ -52,23 +52,25 @@ def test_a_role_that_comes_later(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("roles", "there"), [("set(Role)", True), ("{Role.MAIN}", False)]
+    ("roles", "is_served"), [("set(Role)", True), ("{Role.MAIN}", False)]
 )
-def test_before_the_role_is_known(world: World, roles: str, there: bool) -> None:
+def test_an_import_before_the_role_is_known(
+    world: World, roles: str, is_served: bool
+) -> None:
     """A module for every role is there at once: a Ray actor's own module may import it."""
     a_world(world, roles=roles)
     session = world.session()
     session.arm(frozenset())
-    assert (importlib.util.find_spec("up.llm") is not None) is there
-    if there:
+    assert (importlib.util.find_spec("up.llm") is not None) is is_served
+    if is_served:
         assert load("up.llm").build().run() == "run"
     session.enter(Role.MAIN)
     assert load("up.llm").build().run() == "run"
     assert session.states["p"].status == APPLIED
 
 
-def test_looked_for_before_patchkit_came(world: World) -> None:
-    """An import that failed before is no obstacle."""
+def test_an_import_that_failed_before_patchkit_came(world: World) -> None:
+    """The module is served although its import has failed earlier in this process."""
     a_world(world)
     with pytest.raises(ModuleNotFoundError):
         load("up.llm")
@@ -81,15 +83,13 @@ def test_when_says_no(world: World) -> None:
     session = armed(world, when="'ask'", body="def ask(): return 'not today'\n")
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'up.llm'"):
         load("up.llm")
-    assert (session.states["p"].status, session.states["p"].reason) == (
-        SKIPPED,
-        "not today",
-    )
+    state = session.states["p"]
+    assert (state.status, state.reason) == (SKIPPED, "not today")
     assert importlib.util.find_spec("up.llm") is None
 
 
-def test_changes_for_other_versions(world: World) -> None:
-    """A change that is narrowed to another release provides nothing."""
+def test_a_change_for_other_versions(world: World) -> None:
+    """A Provide whose `requires` names another release provides nothing."""
     armed(world, "Provide('up.llm', requires=('up<1',))", "Provide('up.other')")
     load("up.other")
     with pytest.raises(ModuleNotFoundError):
@@ -98,7 +98,7 @@ def test_changes_for_other_versions(world: World) -> None:
 
 @pytest.mark.parametrize("name", ["gone.llm", "up.mod.llm"])
 def test_without_a_parent_package(world: World, name: str) -> None:
-    """A parent that is not there, or is no package, is Python's own error."""
+    """If the parent is missing or no package, the import raises Python's own error."""
     a_world(world, f"Provide({name!r})")
     with pytest.raises(ModuleNotFoundError) as plain:
         load(name)
@@ -113,19 +113,19 @@ def test_without_a_parent_package(world: World, name: str) -> None:
 
 @pytest.mark.parametrize("late", [False, True])
 def test_upstream_has_it_by_now(world: World, late: bool) -> None:
-    """The patch fails, naming upstream's file; also where that was imported before."""
+    """The patch fails and names upstream's file, also where the module was imported before."""
     a_world(world)
     file = world.module("up.llm", "upstreams = True\n")
     session = world.session()
-    said = rf"upstream has this module already, found {file}"
+    message = rf"upstream has this module already, found {file}"
     if late:
         load("up.llm")
-        with pytest.raises(ApplyError, match=said):
+        with pytest.raises(ApplyError, match=message):
             session.arm(MAIN)
     else:
         session.arm(MAIN)
         assert importlib.util.find_spec("up.llm") is not None
-        with pytest.raises(ApplyError, match=said):
+        with pytest.raises(ApplyError, match=message):
             load("up.llm")
     assert session.states["p"].status == FAILED
 

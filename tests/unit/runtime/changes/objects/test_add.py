@@ -62,6 +62,7 @@ def bench() -> Iterator[Bench]:
 
 
 def add(bench: Bench, target: str, by: str = "value") -> Any:
+    """Add an object of the body to upstream; return the undo."""
     return bench.apply(Add(f"upstream:{target}", by=by))
 
 
@@ -79,7 +80,7 @@ def test_an_attribute_comes_and_goes(bench: Bench, owner: str) -> None:
 
 
 def test_a_function_becomes_a_method(bench: Bench) -> None:
-    """It binds, and pickle finds a bound one under the name that it was added by."""
+    """It binds, and pickles under the name that it was added by, not the body's."""
     add(bench, "Thing.fresh", "another_name")
     thing = bench.upstream.Thing()
     assert thing.fresh() == "Thing"
@@ -103,7 +104,7 @@ def test_what_the_body_has_decorated_stays_so(
     assert bench.upstream.Thing.fresh() == bench.upstream.Thing().fresh() == result
 
 
-def test_a_property_and_a_cached_one(bench: Bench) -> None:
+def test_a_property_and_a_cached_property_are_added(bench: Bench) -> None:
     """A descriptor is told its name, also where the body knows it by another or uses it twice."""
     add(bench, "Thing.length", "Holder.size")
     add(bench, "Thing.first", "cached")
@@ -128,7 +129,7 @@ def test_a_property_and_a_cached_one(bench: Bench) -> None:
         ("NAMES", "AfterImport"),
     ],
 )
-def test_what_upstream_has_by_now_is_refused(
+def test_a_target_that_upstream_has_by_now_is_refused(
     bench: Bench, target: str, words: str
 ) -> None:
     """The error says what is there, whose it is, and the ways out."""
@@ -148,7 +149,7 @@ def test_what_every_object_has_may_be_added(bench: Bench) -> None:
 
 @pytest.mark.parametrize("name", ["__call__", "register", "mro"])
 def test_what_only_the_metaclass_has_may_be_added(name: str) -> None:
-    """`Thing()` is the metaclass's; an instance has no such thing, and the class may get one."""
+    """A class may get a method that only its metaclass has, as its instances have none."""
     bench = Bench(
         "import abc\nclass Thing(abc.ABC): ...", "def function(self): return 'new'"
     )
@@ -162,7 +163,7 @@ def test_what_only_the_metaclass_has_may_be_added(name: str) -> None:
 
 
 def test_a_property_of_the_metaclass_is_refused() -> None:
-    """It would take what is put on the class."""
+    """A property of the metaclass would take the value in the class's place, so Add refuses it."""
     source = """
 class Meta(type):
     @property
@@ -175,8 +176,8 @@ class Thing(metaclass=Meta): ...
         Bench(source, "value = 2").apply(Add("upstream:Thing.limit", by="value"))
 
 
-def test_another_patch_has_added_it(bench: Bench) -> None:
-    """Two patches that add the same are refused, and the message does not blame upstream alone."""
+def test_an_attribute_that_another_patch_has_added_is_refused(bench: Bench) -> None:
+    """The second patch to add it is refused, and the message does not blame upstream alone."""
     undo = add(bench, "fresh")
     with pytest.raises(TargetError, match="another patch"):
         add(bench, "fresh")
@@ -198,12 +199,12 @@ def test_another_patch_has_added_it(bench: Bench) -> None:
 def test_a_place_that_takes_nothing_is_refused(
     bench: Bench, target: str, words: str
 ) -> None:
-    """What cannot be done is said before anything is changed, with what can be named instead."""
+    """The error says what the target lies in and why nothing can be added to it."""
     with pytest.raises(TargetError, match=words):
         add(bench, target)
 
 
-def test_somebody_overwrites_what_was_added(bench: Bench) -> None:
+def test_undo_of_an_added_attribute_that_somebody_overwrote(bench: Bench) -> None:
     """Undo leaves a stranger's value and says so."""
     undo = add(bench, "fresh")
     bench.upstream.fresh = "stranger"

@@ -66,11 +66,13 @@ def bench() -> Iterator[Bench]:
 
 
 def wrap(bench: Bench, target: str, by: str = "by") -> Any:
+    """Wrap a target of upstream; return the undo."""
     return bench.apply(Wrap(f"upstream:{target}", by=by))
 
 
-def replace(bench: Bench, target: str, by: str, **more: Any) -> Any:
-    return bench.apply(Replace(f"upstream:{target}", by=by, **more))
+def replace(bench: Bench, target: str, by: str, **options: Any) -> Any:
+    """Replace a target of upstream; return the undo."""
+    return bench.apply(Replace(f"upstream:{target}", by=by, **options))
 
 
 # -- caches -----------------------------------------------------------------------------------
@@ -129,7 +131,7 @@ def test_replaced_caches_in_a_class(bench: Bench) -> None:
     assert bench.upstream.Thing.method.cache_info().currsize == 1
 
 
-def test_a_cache_may_go(bench: Bench) -> None:
+def test_a_cache_may_be_replaced_by_another_or_by_none(bench: Bench) -> None:
     """A cache of the body's stays what it is, and `unrelated` leaves the cache out."""
     replace(bench, "cached", "cached_here")()
     replace(bench, "cached", "cached", unrelated=True)
@@ -158,8 +160,8 @@ def test_a_bound_method_in_a_module(bench: Bench) -> None:
 # -- context managers -------------------------------------------------------------------------
 
 
-def test_a_context_manager(bench: Bench) -> None:
-    """A generator function of the body becomes one, and a wrapper may be one itself."""
+def test_a_replaced_and_a_wrapped_context_manager(bench: Bench) -> None:
+    """A generator function of the body becomes a context manager; a wrapper may be one itself."""
     undo = replace(bench, "scope", "scope")
     with bench.upstream.scope(1) as value:
         assert value == ("new", 1)
@@ -169,8 +171,8 @@ def test_a_context_manager(bench: Bench) -> None:
         assert value == ("around", ("old", 1))
 
 
-def test_an_async_context_manager(bench: Bench) -> None:
-    """An async generator function of the body becomes an async one."""
+def test_a_replaced_async_context_manager(bench: Bench) -> None:
+    """An async generator function of the body becomes an async context manager."""
     replace(bench, "async_scope", "async_scope")
     manager = bench.upstream.async_scope(1)
     step = manager.__aenter__()
@@ -179,7 +181,7 @@ def test_an_async_context_manager(bench: Bench) -> None:
     assert caught.value.value == ("new", 1)
 
 
-def test_what_can_be_called_is_not_replaced_by_what_cannot(bench: Bench) -> None:
-    """A cache is code, too."""
+def test_a_cache_replaced_by_what_cannot_be_called_is_refused(bench: Bench) -> None:
+    """Replace refuses a list in the place of a cached function."""
     with pytest.raises(TargetError, match="expected something to call"):
         replace(bench, "cached", "calls")

@@ -23,6 +23,7 @@ def instead(wrapped, instance, args, kwargs): plain(*args)
 
 
 def a_bench() -> Bench:
+    """Upstream's kernels, and a body that has a kernel too."""
     bench = Bench(UPSTREAM, BODY)
     bench.body.kernel = bench.upstream.StandInKernel(lambda x: -x)
     return bench
@@ -45,15 +46,15 @@ def test_a_wrapper_sees_every_launch(target: str) -> None:
 
 
 def test_a_wrapper_may_change_the_grid() -> None:
-    """The launch's own arguments come among the keywords."""
+    """The wrapper gets the launch's own arguments as keywords, and passes another grid on."""
     bench = a_bench()
     bench.apply(Wrap("upstream:kernel", by="grown"))
     bench.upstream.copy[(2,)](5)
     assert bench.upstream.launches == [(10, (9,), False, {})]
 
 
-def test_a_kernel_by_a_kernel() -> None:
-    """A kernel of the body takes the name."""
+def test_a_kernel_replaced_by_a_kernel() -> None:
+    """A kernel of the body takes the name, and undo restores upstream's."""
     bench = a_bench()
     original = bench.upstream.kernel
     undo = bench.apply(Replace("upstream:kernel", by="kernel"))
@@ -63,16 +64,16 @@ def test_a_kernel_by_a_kernel() -> None:
 
 
 @pytest.mark.parametrize("target", ["kernel", "tuned"])
-def test_a_kernel_by_a_function(target: str) -> None:
-    """A function cannot be launched; it can be called by a wrapper, which the error says."""
+def test_a_kernel_replaced_by_a_function_is_refused(target: str) -> None:
+    """Replace refuses a function, which cannot be launched; the error points to Wrap."""
     with pytest.raises(
         TargetError, match=r"expected a kernel; to run a function .* Wrap it"
     ):
         a_bench().apply(Replace(f"upstream:{target}", by="plain"))
 
 
-def test_a_function_in_a_kernels_place() -> None:
-    """A wrapper that calls something else; it comes off like any other."""
+def test_a_wrapper_may_run_a_function_in_a_kernels_place() -> None:
+    """A wrapper that calls a function launches nothing; after undo the kernel launches again."""
     bench = a_bench()
     undo = bench.apply(Wrap("upstream:kernel", by="instead"))
     bench.upstream.copy[(2,)](5)

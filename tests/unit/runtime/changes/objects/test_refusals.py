@@ -62,8 +62,8 @@ def test_a_member_of_an_enum_is_refused(change: Change) -> None:
 
 
 @pytest.mark.parametrize("hook", ["__init__", "__post_init__"])
-def test_what_a_struct_looks_for_once(hook: str) -> None:
-    """The error says what to do instead; another method of it can be wrapped."""
+def test_a_hook_that_a_struct_looks_for_once_is_refused(hook: str) -> None:
+    """Wrap refuses a hook that msgspec looks for once, and wraps another method of the struct."""
     source = f"class Point:\n    __struct_fields__ = ()\n    def {hook}(self): ...\n"
     bench = Bench(source + "    def method(self): return 'old'\n", BODY)
     with pytest.raises(
@@ -75,8 +75,8 @@ def test_what_a_struct_looks_for_once(hook: str) -> None:
     assert bench.upstream.Point.method is not original
 
 
-def test_methods_of_an_enum_as_usual() -> None:
-    """An enum is a class like any other for what is no member."""
+def test_methods_of_an_enum_can_be_wrapped_and_added() -> None:
+    """What is no member of an enum is wrapped and added as in any class, and undone."""
     bench = Bench(UPSTREAM, BODY)
     red = bench.upstream.Color.RED
     undos = [
@@ -84,11 +84,9 @@ def test_methods_of_an_enum_as_usual() -> None:
         bench.apply(Add("upstream:Color.helped", by="helper")),
         bench.apply(Add("upstream:Color._private", by="purple")),
     ]
-    assert (red.shout(), red.helped(), red._private) == (
-        "RED",
-        ("helped", "RED"),
-        "purple",
-    )
+    assert red.shout() == "RED"
+    assert red.helped() == ("helped", "RED")
+    assert red._private == "purple"
     for undo in undos:
         undo()
     assert not hasattr(red, "helped")
@@ -113,7 +111,7 @@ class Sub(Data): ...
 def test_the_default_of_a_field_in_a_slot_is_refused(
     owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On the class it would hide the value of every instance, or forbid to make one."""
+    """Replace refuses a value, which would hide that of every instance, and accepts a property."""
     # dataclasses ask for it.
     monkeypatch.setitem(sys.modules, "upstream", ModuleType("upstream"))
     bench = Bench(SLOTS, "value = 2\na = property(lambda self: 'read')")
@@ -124,20 +122,19 @@ def test_the_default_of_a_field_in_a_slot_is_refused(
     if owner != "Plain":
         instance = getattr(bench.upstream, owner)(a=3)
         assert instance.a == 3
-        # It is meant for all of them.
+        # A property is meant for all instances.
         undo = bench.apply(Replace(f"upstream:{owner}.a", by="a"))
         assert instance.a == "read"
         undo()
         assert instance.a == 3
 
 
-def test_the_functions_that_the_page_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_functions_that_the_page_on_targets_shows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """They put a member in an enum and a function in a dispatcher, and take both out again."""
-    (example,) = (
-        text
-        for text in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-        if "def add_purple" in text
-    )
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (example,) = (block for block in blocks if "def add_purple" in block)
     bench = Bench(UPSTREAM, example)
     monkeypatch.setitem(sys.modules, "upstream", bench.upstream)
     color = bench.upstream.Color
@@ -160,9 +157,9 @@ def test_the_functions_that_the_page_shows(monkeypatch: pytest.MonkeyPatch) -> N
     assert show(7) == ("int", 7)
 
 
-def of(source: str) -> Any:
-    """Make a function from its parameters."""
-    return eval(f"lambda {source}: None")
+def function_of(parameters: str) -> Any:
+    """Make a function that takes some parameters."""
+    return eval(f"lambda {parameters}: None")
 
 
 @pytest.mark.parametrize(
@@ -178,9 +175,9 @@ def of(source: str) -> Any:
         ("", ""),
     ],
 )
-def test_what_can_be_called_alike(old: str, new: str) -> None:
-    """Names by position, further defaults and open arguments are no fault."""
-    assert refused_call(of(old), of(new)) is None
+def test_a_function_that_can_be_called_alike_is_accepted(old: str, new: str) -> None:
+    """`refused_call` accepts other names by position, further defaults and open arguments."""
+    assert refused_call(function_of(old), function_of(new)) is None
 
 
 @pytest.mark.parametrize(
@@ -194,18 +191,20 @@ def test_what_can_be_called_alike(old: str, new: str) -> None:
         ("a", "a, *, k", "missing a required"),
     ],
 )
-def test_what_cannot(old: str, new: str, fault: str) -> None:
-    """The fault names both signatures and what is wrong."""
-    fault_found = refused_call(of(old), of(new))
-    assert fault_found is not None
-    assert fault in fault_found
-    assert f"takes ({new})" in fault_found
+def test_a_function_that_cannot_be_called_alike_is_refused(
+    old: str, new: str, fault: str
+) -> None:
+    """`refused_call` says what is wrong, with the signature of the new function."""
+    message = refused_call(function_of(old), function_of(new))
+    assert message is not None
+    assert fault in message
+    assert f"takes ({new})" in message
 
 
-def test_methods_of_every_kind() -> None:
-    """Descriptors are compared by the function in them; what has no signature is let pass."""
-    unary = of("a")
-    binary = of("a, b")
+def test_descriptors_are_compared_by_their_functions() -> None:
+    """`refused_call` compares the functions in descriptors, and accepts what has no signature."""
+    unary = function_of("a")
+    binary = function_of("a, b")
     assert refused_call(staticmethod(unary), staticmethod(binary))
     assert refused_call(classmethod(unary), classmethod(binary))
     assert refused_call(property(unary), property(binary))

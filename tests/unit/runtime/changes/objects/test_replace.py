@@ -93,7 +93,7 @@ def test_a_function_becomes_the_bodys_very_object(bench: Bench) -> None:
     assert bench.upstream.function is bench.body.function
 
 
-def test_a_method_binds(bench: Bench) -> None:
+def test_a_function_that_replaces_a_method_binds(bench: Bench) -> None:
     """A plain function of the body becomes a method."""
     thing = bench.upstream.Thing()
     bench.apply(Replace("upstream:Thing.method", by="method"))
@@ -127,8 +127,8 @@ def test_a_class_must_derive_from_the_original(bench: Bench) -> None:
     assert bench.upstream.Thing is bench.body.Stranger
 
 
-def test_derivation_is_not_asked_of_the_class() -> None:
-    """A Protocol, a class that forbids the question, and one that answers it wrongly."""
+def test_whether_a_class_derives_is_read_from_its_bases() -> None:
+    """Only the bases count: no `__subclasscheck__`, `__subclasshook__` or Protocol is asked."""
     source = """
 import typing
 class Shape(typing.Protocol):
@@ -172,7 +172,7 @@ def test_a_misspelt_object_is_named(bench: Bench) -> None:
 
 
 def test_an_object_may_lie_inside_a_class_of_the_body(bench: Bench) -> None:
-    """`by` may be dotted."""
+    """A dotted `by` names an attribute of a class of the body."""
     bench.body.Stranger.limit = 9
     bench.apply(Replace("upstream:Thing.limit", by="Stranger.limit"))
     assert bench.upstream.Thing.limit == 9
@@ -187,7 +187,7 @@ def test_a_replaced_class_pickles_by_reference(bench: Bench) -> None:
     assert copy.deepcopy(cls) is cls
 
 
-def test_one_function_for_two_methods(bench: Bench) -> None:
+def test_one_function_for_several_methods(bench: Bench) -> None:
     """Each gets a function of its own under its own name, which is what pickle goes by."""
     upstream = bench.upstream
     undo = bench.apply(Replace("upstream:Thing.method", by="method"))
@@ -242,7 +242,7 @@ def test_a_method_of_one_instance(bench: Bench) -> None:
     assert vars(instance) == {}
 
 
-def test_a_slot_of_an_instance_is_refused(bench: Bench) -> None:
+def test_a_property_of_an_instance_is_refused(bench: Bench) -> None:
     """A data descriptor of the class cannot be changed on one instance."""
     with pytest.raises(TargetError, match="cannot have for itself; name the class"):
         bench.apply(Replace("upstream:instance.size", by="size"))
@@ -250,7 +250,7 @@ def test_a_slot_of_an_instance_is_refused(bench: Bench) -> None:
 
 @pytest.mark.parametrize("builtin", [str, array.array])
 def test_a_class_made_in_c_is_refused(bench: Bench, builtin: type) -> None:
-    """Nobody can change `str` or `array`, and the error says so before anything is changed."""
+    """Nobody can change `str` or `array`, and the error says so."""
     bench.upstream.text = builtin
     with pytest.raises(TargetError, match="a class made in C"):
         bench.apply(Replace("upstream:text.count", by="method", unrelated=True))

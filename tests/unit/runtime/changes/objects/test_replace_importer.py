@@ -41,6 +41,7 @@ LIMIT, NOTHING, TEXT, PAIR = 161, 'nothing', 'other', (3,)
 
 
 def armed(world: World, name: str, by: str) -> Session:
+    """An armed session with one Replace of a name of `up.mod`."""
     world.module("up.mod", UPSTREAM)
     world.module("up.other", OTHER)
     world.pack(
@@ -59,7 +60,7 @@ def test_another_modules_object_changes_for_one_importer(
     world: World, name: str, by: str, *, early: bool
 ) -> None:
     """A stand-in for `time`, or for what was imported from it, is seen by the target alone."""
-    theirs = {"time": time, "monotonic": time.monotonic}
+    originals = {"time": time, "monotonic": time.monotonic}
     world.module("up.other", OTHER)
     if not early:
         world.module("up.mod", UPSTREAM)
@@ -67,23 +68,24 @@ def test_another_modules_object_changes_for_one_importer(
     session = armed(world, name, by)
     module = load("up.mod")
     importer = load("up.other")
-    assert module.now()[["time", "monotonic"].index(name)] == "patched"
+    position = ["time", "monotonic"].index(name)
+    assert module.now()[position] == "patched"
     assert importer.now()[:2] == (time.time, time.monotonic)
-    assert vars(importer)[name] is theirs[name]
+    assert vars(importer)[name] is originals[name]
     undo(session)
-    assert vars(module)[name] is theirs[name]
+    assert vars(module)[name] is originals[name]
 
 
-@pytest.mark.parametrize("number", range(4))
-def test_a_constant_changes_where_it_is_named(world: World, number: int) -> None:
+@pytest.mark.parametrize("position", range(4))
+def test_a_constant_changes_where_it_is_named(world: World, position: int) -> None:
     """Equal constants elsewhere are left alone: nothing tells a copy from a chance equal."""
-    name = ("LIMIT", "NOTHING", "TEXT", "PAIR")[number]
+    name = ("LIMIT", "NOTHING", "TEXT", "PAIR")[position]
     world.module("up.mod", UPSTREAM)
     world.module("up.other", OTHER)
     before = load("up.other").now()[2]
     session = armed(world, name, name)
     body = load("pack.patch_a")
-    assert load("up.mod").now()[2][number] == getattr(body, name)
+    assert load("up.mod").now()[2][position] == getattr(body, name)
     assert load("up.other").now()[2] == before
     undo(session)
     assert load("up.mod").now()[2] == before

@@ -49,9 +49,15 @@ def bench() -> Bench:
 
 
 def replace(
-    bench: Bench, target: str, by: str = "value", **more: Any
+    bench: Bench, target: str, by: str = "value", **options: Any
 ) -> Callable[[], None]:
-    return bench.apply(Replace(f"upstream:{target}", by=by, **more))
+    """Replace a target of upstream; return the undo."""
+    return bench.apply(Replace(f"upstream:{target}", by=by, **options))
+
+
+def contents(container: Any) -> list[Any]:
+    """The items of a dict or a list, in order."""
+    return list(container.items()) if isinstance(container, dict) else list(container)
 
 
 @pytest.mark.parametrize(
@@ -70,19 +76,19 @@ def test_an_item_is_replaced_and_comes_back(bench: Bench, target: str, by: str) 
     """The container stays the same object in the same order, and undo restores the very item."""
     outer, _, key = target.rpartition("[")
     owner = eval(outer, vars(bench.upstream))
-    at = eval(key.rstrip("]"))
-    before = list(owner.items()) if isinstance(owner, dict) else list(owner)
-    original = owner[at]
+    position = eval(key.rstrip("]"))
+    before = contents(owner)
+    original = owner[position]
     undo = replace(bench, target, by)
-    assert owner[at] is getattr(bench.body, by)
+    assert owner[position] is getattr(bench.body, by)
     assert len(owner) == len(before)
     undo()
-    assert owner[at] is original
-    assert (list(owner.items()) if isinstance(owner, dict) else list(owner)) == before
+    assert owner[position] is original
+    assert contents(owner) == before
 
 
-def test_an_item_is_wrapped(bench: Bench) -> None:
-    """A function in a container gets no instance."""
+def test_a_function_in_a_container_is_wrapped(bench: Bench) -> None:
+    """Only that item is wrapped, and its wrapper gets no instance; undo restores the function."""
     undo = bench.apply(Wrap("upstream:TABLE['f']", by="by"))
     assert bench.upstream.TABLE["f"](1) == ("first", 1)
     assert bench.body.calls == [(None, (1,), {})]
@@ -91,7 +97,7 @@ def test_an_item_is_wrapped(bench: Bench) -> None:
     assert bench.upstream.TABLE["f"] is bench.upstream.first
 
 
-def test_what_an_entry_holds(bench: Bench) -> None:
+def test_an_attribute_of_an_item_is_replaced(bench: Bench) -> None:
     """An attribute of an item is a target, too: one entry of a registry loads something else."""
     undo = replace(bench, "registry.models['b'].load", "load")
     models = bench.upstream.registry.models
@@ -102,11 +108,11 @@ def test_what_an_entry_holds(bench: Bench) -> None:
 
 def test_a_list_counted_from_either_end(bench: Bench) -> None:
     """`[-1]` and `[2]` name one place, so changes of both come off in any order."""
-    first = replace(bench, "ROWS[-1]")
-    second = replace(bench, "ROWS[2]", "entry")
-    first()
+    undo_first = replace(bench, "ROWS[-1]")
+    undo_second = replace(bench, "ROWS[2]", "entry")
+    undo_first()
     assert bench.upstream.ROWS[2] is bench.body.entry
-    second()
+    undo_second()
     assert bench.upstream.ROWS[2] == "last"
 
 
@@ -124,7 +130,9 @@ def test_a_list_counted_from_either_end(bench: Bench) -> None:
         ("TABLE['f']", "expected something to call"),
     ],
 )
-def test_what_cannot_be_is_refused(bench: Bench, target: str, words: str) -> None:
+def test_an_item_that_cannot_be_replaced_is_refused(
+    bench: Bench, target: str, words: str
+) -> None:
     """The error says what was found, and nothing is changed: a defaultdict makes no item."""
     with pytest.raises(TargetError, match=words):
         replace(bench, target)
@@ -132,8 +140,8 @@ def test_what_cannot_be_is_refused(bench: Bench, target: str, words: str) -> Non
     assert list(bench.upstream.TABLE) == ["f", 1, None]
 
 
-def test_somebody_takes_the_item_out(bench: Bench) -> None:
-    """Undo says that the item is not what was put there, and brings nothing back."""
+def test_undo_of_an_item_that_somebody_took_out(bench: Bench) -> None:
+    """Undo raises UndoError, and does not bring the item back."""
     undo = replace(bench, "TABLE[1]")
     del bench.upstream.TABLE[1]
     with pytest.raises(UndoError):

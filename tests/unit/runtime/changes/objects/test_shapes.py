@@ -16,6 +16,7 @@ def through(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 def around(function: Any, by: Any = through) -> Any:
+    """The function with a wrapper around it, as Wrap makes it."""
     return around_function(function, by)
 
 
@@ -34,6 +35,7 @@ def echo(log: list[Any]) -> Any:
 
 
 async def async_echo(log: list[Any]) -> Any:
+    """An async generator that does as `echo` does."""
     try:
         received = yield "first"
         while True:
@@ -53,7 +55,7 @@ async def add(a: int, b: int = 1) -> int:
 
 
 @pytest.mark.parametrize(
-    ("function", "is_one"),
+    ("function", "is_of_its_kind"),
     [
         (add, inspect.iscoroutinefunction),
         (add, asyncio.iscoroutinefunction),
@@ -62,22 +64,22 @@ async def add(a: int, b: int = 1) -> int:
         (through, inspect.isfunction),
     ],
 )
-def test_a_function_stays_of_its_kind(function: Any, is_one: Any) -> None:
+def test_a_function_stays_of_its_kind(function: Any, is_of_its_kind: Any) -> None:
     """`inspect` sees in the wrapper what it saw in the function, and the same signature."""
     for wrapped in (around(function), around_method(function, through)):
-        assert is_one(wrapped)
+        assert is_of_its_kind(wrapped)
         assert inspect.signature(wrapped) == inspect.signature(function)
 
 
-def test_a_plain_function_is_none_of_them() -> None:
-    """A wrapper of a plain function is neither a coroutine function nor a generator."""
+def test_a_wrapped_plain_function_is_no_coroutine_or_generator() -> None:
+    """A wrapped plain function is neither a coroutine function nor a generator function."""
     wrapped = around(through)
     assert not inspect.iscoroutinefunction(wrapped)
     assert not inspect.isgeneratorfunction(wrapped)
 
 
-def test_a_coroutine() -> None:
-    """It is awaited as before, through a wrapper that just passes it on."""
+def test_a_wrapped_coroutine_function_is_awaited() -> None:
+    """Its result comes through a plain wrapper that passes the coroutine on."""
     assert asyncio.run(around(add)(1, b=2)) == 3
 
 
@@ -153,8 +155,8 @@ def test_an_async_generator_sees_a_cancellation() -> None:
     assert asyncio.run(main()) == ("caught", "CancelledError")
 
 
-def test_an_async_generator_that_ends() -> None:
-    """The values are the original's, and so is an error that it raises."""
+def test_an_async_generator_that_ends_with_an_error() -> None:
+    """All values of the original come through, and then the error that it raises."""
 
     async def three() -> Any:
         for number in range(3):
@@ -204,7 +206,7 @@ def test_an_async_generator_wrapper_may_filter() -> None:
 
 
 def test_a_method_is_bound_for_the_wrapper() -> None:
-    """The wrapper gets the instance apart, and an original that needs it no more."""
+    """The wrapper gets the instance, and the original bound to it."""
     received: list[Any] = []
 
     def by(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

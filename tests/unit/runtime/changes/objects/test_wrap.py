@@ -30,10 +30,11 @@ def bench() -> Iterator[Bench]:
 
 
 def wrap(bench: Bench, target: str) -> Any:
+    """Wrap a target of upstream with the body's `by`; return the undo."""
     return bench.apply(Wrap(f"upstream:{target}", by="by"))
 
 
-def test_a_function(bench: Bench) -> None:
+def test_a_wrapped_function(bench: Bench) -> None:
     """The wrapper gets the original, no instance, and the arguments as they were given."""
     wrap(bench, "function")
     assert bench.upstream.function(1, flag=True) == "1 True"
@@ -74,7 +75,7 @@ def test_a_function_pickles_by_reference(bench: Bench) -> None:
     assert copy.deepcopy(wrapped) is wrapped
 
 
-def test_a_method(bench: Bench) -> None:
+def test_a_wrapped_method(bench: Bench) -> None:
     """The wrapper gets the instance apart and the bound original."""
     wrap(bench, "Thing.method")
     thing = bench.upstream.Thing(2)
@@ -89,7 +90,7 @@ def test_a_bound_method_pickles(bench: Bench) -> None:
     assert pickle.loads(pickle.dumps(bench.upstream.Thing(2).method))(3) == 5
 
 
-def test_an_inherited_method(bench: Bench) -> None:
+def test_a_wrapped_inherited_method(bench: Bench) -> None:
     """Only the class that was named is wrapped; undo leaves it inheriting as before."""
     undo = wrap(bench, "Thing.inherited")
     base = bench.upstream.Base()
@@ -100,22 +101,22 @@ def test_an_inherited_method(bench: Bench) -> None:
     assert "inherited" not in vars(bench.upstream.Thing)
 
 
-def test_a_static_method(bench: Bench) -> None:
-    """It stays one, and has no instance."""
+def test_a_wrapped_static_method(bench: Bench) -> None:
+    """It stays static, and the wrapper gets no instance."""
     wrap(bench, "Thing.static")
     assert bench.upstream.Thing.static(1) == bench.upstream.Thing().static(1) == 1
     assert bench.body.calls == [(None, (1,), {})] * 2
 
 
-def test_a_class_method(bench: Bench) -> None:
-    """It stays one; the class that it was called on is handed over, also a subclass."""
+def test_a_wrapped_class_method(bench: Bench) -> None:
+    """It stays a class method; the wrapper gets the class it was called on, also a subclass."""
     wrap(bench, "Thing.klass")
     sub = bench.upstream.Sub
     assert sub.klass(1) == sub().klass(1) == (sub, 1)
     assert bench.body.calls == [(sub, (1,), {})] * 2
 
 
-def test_a_property(bench: Bench) -> None:
+def test_a_wrapped_property(bench: Bench) -> None:
     """The getter is wrapped, the setter stays."""
     wrap(bench, "Thing.size")
     thing = bench.upstream.Thing(2)
@@ -124,8 +125,8 @@ def test_a_property(bench: Bench) -> None:
     assert bench.body.calls == [(thing, (), {})]
 
 
-def test_a_cached_property_still_caches(bench: Bench) -> None:
-    """The wrapper runs once for each instance."""
+def test_a_wrapped_cached_property_still_caches(bench: Bench) -> None:
+    """The wrapper runs once for each instance, and the value is kept."""
     wrap(bench, "Thing.cached")
     thing = bench.upstream.Thing()
     assert thing.cached is thing.cached
@@ -133,25 +134,26 @@ def test_a_cached_property_still_caches(bench: Bench) -> None:
     assert len(bench.body.calls) == 2
 
 
-def test_construction(bench: Bench) -> None:
-    """`__init__`, `__new__` and `__init_subclass__` are called as Python calls them."""
+def test_wrapped_construction(bench: Bench) -> None:
+    """Wrapped `__init__`, `__new__` and `__init_subclass__` are called as Python calls them."""
     for name in ("__init__", "__new__", "__init_subclass__"):
         wrap(bench, f"Thing.{name}")
     assert bench.upstream.Sub(4).x == 4
-    later = type("Later", (bench.upstream.Thing,), {})
-    assert [instance for instance, _, _ in bench.body.calls[:1]] == [None]
-    assert bench.body.calls[-1] == (later, (), {})
+    subclass = type("Later", (bench.upstream.Thing,), {})
+    first_instance, _, _ = bench.body.calls[0]
+    assert first_instance is None
+    assert bench.body.calls[-1] == (subclass, (), {})
 
 
-def test_a_special_method(bench: Bench) -> None:
-    """What Python looks up in the class is wrapped there."""
+def test_a_wrapped_special_method(bench: Bench) -> None:
+    """A wrapped `__call__` runs the wrapper when the instance is called."""
     wrap(bench, "Thing.__call__")
     thing = bench.upstream.Thing(1)
     assert thing(2) == 3
     assert bench.body.calls == [(thing, (2,), {})]
 
 
-def test_a_method_of_one_instance(bench: Bench) -> None:
+def test_a_wrapped_method_of_one_instance(bench: Bench) -> None:
     """A method that a module-level instance inherits is wrapped on it alone, and still bound."""
     undo = wrap(bench, "instance.method")
     thing = bench.upstream.instance
@@ -165,12 +167,12 @@ def test_a_method_of_one_instance(bench: Bench) -> None:
 
 def test_two_wrappers_on_one_instance(bench: Bench) -> None:
     """The outer one gets the inner one, which is bound already."""
-    first = wrap(bench, "instance.method")
-    second = wrap(bench, "instance.method")
+    undo_inner = wrap(bench, "instance.method")
+    undo_outer = wrap(bench, "instance.method")
     assert bench.upstream.instance.method(3) == 8
     assert len(bench.body.calls) == 2
-    first()
-    second()
+    undo_inner()
+    undo_outer()
     assert vars(bench.upstream.instance) == {"x": 5}
 
 
@@ -180,8 +182,8 @@ def test_a_property_of_one_instance_is_refused(bench: Bench) -> None:
         wrap(bench, "instance.size")
 
 
-def test_a_static_and_a_class_method_of_one_instance(bench: Bench) -> None:
-    """Called through the instance, they get what they got before."""
+def test_a_wrapped_static_and_class_method_of_one_instance(bench: Bench) -> None:
+    """Through the instance, the static method gets no instance, the class method its class."""
     wrap(bench, "instance.static")
     wrap(bench, "instance.klass")
     assert bench.upstream.instance.static(1) == 1
@@ -256,16 +258,16 @@ def test_by_must_be_callable() -> None:
 
 def test_two_wrappers_nest_and_come_off_in_any_order(bench: Bench) -> None:
     """The later one is the outer one; either can be undone first."""
-    inner = wrap(bench, "function")
+    undo_inner = wrap(bench, "function")
     bench.body.by = functools.partial(
         lambda mark, wrapped, _, args, kw: (mark, wrapped(*args)), 2
     )
-    outer = wrap(bench, "function")
+    undo_outer = wrap(bench, "function")
     assert bench.upstream.function(1) == (2, "1 False")
-    inner()
+    undo_inner()
     assert bench.upstream.function(1) == (2, "1 False")
     assert len(bench.body.calls) == 1
-    outer()
+    undo_outer()
     assert bench.upstream.function(1) == "1 False"
 
 
@@ -276,8 +278,8 @@ def test_attributes_of_the_function_are_kept(bench: Bench) -> None:
     assert bench.upstream.function.marked == "yes"
 
 
-def test_abstract_stays_abstract() -> None:
-    """A wrapped abstract method still keeps its class from being made."""
+def test_an_abstract_method_stays_abstract() -> None:
+    """A wrapped abstract method is still marked as abstract."""
     bench = Bench(
         """
         import abc
@@ -292,7 +294,7 @@ def test_abstract_stays_abstract() -> None:
 
 
 def test_a_function_that_is_called_through_its_class() -> None:
-    """A class may be a mere namespace: what has no instance is called as it was given."""
+    """The wrapper gets no instance, and all arguments as the caller gave them."""
     source = """
 class Ops:
     def add(a, b): return (a, b)
@@ -303,19 +305,17 @@ class Ops:
     for name in ("add", "none", "later"):
         bench.apply(Wrap(f"upstream:Ops.{name}", by="by"))
     ops = bench.upstream.Ops
-    assert (ops.add(a=1, b=2), ops.add(None, 2), ops.none()) == (
-        (1, 2),
-        (None, 2),
-        "none",
-    )
+    assert ops.add(a=1, b=2) == (1, 2)
+    assert ops.add(None, 2) == (None, 2)
+    assert ops.none() == "none"
     assert bench.body.calls == [
         (None, (), {"a": 1, "b": 2}),
         (None, (None, 2), {}),
         (None, (), {}),
     ]
-    for call, result in ((ops.later(), 0), (ops.later(None), None)):
+    for coroutine, result in ((ops.later(), 0), (ops.later(None), None)):
         with pytest.raises(StopIteration) as caught:
-            call.send(None)
+            coroutine.send(None)
         assert caught.value.value is result
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'b'"):
         ops.add(None)
@@ -323,7 +323,7 @@ class Ops:
 
 @pytest.mark.parametrize("kind", [Wrap, Replace, Add])
 def test_construction_that_undo_could_not_give_back_is_refused(kind: Any) -> None:
-    """Python calls a class that has had a `__new__` without arguments for ever."""
+    """`__new__` of a class without one is refused: undo could not make Python forget it."""
     bench = Bench(
         "class Thing:\n    def __init__(self, x): self.x = x\nclass Own(dict): ...",
         WATCHED + "def new(cls, *args, **kwargs): return dict.__new__(cls)",

@@ -42,6 +42,7 @@ class Desk:
         self._rows = itertools.count()
 
     def context(self, rank: tuple[int, int], patch: str = "p") -> Context:
+        """The context of a change with a rank; the module is its own body."""
         return Context(self.upstream, self.upstream, self.sites, patch, rank)
 
     def prepare(
@@ -54,11 +55,12 @@ class Desk:
     ) -> PreparedEdit:
         """Prepare an edit, by default one of a row of its own that comes after all others."""
         change = Edit(f"upstream:{qualname}", old, new, count)
-        ready: Any = prepare(change, self.context(rank or (next(self._rows), 0)))
-        return ready
+        context = self.context(rank or (next(self._rows), 0))
+        prepared: Any = prepare(change, context)
+        return prepared
 
     def edit(self, qualname: str, old: str, new: str, count: int = 1) -> PreparedEdit:
-        """Prepare and apply it."""
-        ready = self.prepare(qualname, old, new, count)
-        ready.apply()
-        return ready
+        """Prepare an edit of a row of its own, and apply it."""
+        prepared = self.prepare(qualname, old, new, count)
+        prepared.apply()
+        return prepared

@@ -41,24 +41,25 @@ def test_any_order_of_edits_and_undos(steps: list[tuple[str, int, int]]) -> None
     alive: dict[int, tuple[Any, int]] = {}
     for action, at, value in steps:
         if action == "edit" and at not in alive:
-            ready = desk.prepare(
-                "f", f"{'abcd'[at]},\n" if at < 3 else "d]", f"{value}{',]'[at > 2]}"
-            )
-            ready.apply()
-            alive[at] = (ready, value)
+            if at < 3:
+                prepared = desk.prepare("f", f"{'abcd'[at]},\n", f"{value},")
+            else:
+                prepared = desk.prepare("f", "d]", f"{value}]")
+            prepared.apply()
+            alive[at] = (prepared, value)
         elif action == "undo" and alive:
-            ready, _ = alive.pop(list(alive)[at % len(alive)])
-            ready.undo()
+            prepared, _ = alive.pop(list(alive)[at % len(alive)])
+            prepared.undo()
         expected = [alive[n][1] if n in alive else ORIGINAL[n] for n in range(4)]
         assert desk.upstream.f is function
         assert function() == expected
-    for ready, _ in alive.values():
-        ready.undo()
+    for prepared, _ in alive.values():
+        prepared.undo()
     assert function.__code__ is code
 
 
 def test_edits_compose_in_the_order_of_their_rows(desk: Desk) -> None:
-    """However they came: the later row sees the text that the earlier one has made."""
+    """The later row's edit sees the text of the earlier row's, whichever was applied first."""
     later = desk.prepare("f", "[a,", "[-a,", rank=(2, 0))
     later.apply()
     earlier = desk.prepare("f", "a, b, c, d = 1", "a, b, c, d = 9", rank=(1, 0))
@@ -69,7 +70,7 @@ def test_edits_compose_in_the_order_of_their_rows(desk: Desk) -> None:
 
 
 def test_a_row_may_edit_what_it_has_edited(desk: Desk) -> None:
-    """Its changes are all prepared before the first of them is made."""
+    """The second edit is prepared in the text of the first, before that is applied."""
     first = desk.prepare(
         "f", "return [a, b, c, d]", "return sum([a, b, c, d])", rank=(0, 0)
     )
@@ -80,8 +81,8 @@ def test_a_row_may_edit_what_it_has_edited(desk: Desk) -> None:
     assert desk.upstream.f() == 3
 
 
-def test_what_a_row_did_not_come_to_make_is_not_seen_by_others(desk: Desk) -> None:
-    """A row that was refused half way leaves nothing behind."""
+def test_edits_of_a_refused_row_are_not_seen_by_others(desk: Desk) -> None:
+    """An edit that was prepared and never applied changes nothing for a later row."""
     _refused = desk.prepare("f", "[a, b, c, d]", "0", rank=(0, 0))
     with pytest.raises(TargetError):
         desk.prepare("f", "nowhere", "0", rank=(0, 1))
@@ -90,7 +91,7 @@ def test_what_a_row_did_not_come_to_make_is_not_seen_by_others(desk: Desk) -> No
 
 
 def test_an_edit_that_others_build_on_stays_until_they_are_gone(desk: Desk) -> None:
-    """Undoing it is an error that says so; then nothing is half, and it goes with the last."""
+    """Undo raises, and the edit stays; it goes when the last edit that builds on it is undone."""
     code = desk.upstream.f.__code__
     under = desk.edit("f", "[a, b, c, d]", "sum([a, b])")
     independent = desk.edit("f", "d = 1, 2", "d = 10, 20")
@@ -108,7 +109,7 @@ def test_an_edit_that_others_build_on_stays_until_they_are_gone(desk: Desk) -> N
 
 
 def test_an_edit_before_others_that_breaks_them_is_refused(desk: Desk) -> None:
-    """A later row's anchor must still be there."""
+    """An earlier row's edit that takes away what a later row's has matched is refused."""
     desk.prepare("f", "return [a, b, c, d]", "return [d]", rank=(2, 0)).apply()
     with pytest.raises(TargetError, match=r"(?s)not found.*return \[a, b, c, d\]"):
         desk.prepare("f", "[a, b, c, d]", "[a]", rank=(1, 0))
@@ -118,40 +119,40 @@ def test_an_edit_before_others_that_breaks_them_is_refused(desk: Desk) -> None:
 def test_undo_is_idempotent_and_may_come_before_apply(desk: Desk) -> None:
     """What was not made is not taken back, and nothing twice."""
     code = desk.upstream.f.__code__
-    ready = desk.prepare("f", "d = 1", "d = 5")
-    ready.undo()
-    ready.apply()
+    prepared = desk.prepare("f", "d = 1", "d = 5")
+    prepared.undo()
+    prepared.apply()
     later = desk.edit("f", "2, 3", "6, 3")
-    ready.undo()
-    ready.undo()
+    prepared.undo()
+    prepared.undo()
     assert desk.upstream.f() == [1, 6, 3, 4]
     later.undo()
     assert desk.upstream.f.__code__ is code
 
 
-@pytest.mark.parametrize("torn", ["__code__", "__defaults__", "__kwdefaults__"])
-def test_an_apply_that_is_torn_off_is_taken_back(desk: Desk, torn: str) -> None:
-    """Whatever had been set by then."""
+@pytest.mark.parametrize("attribute", ["__code__", "__defaults__", "__kwdefaults__"])
+def test_an_interrupted_apply_is_taken_back(desk: Desk, attribute: str) -> None:
+    """Undo restores code and defaults, wherever the apply was interrupted."""
     function = desk.upstream.f
     names = ("__code__", "__defaults__", "__kwdefaults__")
     before = [getattr(function, name) for name in names]
-    ready = desk.prepare("f", "x=1, *, y=2", "x=5, *, y=6")
+    prepared = desk.prepare("f", "x=1, *, y=2", "x=5, *, y=6")
 
-    class Torn:
+    class Interrupted:
         def __getattr__(self, name: str) -> Any:
             return getattr(function, name)
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if name == torn:
+            if name == attribute:
                 raise KeyboardInterrupt
             setattr(function, name, value)
 
-    stand_in: Any = Torn()
-    ready.code.function = stand_in
+    stand_in: Any = Interrupted()
+    prepared.code.function = stand_in
     with pytest.raises(KeyboardInterrupt):
-        ready.apply()
-    ready.code.function = function
-    ready.undo()
+        prepared.apply()
+    prepared.code.function = function
+    prepared.undo()
     assert all(
         getattr(function, name) is value
         for name, value in zip(names, before, strict=True)
@@ -159,34 +160,35 @@ def test_an_apply_that_is_torn_off_is_taken_back(desk: Desk, torn: str) -> None:
 
 
 def test_code_that_somebody_else_has_set_is_left(desk: Desk) -> None:
-    """Undo is an error then, and another edit is refused."""
-    ready = desk.edit("f", "d = 1", "d = 5")
+    """Undo is an error, another edit is refused, and the code stays."""
+    prepared = desk.edit("f", "d = 1", "d = 5")
     desk.upstream.f.__code__ = theirs = (lambda x=1, *, y=2: "theirs").__code__
     with pytest.raises(TargetError, match="was changed by somebody else"):
         desk.prepare("f", "2, 3", "6, 3")
     with pytest.raises(
         UndoError, match="changed by somebody else; it is left as it is"
     ):
-        ready.undo()
-    ready.undo()
+        prepared.undo()
+    prepared.undo()
     assert desk.upstream.f.__code__ is theirs
 
 
-def test_nothing_is_kept_of_a_function_that_is_no_longer_edited(desk: Desk) -> None:
-    """After a reload the old function and its module's text can go."""
+def test_a_function_that_is_no_longer_edited_is_not_kept_alive(desk: Desk) -> None:
+    """After undo, neither the function nor its site is kept alive."""
     sites = desk.sites.noted(CodeSites)
-    ready = desk.edit("f", "d = 1", "d = 5")
-    assert sites.at(desk.upstream.f) is ready.code
-    ready.undo()
-    site = weakref.ref(ready.code)
-    function = weakref.ref(desk.upstream.f)
-    del ready, desk.upstream.f
+    prepared = desk.edit("f", "d = 1", "d = 5")
+    assert sites.at(desk.upstream.f) is prepared.code
+    prepared.undo()
+    site_reference = weakref.ref(prepared.code)
+    function_reference = weakref.ref(desk.upstream.f)
+    del prepared, desk.upstream.f
     gc.collect()
-    assert site() is function() is None
+    assert site_reference() is None
+    assert function_reference() is None
 
 
 def test_edits_that_were_prepared_side_by_side(desk: Desk) -> None:
-    """Each was matched without the other; both act, whichever is applied first."""
+    """Two edits prepared before either is applied both act, and come off alone."""
     first = desk.prepare("f", "[a", "[7")
     second = desk.prepare("f", "d]", "8]")
     second.apply()
@@ -197,24 +199,25 @@ def test_edits_that_were_prepared_side_by_side(desk: Desk) -> None:
     assert desk.upstream.f() == [7, 2, 3, 4]
 
 
-def test_what_a_stranger_puts_there_is_seen(desk: Desk) -> None:
-    """After each edit and each undo the function is as it was left, or it is not."""
-    ready = desk.edit("f", "d]", "8]")
+def test_code_that_somebody_else_has_set_is_noticed(desk: Desk) -> None:
+    """`is_intact` tells whether the function has the code that the last edit or undo has left."""
+    prepared = desk.edit("f", "d]", "8]")
     own = desk.upstream.f.__code__
-    assert ready.code.is_intact()
+    assert prepared.code.is_intact()
     desk.upstream.f.__code__ = (lambda x=1, *, y=2: "theirs").__code__
-    assert not ready.code.is_intact()
+    assert not prepared.code.is_intact()
     desk.upstream.f.__code__ = own
-    assert ready.code.is_intact()
-    ready.undo()
-    assert ready.code.is_intact()
+    assert prepared.code.is_intact()
+    prepared.undo()
+    assert prepared.code.is_intact()
     desk.upstream.f.__code__ = own
-    assert not ready.code.is_intact()
+    assert not prepared.code.is_intact()
 
 
-def test_an_edit_that_was_prepared_in_vain(desk: Desk) -> None:
-    """It is prepared anew, without what it was to do the first time."""
-    first, second = (desk.prepare("f", "[a", "[7", rank=(0, 0)) for _ in range(2))
+def test_an_edit_that_is_prepared_a_second_time(desk: Desk) -> None:
+    """The second preparation takes the place of the first, which was never applied."""
+    first = desk.prepare("f", "[a", "[7", rank=(0, 0))
+    second = desk.prepare("f", "[a", "[7", rank=(0, 0))
     assert first.code is second.code
     second.apply()
     assert desk.upstream.f() == [7, 2, 3, 4]

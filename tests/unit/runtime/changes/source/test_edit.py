@@ -76,7 +76,7 @@ def test_the_function_object_stays(desk: Desk) -> None:
 
 
 def test_the_edited_source_is_shown(desk: Desk) -> None:
-    """`inspect`, and a file that is the whole module with the edit in it."""
+    """`inspect` shows the edited function, in a file that is the whole module with the edit."""
     method = desk.upstream.Thing.method
     desk.edit("Thing.method", "y = x + 1", "y = x\ny += 2\n")
     assert inspect.getsource(method) == indent(
@@ -99,7 +99,7 @@ def test_the_edited_source_is_shown(desk: Desk) -> None:
 
 
 def test_a_traceback_has_the_edited_line(desk: Desk) -> None:
-    """File, line and text, in a closure that a factory made."""
+    """A traceback through an edited closure has the edited file, line number and text."""
     desk.edit("fail", "raise ValueError(x + n)", "z = x\nraise KeyError(\n    z + n)")
     with pytest.raises(KeyError, match="3") as caught:
         desk.upstream.fail(2)
@@ -112,6 +112,8 @@ def test_a_traceback_has_the_edited_line(desk: Desk) -> None:
 
 
 class _Debugger(bdb.Bdb):
+    """A debugger that notes where it stops."""
+
     def __init__(self) -> None:
         super().__init__()
         self.stops: list[tuple[str, int]] = []
@@ -122,7 +124,7 @@ class _Debugger(bdb.Bdb):
 
 
 def test_a_breakpoint_in_the_edited_text_is_hit(desk: Desk) -> None:
-    """A debugger finds the file and the line."""
+    """A debugger stops at a line that the edit has put in."""
     desk.edit("Thing.method", "y = x + 1", "y = x\ny += 2")
     file = desk.upstream.Thing.method.__code__.co_filename
     line = 1 + Path(file).read_text().split("\n").index("        y += 2")
@@ -137,7 +139,7 @@ def test_a_breakpoint_in_the_edited_text_is_hit(desk: Desk) -> None:
 
 
 def test_every_line_is_traced_in_the_edited_file(desk: Desk) -> None:
-    """So that coverage counts it there."""
+    """A trace function, such as coverage's, finds each line that runs in the edited file."""
     desk.edit("Thing.method", "y = x + 1", "y = x\ny += 2")
     code = desk.upstream.Thing.method.__code__
     lines: list[str] = []
@@ -172,8 +174,8 @@ def test_decorators_do_not_run_again() -> None:
     assert desk.upstream.table["f"]() == 2
 
 
-def test_what_runs_goes_on_with_the_code_that_it_began_with() -> None:
-    """A generator that is being iterated is not torn."""
+def test_a_running_generator_goes_on_with_the_code_that_it_began_with() -> None:
+    """A generator that was begun before the edit yields the old values, a new one the edited."""
     desk = Desk("def f():\n    yield 1\n    yield 2\n")
     running = desk.upstream.f()
     assert next(running) == 1
@@ -191,7 +193,7 @@ def test_what_runs_goes_on_with_the_code_that_it_began_with() -> None:
         ("def method", "def other", 1, "defines no function 'method'"),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_an_edit_that_does_not_fit_is_refused(
     desk: Desk, old: str, new: str, count: int, words: str
 ) -> None:
     """The error names the target, and nothing is changed."""
@@ -220,7 +222,7 @@ once = functools.lru_cache(maxsize=None)(plain)
     [("cached", "cached"), ("Thing.size", "Thing.size"), ("plain", "once")],
 )
 def test_no_answer_outlives_the_code_that_gave_it(target: str, call: str) -> None:
-    """A cache around the function, or under another name of its module, forgets what it knows."""
+    """Each edit and undo clears a cache around the function, also one under another name."""
     desk = Desk(CACHED)
     ask = operator.attrgetter(call)(desk.upstream)
     assert ask(1) == ("old", 1)
@@ -236,7 +238,7 @@ def test_no_answer_outlives_the_code_that_gave_it(target: str, call: str) -> Non
 
 @pytest.mark.parametrize("new", ["x + 1", "  x + 1\n"])
 def test_an_edit_that_changes_nothing_is_refused(new: str) -> None:
-    """It would be told as applied and do nothing."""
+    """An Edit whose new text equals the old but for layout is refused."""
     desk = Desk("def f(x): return x + 1")
     with pytest.raises(TargetError, match="equals old: the Edit changes nothing"):
         desk.edit("f", "x + 1", new)

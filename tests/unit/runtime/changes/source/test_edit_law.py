@@ -21,7 +21,7 @@ class Shape(NamedTuple):
 
 
 def without_columns(code: CodeType) -> CodeType:
-    """What the code does; layout moves columns."""
+    """The code without its positions, as layout moves columns."""
     constants = [
         without_columns(value) if isinstance(value, CodeType) else value
         for value in code.co_consts
@@ -174,8 +174,10 @@ def _outcome(module: Any, path: list[str], args: tuple[int, ...]) -> str:
     for part in path[:-1]:
         owner = getattr(owner, part)
     try:
-        found = getattr(owner if owner is module else owner(), path[-1])
-        return repr(_drained(found(*args) if callable(found) else found))
+        holder = owner if owner is module else owner()
+        member = getattr(holder, path[-1])
+        result = member(*args) if callable(member) else member
+        return repr(_drained(result))
     except Exception as error:
         return repr(error)
 
@@ -194,26 +196,28 @@ async def _collected(items: Any) -> list[Any]:
 
 def code_of(source: str) -> CodeType:
     """The code of `run` that a module's source makes."""
-    found = [compile(source, "oracle", "exec", dont_inherit=True)]
-    while found[-1].co_name != "run":
-        found[-1:] = [one for one in found[-1].co_consts if isinstance(one, CodeType)]
-    return found[-1]
+    pending = [compile(source, "oracle", "exec", dont_inherit=True)]
+    while pending[-1].co_name != "run":
+        constants = pending.pop().co_consts
+        pending += [value for value in constants if isinstance(value, CodeType)]
+    return pending[-1]
 
 
 @given(cases(), st.integers(2000, 2003))
 def test_an_edit_is_the_module_written_so_from_the_beginning(
     case: Case, number: int
 ) -> None:
-    """Same code to the last constant, line by line, and same behaviour; undo is whole."""
-    desk, oracle = Desk(case.source), case.source.replace(str(case.number), str(number))
-    ready = desk.prepare(
+    """It has the same constants, code, lines and behaviour; undo restores the very code object."""
+    desk = Desk(case.source)
+    oracle = case.source.replace(str(case.number), str(number))
+    prepared = desk.prepare(
         case.shape.qualname, case.fragment(case.number), case.fragment(number)
     )
-    function = ready.code.function
+    function = prepared.code.function
     original = function.__code__
-    ready.apply()
+    prepared.apply()
     assert without_columns(function.__code__) == without_columns(code_of(oracle))
     assert list(function.__code__.co_lines()) == list(code_of(oracle).co_lines())
     assert behaviour(desk, case.shape) == behaviour(oracle, case.shape)
-    ready.undo()
+    prepared.undo()
     assert function.__code__ is original

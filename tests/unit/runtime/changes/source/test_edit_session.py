@@ -24,16 +24,16 @@ EDIT = "Edit('up.mod:function', old='return 1', new='return 2')"
 MODULE = "def function():\n    return 1\n"
 
 
-def alone(world: World, *rows: str) -> None:
+def write_pack_without_body(world: World, *rows: str) -> None:
     """Write a pack that needs no body."""
     world.pack(*rows, notes="")
 
 
-def test_a_patch_without_a_body(world: World) -> None:
-    """Applied on import, again after a reload, and taken back by undo."""
+def test_a_patch_of_edits_needs_no_body(world: World) -> None:
+    """An Edit is applied on import, again after a reload, and taken back by undo."""
     world.module("up.mod", MODULE)
     world.module("up.user", "from up.mod import function")
-    alone(world, row("p", None, EDIT))
+    write_pack_without_body(world, row("p", None, EDIT))
     session = world.session()
     session.arm(MAIN)
     function = load("up.user").function
@@ -44,10 +44,10 @@ def test_a_patch_without_a_body(world: World) -> None:
     assert load("up.mod").function() == 1
 
 
-def test_two_rows_and_one_that_is_undone(world: World) -> None:
-    """Each row's edit stands for itself."""
+def test_rows_that_edit_one_function_come_off_alone(world: World) -> None:
+    """The second row's edit is undone and applied again, and the first one's stays."""
     world.module("up.mod", "def function():\n    return 'a', 'b'\n")
-    alone(
+    write_pack_without_body(
         world,
         row("one", None, "Edit('up.mod:function', \"'a'\", \"'A'\")"),
         row("two", None, "Edit('up.mod:function', \"'A', 'b'\", \"'A', 'B'\")"),
@@ -66,9 +66,9 @@ def test_two_rows_and_one_that_is_undone(world: World) -> None:
 
 
 def test_a_row_that_fails_leaves_the_function(world: World) -> None:
-    """The second edit of a row does not match: the first is not made either."""
+    """If the second edit of a row does not match, the first one is not made either."""
     world.module("up.mod", MODULE)
-    alone(world, row("p", None, EDIT, EDIT))
+    write_pack_without_body(world, row("p", None, EDIT, EDIT))
     session = world.session()
     code = load("up.mod").function.__code__
     with pytest.raises(ApplyError, match="not found, expected once"):
@@ -86,35 +86,36 @@ CHILD = """
 @pytest.mark.processes
 @pytest.mark.parametrize("flags", [(), ("-O",), ("-OO",), ("-B", "-X", "dev")])
 def test_in_a_process_of_its_own(world: World, flags: tuple[str, ...]) -> None:
-    """Whatever the interpreter leaves out."""
+    """An Edit acts in a new process, also where `-O` or `-OO` leave code out."""
     world.module(
         "up.mod", "def function():\n    '''Say.'''\n    assert 0\n    return 1\n"
     )
-    alone(
+    write_pack_without_body(
         world,
         row("p", None, EDIT + ", Edit('up.mod:function', 'assert 0', 'assert 1')"),
     )
-    done = world.run(*flags, "-c", dedent(CHILD))
-    assert done.returncode == 0, done.stderr
-    value, source, _ = json.loads(done.stdout)
-    assert (value, "assert 1\n    return 2" in source) == (2, True)
+    completed = world.run(*flags, "-c", dedent(CHILD))
+    assert completed.returncode == 0, completed.stderr
+    value, source, _ = json.loads(completed.stdout)
+    assert value == 2
+    assert "assert 1\n    return 2" in source
 
 
 @pytest.mark.processes
 def test_with_a_home_that_cannot_be_written(world: World) -> None:
-    """The text is shown from memory."""
+    """Without a cache folder the edit acts, and `inspect` shows its text from memory."""
     world.module("up.mod", MODULE)
-    alone(world, row("p", None, EDIT))
+    write_pack_without_body(world, row("p", None, EDIT))
     value, source, file = world.answer(CHILD, XDG_CACHE_HOME="/dev/null/cache")
     assert (value, source) == (2, MODULE.replace("1", "2"))
     assert file.startswith("<patchkit edit of ")
 
 
 @pytest.mark.processes
-def test_processes_share_the_file(world: World) -> None:
+def test_processes_share_the_edited_file(world: World) -> None:
     """A child that is spawned has the edit, and its code is in the same file."""
     world.module("up.mod", MODULE)
-    alone(world, row("p", None, EDIT))
+    write_pack_without_body(world, row("p", None, EDIT))
     answer = world.script("""
         import json, multiprocessing
         import patchkit.auto

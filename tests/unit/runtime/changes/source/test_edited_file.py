@@ -19,11 +19,12 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def mode(path: Path) -> int:
+    """The permissions of a file or folder."""
     return stat.S_IMODE(path.stat().st_mode)
 
 
 def test_a_file_of_the_users_own(cache: Path) -> None:
-    """It has the text and the module's last name, and nobody else can read or write it."""
+    """`publish` writes the text to a file of the module's name that only the user may access."""
     file = Path(publish(TEXT, "/site-packages/up/mod.py"))
     assert (file.read_text("utf-8"), file.name) == (TEXT, "mod.py")
     assert file.is_relative_to(cache / "patchkit" / "edited")
@@ -32,7 +33,7 @@ def test_a_file_of_the_users_own(cache: Path) -> None:
 
 
 def test_the_same_text_is_the_same_file() -> None:
-    """Processes share it, and write it once."""
+    """`publish` leaves a file that has the text as it is, and writes another text to another."""
     file = Path(publish(TEXT, "mod.py"))
     before = file.stat()
     assert publish(TEXT, "mod.py") == str(file)
@@ -41,7 +42,7 @@ def test_the_same_text_is_the_same_file() -> None:
 
 
 def test_a_file_that_holds_something_else_is_written_anew() -> None:
-    """What a process shows is what it runs."""
+    """`publish` restores a file that somebody has changed."""
     file = Path(publish(TEXT, "mod.py"))
     file.write_text("broken")
     publish(TEXT, "mod.py")
@@ -49,7 +50,7 @@ def test_a_file_that_holds_something_else_is_written_anew() -> None:
 
 
 def test_a_file_that_was_cleaned_away_is_remembered() -> None:
-    """Tracebacks of a process that lives on still have their lines."""
+    """`linecache` still has its lines, for tracebacks of a process that lives on."""
     file = publish(TEXT, "mod.py")
     Path(file).unlink()
     linecache.checkcache(file)
@@ -60,7 +61,7 @@ def test_a_file_that_was_cleaned_away_is_remembered() -> None:
 def test_where_nothing_can_be_written_it_is_kept_in_memory(
     cache: Path, fault: str
 ) -> None:
-    """A home that cannot be written, or a folder in which others could write: the text is known."""
+    """Without a folder of the user's own, `linecache` has the text under a name that is no file."""
     place = cache / "patchkit" / "edited"
     if fault == "file":
         cache.write_text("in the way")
@@ -81,10 +82,10 @@ def test_where_nothing_can_be_written_it_is_kept_in_memory(
 
 
 @pytest.mark.parametrize("value", ["", "relative/cache"])
-def test_a_cache_folder_that_is_none(
+def test_an_empty_or_relative_cache_home(
     value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without one, or with a relative one, it is that in the user's home."""
+    """With an empty or relative XDG_CACHE_HOME, the folder lies in `.cache` of the user's home."""
     monkeypatch.setenv("XDG_CACHE_HOME", value)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert folder() == tmp_path / ".cache" / "patchkit" / "edited"

@@ -73,7 +73,7 @@ def desk() -> Desk:
 
 
 @pytest.mark.parametrize(
-    ("qualname", "says"),
+    ("qualname", "constant"),
     [
         ("plain", "plain"),
         ("Thing.method", "method"),
@@ -100,10 +100,12 @@ def desk() -> Desk:
         ("instance.own", "plain"),
     ],
 )
-def test_the_innermost_function_is_found(desk: Desk, qualname: str, says: str) -> None:
-    """Through descriptors, caches, partial objects, decorators, containers and instances."""
+def test_the_innermost_function_is_found(
+    desk: Desk, qualname: str, constant: str
+) -> None:
+    """`function_at` looks through descriptors, caches, partials, decorators and containers."""
     _, function = function_at(desk.upstream, qualname, desk.sites)
-    assert says in function.__code__.co_consts
+    assert constant in function.__code__.co_consts
 
 
 @pytest.mark.parametrize(
@@ -120,8 +122,10 @@ def test_the_innermost_function_is_found(desk: Desk, qualname: str, says: str) -
         ("missing", "has no 'missing'"),
     ],
 )
-def test_what_is_refused(desk: Desk, qualname: str, words: str) -> None:
-    """An inherited method is everybody's; the error names the class to edit instead."""
+def test_what_is_no_function_of_its_owner_is_refused(
+    desk: Desk, qualname: str, words: str
+) -> None:
+    """The error says what was found, or which class to edit instead of one that inherits."""
     with pytest.raises(TargetError, match=words):
         function_at(desk.upstream, qualname, desk.sites)
 
@@ -129,7 +133,7 @@ def test_what_is_refused(desk: Desk, qualname: str, words: str) -> None:
 @pytest.mark.parametrize(
     "qualname", ["textwrap.dedent", "dedent", "textwrap.TextWrapper.fill"]
 )
-def test_what_is_imported_is_refused(desk: Desk, qualname: str) -> None:
+def test_an_imported_function_is_refused(desk: Desk, qualname: str) -> None:
     """An edit would be one for all that import it; the error names the module to edit instead."""
     desk.upstream.textwrap = textwrap
     desk.upstream.dedent = textwrap.dedent
@@ -139,29 +143,32 @@ def test_what_is_imported_is_refused(desk: Desk, qualname: str) -> None:
         function_at(desk.upstream, qualname, desk.sites)
 
 
-def test_what_goes_round_in_circles_ends() -> None:
-    """A callable that claims to wrap itself is no Python function."""
+def test_a_callable_that_wraps_itself() -> None:
+    """`layers` ends at a callable that claims to wrap itself."""
 
     class Odd:
         def __call__(self) -> None: ...
 
     odd: Any = Odd()
     odd.__wrapped__ = functools.partial(odd)
-    assert layers(odd)[-1] is odd or isinstance(layers(odd)[-1], functools.partial)
+    innermost = layers(odd)[-1]
+    assert innermost is odd or isinstance(innermost, functools.partial)
 
 
-def test_beneath_a_wrapper_of_ours_lies_the_original(desk: Desk) -> None:
-    """The edit acts, because the wrapper calls what is edited."""
+def test_beneath_a_wrap_the_original_is_edited(desk: Desk) -> None:
+    """`function_at` finds the original beneath it, and the wrapper calls what is edited."""
     method = desk.upstream.Thing.method
     desk.upstream.by = lambda wrapped, instance, args, kwargs: wrapped(
         *args, **kwargs
     ).upper()
-    ready = prepare(Wrap("upstream:Thing.method", by="by"), desk.context((0, 0)))
-    ready.apply()
+    prepared_wrap = prepare(
+        Wrap("upstream:Thing.method", by="by"), desk.context((0, 0))
+    )
+    prepared_wrap.apply()
     assert function_at(desk.upstream, "Thing.method", desk.sites)[1] is method
     desk.edit("Thing.method", "'method'", "'edited'")
     assert desk.upstream.Thing().method() == "EDITED"
-    ready.undo()
+    prepared_wrap.undo()
     assert desk.upstream.Thing.method is method
     assert desk.upstream.Thing().method() == "edited"
 
@@ -187,7 +194,7 @@ def test_a_class_that_was_replaced_by_a_derived_one(desk: Desk) -> None:
 
 
 def test_a_foreign_decorator_is_looked_through(desk: Desk) -> None:
-    """Somebody else's wrapper that says what it wraps is no obstacle."""
+    """`function_at` finds the function that a wrapper names in `__wrapped__`."""
     plain = desk.upstream.plain
     desk.upstream.plain = functools.wraps(plain)(lambda *args: plain(*args, *args))
     assert function_at(desk.upstream, "plain", Sites())[1] is plain

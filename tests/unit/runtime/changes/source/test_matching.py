@@ -49,16 +49,18 @@ IN_BRACKETS = st.one_of(SPACES, st.sampled_from(["\n", " # why\n  ", "\n\n\t"]))
 
 def matches(fragment: str, text: str) -> list[str]:
     """The places of the text at which the fragment occurs."""
-    found = find(list(lex(dedent(fragment))), read(lex(dedent(text))))
-    return [dedent(text)[match.start : match.end] for match in found]
+    text = dedent(text)
+    found_matches = find(list(lex(dedent(fragment))), read(lex(text)))
+    return [text[match.start : match.end] for match in found_matches]
 
 
 def occurs(fragment: str, text: str) -> bool:
+    """Whether the fragment occurs in the text."""
     return bool(matches(fragment, text))
 
 
 @pytest.mark.parametrize(
-    ("fragment", "text", "found"),
+    ("fragment", "text", "match"),
     [
         ("daemon=True", "f(a, daemon = True)", "daemon = True"),
         ("f(a,\n  b)", "x = f( # c\n a, b ,)", "f( # c\n a, b ,)"),
@@ -76,9 +78,9 @@ def occurs(fragment: str, text: str) -> bool:
         ("a = 1\n\n# c\nb = 2", "a = 1  # one\nb = 2", "a = 1  # one\nb = 2"),
     ],
 )
-def test_layout_does_not_count(fragment: str, text: str, found: str) -> None:
-    """Line breaks in brackets, comments, quotes, trailing commas, indentation."""
-    assert matches(fragment, text) == [found]
+def test_layout_does_not_count(fragment: str, text: str, match: str) -> None:
+    """Line breaks in brackets, comments, quotes, trailing commas and indentation may differ."""
+    assert matches(fragment, text) == [match]
 
 
 @pytest.mark.parametrize(
@@ -102,12 +104,12 @@ def test_layout_does_not_count(fragment: str, text: str, found: str) -> None:
     ],
 )
 def test_meaning_counts(fragment: str, text: str) -> None:
-    """A tuple is not its element, a block is not another, a statement ends where it ends."""
+    """No match where a tuple, argument, literal, block or end of a statement differs."""
     assert not occurs(fragment, text)
 
 
 def test_occurrences_do_not_overlap() -> None:
-    """They are counted as `str.count` counts."""
+    """Occurrences are counted from the left without overlap, as `str.count` does."""
     assert matches("a, a", "f(a, a, a, a, a)") == ["a, a", "a, a"]
 
 
@@ -115,7 +117,7 @@ def test_occurrences_do_not_overlap() -> None:
 def test_a_fragment_matches_itself_in_any_layout(
     words: list[str], data: st.DataObject
 ) -> None:
-    """However spaces, breaks in brackets and comments are put between the same tokens."""
+    """The same tokens match, whatever spaces, breaks in brackets and comments lie between."""
     opened = "f(" + " ".join(_balanced(words)) + ")"
     spaced = "f("
     for word in _balanced(words):
@@ -135,12 +137,11 @@ def test_another_word_is_another_meaning(words: list[str], at: int, other: str) 
     changed = list(balanced)
     at %= len(changed)
     changed[at] = other
-    same = changed == balanced
+    is_same = changed == balanced
+    fragment = f"f({' '.join(balanced)} + 0)"
+    text = f"f({' '.join(changed)} + 0)"
     if "," not in {other, balanced[at]}:
-        assert (
-            occurs("f(" + " ".join(balanced) + " + 0)", f"f({' '.join(changed)} + 0)")
-            is same
-        )
+        assert occurs(fragment, text) is is_same
 
 
 def _balanced(words: list[str]) -> list[str]:
@@ -159,7 +160,7 @@ def _balanced(words: list[str]) -> list[str]:
 
 
 def test_newlines_of_the_fragment_are_soft_in_brackets() -> None:
-    """A fragment does not know the brackets around it."""
+    """Line breaks of a fragment match where the text has brackets around them."""
     tokens = list(lex("\n    a,\n    b,\n"))
     assert [token.kind for token in tokens].count(NEWLINE) == 2
     assert occurs("\n    a,\n    b,\n", "f(z, a, b)")
@@ -182,18 +183,15 @@ ODD = [
 
 def reference(text: str) -> list[str]:
     """What `tokenize` finds; an f-string is one token, as it is before Python 3.12."""
-    return [
-        word
-        for _, word in _joined(
-            tokenize.generate_tokens(io.StringIO(text).readline), text
-        )
-    ]
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [word for _, word in _joined(tokens, text)]
 
 
 def _joined(
     tokens: Iterator[tokenize.TokenInfo], text: str
 ) -> Iterator[tuple[tuple[int, int], str]]:
-    nested, begin = 0, (0, 0)
+    nested = 0
+    begin = (0, 0)
     for token in tokens:
         name = tokenize.tok_name[token.type]
         if name.endswith("STRING_START"):
@@ -221,8 +219,8 @@ def _between(text: str, start: tuple[int, int], end: tuple[int, int]) -> str:
 
 
 @pytest.mark.parametrize("text", [*(file.read_text("utf-8") for file in LIBRARY), *ODD])
-def test_the_tokens_are_those_of_the_library(text: str) -> None:
-    """On whole modules it agrees with `tokenize` of this Python, and places are right."""
+def test_the_tokens_are_those_of_tokenize(text: str) -> None:
+    """On whole modules `lex` agrees with `tokenize` of this Python, and places are right."""
     tokens = list(lex(text))
     assert [token.text for token in tokens] == reference(text)
     assert all(text[token.start : token.end] == token.text for token in tokens)
@@ -265,13 +263,13 @@ def test_where_lines_begin_and_how_deep() -> None:
 @pytest.mark.parametrize(
     "text", ["'a", '"""a"', "f'{a", "f'{a:", "f'\\N{a", "f'a\n'", "a ? b"]
 )
-def test_what_is_no_python_is_told(text: str) -> None:
+def test_what_is_no_python_is_refused(text: str) -> None:
     """A string without end, or a character that begins nothing, is an error."""
     with pytest.raises(LexicalError):
         list(lex(text))
 
 
-def _one(text: str) -> Token:
+def _single_token(text: str) -> Token:
     (token,) = lex(text)
     return token
 
@@ -298,6 +296,8 @@ def _one(text: str) -> Token:
         ("a", "b", False),
     ],
 )
-def test_same(first: str, second: str, is_same: bool) -> None:
+def test_how_a_literal_is_written_does_not_count(
+    first: str, second: str, is_same: bool
+) -> None:
     """How a string is quoted and a number written is layout; its value and type are not."""
-    assert same(_one(first), _one(second)) is is_same
+    assert same(_single_token(first), _single_token(second)) is is_same

@@ -19,6 +19,7 @@ UPSTREAM = """
 
 
 def refusal(old: str, count: int = 1) -> str:
+    """The error of an edit that does not match, with FILE for the file of the module."""
     module = loaded(UPSTREAM)
     with pytest.raises(TargetError) as caught:
         Desk(module).prepare("f", old, "", count)
@@ -37,15 +38,15 @@ def test_the_nearest_text_is_shown_with_its_line() -> None:
 
 
 def test_the_nearest_text_is_as_high_as_the_fragment() -> None:
-    """Two lines are sought by two lines."""
-    said = refusal("if process:\n    return wait(process, a, 1)\n")
-    assert said.endswith(
+    """For a fragment of two lines the error shows two lines."""
+    message = refusal("if process:\n    return wait(process, a, 1)\n")
+    assert message.endswith(
         "nearest to it:\n     8      if process:\n     9          return wait(process, a)"
     )
 
 
 def test_too_many_are_shown_with_their_lines() -> None:
-    """A person sees which context to add."""
+    """The error says how often the fragment was found, and in which lines."""
     assert refusal("wait(process") == (
         "Edit('upstream:f'): old found 2 times, lines 9, 10, expected once in FILE:3:\n"
         "    wait(process"
@@ -53,7 +54,7 @@ def test_too_many_are_shown_with_their_lines() -> None:
 
 
 def test_too_few_are_shown_with_the_nearest_of_the_others() -> None:
-    """What was found is not what is missing."""
-    said = refusal("return wait(process, a)", 2)
-    assert "found once, line 9, expected 2 times in FILE:3:" in said
-    assert said.endswith("nearest to it:\n    10      return wait(process, b)")
+    """The error says where it was found, and shows what else is like the fragment."""
+    message = refusal("return wait(process, a)", 2)
+    assert "found once, line 9, expected 2 times in FILE:3:" in message
+    assert message.endswith("nearest to it:\n    10      return wait(process, b)")

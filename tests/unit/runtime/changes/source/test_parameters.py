@@ -39,10 +39,12 @@ ATTRIBUTES = (
 
 
 def state(function: Any) -> list[Any]:
+    """The objects that an edit may set on a function."""
     return [getattr(function, name) for name in ATTRIBUTES]
 
 
-def same(first: list[Any], second: list[Any]) -> bool:
+def are_identical(first: list[Any], second: list[Any]) -> bool:
+    """Whether two lists hold the very same objects."""
     return all(a is b for a, b in zip(first, second, strict=True))
 
 
@@ -72,10 +74,12 @@ def same(first: list[Any], second: list[Any]) -> bool:
 def test_the_def_line_can_be_edited(
     desk: Desk, old: str, new: str, signature: str
 ) -> None:
-    """The signature is the edited one; unedited defaults are the very objects; undo is whole."""
+    """The signature is the edited one, if that compiles; undo restores the very objects."""
     function = desk.upstream.f
     before = state(function)
-    if "c, d: int = M" in signature and "*rest" not in signature:
+    # Without `*rest`, `c` would be a parameter without a default after one that has one.
+    is_invalid = "c, d: int = M" in signature and "*rest" not in signature
+    if is_invalid:
         with pytest.raises(TargetError, match="does not compile"):
             desk.edit("f", old, new)
         return
@@ -83,11 +87,11 @@ def test_the_def_line_can_be_edited(
     shown = str(inspect.signature(function)).replace(repr(desk.upstream.marker), "M")
     assert shown == signature
     ready.undo()
-    assert same(state(function), before)
+    assert are_identical(state(function), before)
 
 
 def test_edits_of_one_line_come_off_alone(desk: Desk) -> None:
-    """What is left is what the other one has edited, and the very objects of before."""
+    """Undo of one leaves the other's default and restores the very object of its own."""
     function = desk.upstream.f
     before = state(function)
     first = desk.edit("f", "b=marker", "b=1")
@@ -96,11 +100,11 @@ def test_edits_of_one_line_come_off_alone(desk: Desk) -> None:
     assert function.__defaults__[0] is desk.upstream.marker
     assert function.__kwdefaults__ == {"d": 2}
     second.undo()
-    assert same(state(function), before)
+    assert are_identical(state(function), before)
 
 
 def test_defaults_that_somebody_has_set_stay(desk: Desk) -> None:
-    """They are not in the text; only the edited one is the text's."""
+    """An edit of one default leaves another that somebody has set at run time."""
     function = desk.upstream.f
     function.__kwdefaults__ = {"d": "theirs"}
     desk.edit("f", "b=marker", "b=1")
@@ -108,24 +112,24 @@ def test_defaults_that_somebody_has_set_stay(desk: Desk) -> None:
     assert function.__defaults__ == (1,)
 
 
-def test_the_body_does_not_touch_them(desk: Desk) -> None:
-    """An edit below the `def` line leaves the objects where they are."""
+def test_an_edit_of_the_body_leaves_the_parameters(desk: Desk) -> None:
+    """An edit below the `def` line leaves the very defaults and annotations."""
     function = desk.upstream.f
     before = state(function)
     ready = desk.edit("f", "return a, b", "return b, a")
-    assert same(state(function)[1:], before[1:])
+    assert are_identical(state(function)[1:], before[1:])
     ready.undo()
-    assert same(state(function), before)
+    assert are_identical(state(function), before)
 
 
-def test_names_of_the_class(desk: Desk) -> None:
+def test_a_default_may_use_names_of_the_class(desk: Desk) -> None:
     """A default may use what the class body has, and private names stay the class's."""
     desk.edit("Thing.m", "x=SIZE, *, __y=1", "x=SIZE + 1, *, __y=SIZE")
     assert desk.upstream.Thing().m() == (4, 3)
     assert desk.upstream.Thing.m.__kwdefaults__ == {"_Thing__y": 3}
 
 
-def test_names_of_the_closure(desk: Desk) -> None:
+def test_a_default_may_use_names_of_the_closure(desk: Desk) -> None:
     """A default may use what the function's closure holds."""
     desk.edit("inner", "x=1", "x=n * 2")
     assert desk.upstream.inner() == 15
@@ -145,18 +149,18 @@ def test_annotations_are_texts_where_the_module_postpones_them() -> None:
         ("d: int", "d: 1 / 0", "ZeroDivisionError"),
     ],
 )
-def test_text_that_raises_is_refused(
+def test_a_def_line_that_raises_is_refused(
     desk: Desk, old: str, new: str, words: str
 ) -> None:
-    """Nothing is changed, and the error has the expression."""
+    """The error names the exception that the edited line raises, and nothing is changed."""
     before = state(desk.upstream.f)
     with pytest.raises(TargetError, match=words):
         desk.edit("f", old, new)
-    assert same(state(desk.upstream.f), before)
+    assert are_identical(state(desk.upstream.f), before)
 
 
-def test_parameters_where_there_were_none(desk: Desk) -> None:
-    """And undo takes them away again."""
+def test_parameters_for_a_function_without_any(desk: Desk) -> None:
+    """An edit gives a function its first defaults, and undo takes them away again."""
     ready = desk.edit("bare", "()", "(x=1, *, y=2)")
     assert desk.upstream.bare.__defaults__ == (1,)
     ready.undo()

@@ -56,6 +56,7 @@ NESTED = """
 
 
 def functions(module: Any) -> dict[str, FunctionType]:
+    """The functions of a module that was made of NESTED, by a short name."""
     inner = module.Outer.Inner
     return {
         "method": inner.method.__wrapped__,
@@ -73,9 +74,9 @@ def test_a_function_compiled_alone_is_what_its_module_makes(
 ) -> None:
     """Class cells, private names, closures, flags, names and every line are those of the module."""
     function = functions(loaded(NESTED))[name]
-    monkeypatch.setattr(
-        Source, "whole" if name != "inner" else "alone", lambda *_: None
-    )
+    # Without this way to compile the function, the other one is taken.
+    disabled = "alone" if name == "inner" else "whole"
+    monkeypatch.setattr(Source, disabled, lambda *_: None)
     source = Source(function)
     code = source.compiled(source.text.text, function.__code__.co_filename)
     assert code == function.__code__
@@ -85,6 +86,7 @@ def test_a_function_compiled_alone_is_what_its_module_makes(
 
 
 def compiled(name: str, old: str, new: str) -> Any:
+    """The code of a function of NESTED with one text in the place of another."""
     function = functions(loaded(NESTED))[name]
     source = Source(function)
     assert source.text.text.count(old) == 1
@@ -92,22 +94,20 @@ def compiled(name: str, old: str, new: str) -> Any:
 
 
 def test_a_variable_that_is_needed_no_more_stays_in_the_closure() -> None:
-    """Otherwise the code would not fit the function's cells; it runs, and lines stay."""
+    """The new code fits the function's cells, runs, and keeps the order of its lines."""
     function = functions(loaded(NESTED))["inner"]
     new = compiled("inner", "return a, b", "return a")
     assert new.co_freevars == ("a", "b")
-    assert [line for *_, line in new.co_lines() if line] == sorted(
-        line for *_, line in new.co_lines() if line
-    )
+    lines = [line for *_, line in new.co_lines() if line]
+    assert lines == sorted(lines)
     function.__code__ = new
     assert (function(5), function(5)) == (6, 11)
 
 
 def test_the_class_cell_stays_too() -> None:
-    """An edit that takes the only `super()` away leaves a method that has the cell."""
-    assert compiled(
-        "method", "super().__len__(), self.__private, __class__", "0"
-    ).co_freevars == ("__class__",)
+    """An edit that takes the only `super()` away leaves `__class__` among the free variables."""
+    new = compiled("method", "super().__len__(), self.__private, __class__", "0")
+    assert new.co_freevars == ("__class__",)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_the_class_cell_stays_too() -> None:
 def test_what_does_not_fit_is_refused(
     name: str, old: str, new: str, words: str
 ) -> None:
-    """The error says what to write, or what is there."""
+    """A text that the function's class, closure or syntax rules out is refused with the reason."""
     with pytest.raises(TargetError, match=words):
         compiled(name, old, new)
 
@@ -150,16 +150,16 @@ def f(): return os.getpid(), system.exit(), xml.dom, dumps(1), read.sub(), other
 """
 
 
-def test_the_imports_of_its_module_stand_beside_it(
+def test_a_function_is_compiled_with_the_imports_of_its_module(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Python compiles a call on an imported name in another way; without them nothing would fit."""
+    """Its text has the imports, as Python compiles a call on an imported name in another way."""
     monkeypatch.setattr(Source, "whole", lambda *_: None)
     assert "dumps" in Source(loaded(IMPORTS).f).text.text
 
 
 def test_an_async_function_stays_one() -> None:
-    """The flags are the text's."""
+    """An async function whose only `await` is edited away is still a coroutine function."""
     new = compiled("coroutine", "await coroutine()", "1")
     assert new.co_flags & inspect.CO_COROUTINE
 
@@ -176,7 +176,7 @@ class Thing:
 """
 
 
-def test_the_text_and_what_is_around_it(world: World) -> None:
+def test_the_text_of_a_function_and_of_its_module(world: World) -> None:
     """The function's text is its own lines; with another in its place the module is whole."""
     file = world.module("up", MODULE)
     source = Source(load("up").Thing.method)
@@ -205,8 +205,8 @@ def test_a_file_that_has_changed_is_refused(world: World, edit: object) -> None:
         Source(up.Thing.method)
 
 
-def test_a_comment_that_has_changed_is_none(world: World) -> None:
-    """Only what is compiled counts."""
+def test_a_file_in_which_only_a_comment_has_changed_is_accepted(world: World) -> None:
+    """The text is that of the file as it is now, with the new comment."""
     file = world.module("up", MODULE)
     up = load("up")
     file.write_text(
@@ -216,7 +216,7 @@ def test_a_comment_that_has_changed_is_none(world: World) -> None:
 
 
 def test_code_that_somebody_else_has_changed_is_refused(world: World) -> None:
-    """An edit of the text would undo what they have made."""
+    """A function whose code is not that of its text is refused."""
     world.module("up", MODULE)
     up = load("up")
     up.Thing.method.__code__ = up.Thing.method.__code__.replace(co_consts=("other",))
@@ -224,8 +224,8 @@ def test_code_that_somebody_else_has_changed_is_refused(world: World) -> None:
         Source(up.Thing.method)
 
 
-def test_a_module_without_source(world: World) -> None:
-    """A `.pyc` alone cannot be edited."""
+def test_a_module_without_source_is_refused(world: World) -> None:
+    """A function that was loaded from a `.pyc` alone is refused."""
     file = world.module("up", MODULE)
     py_compile.compile(str(file), str(file.with_suffix(".pyc")), doraise=True)
     file.unlink()
@@ -233,8 +233,8 @@ def test_a_module_without_source(world: World) -> None:
         Source(load("up").Thing.method)
 
 
-def test_what_was_generated_has_no_source() -> None:
-    """The `__init__` of a dataclass, and what `exec` made; `python -c` is not its source."""
+def test_a_generated_function_is_refused() -> None:
+    """The `__init__` of a dataclass and a function that `exec` made have no source."""
     made = dataclasses.make_dataclass("Made", ["x"])
     names: dict[str, object] = {}
     exec("def f(): ...", names)
@@ -244,18 +244,18 @@ def test_what_was_generated_has_no_source() -> None:
 
 
 def test_a_lambda_is_refused() -> None:
-    """Where it begins and ends cannot be told from its lines."""
+    """A lambda is refused, as its lines do not tell where it begins and ends."""
     with pytest.raises(TargetError, match="found a lambda"):
         Source(loaded("f = lambda: 1").f)
 
 
-def test_an_archive_is_read_by_its_loader() -> None:
-    """A module whose lines only `linecache` knows has a source."""
+def test_a_module_of_an_archive_has_a_source() -> None:
+    """The text of a function is read from `linecache` where there is no file."""
     assert Source(loaded("def f(): return 1").f).text.text == "def f(): return 1\n"
 
 
-def test_the_qualified_name_may_lie() -> None:
-    """A class that was renamed after its body has its functions compiled with the module."""
+def test_a_qualified_name_that_is_wrong() -> None:
+    """The function of a renamed class is compiled with its module, in the class it stands in."""
     module = loaded("""
         class A:
             def f(self): return super().__repr__(), self.__x
@@ -273,15 +273,13 @@ def test_the_qualified_name_may_lie() -> None:
         "class A[T]:\n    def f(self) -> T: return T, super().f\nf = A.f\n",
     ],
 )
-def test_type_parameters(text: str) -> None:
-    """They are the closure of a generic function; before Python 3.12 there are none."""
+def test_type_parameters_are_free_variables(text: str) -> None:
+    """A generic function compiled alone keeps them; before Python 3.12 there are none."""
     if sys.version_info < (3, 12):
         with pytest.raises(SyntaxError):
             compile(text, "text", "exec")
         return
     function = loaded(text).f
     source = Source(function)
-    assert (
-        source.compiled(source.text.text, "edited").co_freevars
-        == function.__code__.co_freevars
-    )
+    code = source.compiled(source.text.text, "edited")
+    assert code.co_freevars == function.__code__.co_freevars

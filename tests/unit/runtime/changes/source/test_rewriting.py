@@ -9,9 +9,9 @@ from patchkit.errors import TargetError
 
 
 def edited(text: str, old: str, new: str, times: int = 1) -> str:
-    return rewrite(
-        FunctionText(dedent(text)), TextEdit(dedent(old), dedent(new), times)
-    ).text
+    """The text of a function after one edit."""
+    edit = TextEdit(dedent(old), dedent(new), times)
+    return rewrite(FunctionText(dedent(text)), edit).text
 
 
 BODY = """
@@ -26,6 +26,7 @@ START = BODY.index("    def")
 
 
 def in_body(old: str, new: str) -> str:
+    """The text of BODY's function after one edit."""
     return rewrite(FunctionText(BODY[START:]), TextEdit(old, new)).text
 
 
@@ -47,7 +48,7 @@ def in_body(old: str, new: str) -> str:
             "b()",
             "if x:\n  y()\nelse:\n  z()",
             "b()",
-            _ := ("if x:\n              y()\n            else:\n              z()"),
+            "if x:\n              y()\n            else:\n              z()",
         ),
         ("return a", "return '''\n x\n'''", "return a", "return '''\n x\n'''"),
         ("1,\n2", "3", "1,\n              2", "3"),
@@ -115,8 +116,10 @@ def test_an_empty_new_text_takes_the_old_away(
         ),
     ],
 )
-def test_what_is_left_of_a_block(text: str, old: str, expected: str | None) -> None:
-    """It compiles, whatever was taken away."""
+def test_what_is_left_of_a_block_compiles(
+    text: str, old: str, expected: str | None
+) -> None:
+    """Whatever is taken away, the rest compiles, by a `pass` where a block would be empty."""
     after = edited(text, old, "")
     compile(after, "edited", "exec")
     assert after == (expected or text.replace(old, "pass"))
@@ -131,13 +134,15 @@ def test_what_is_left_of_a_block(text: str, old: str, expected: str | None) -> N
         ("2", "2,\n 3", "2", "2,\n               3"),
     ],
 )
-def test_new_lines_within_brackets(old: str, new: str, before: str, after: str) -> None:
+def test_new_lines_within_brackets_are_indented(
+    old: str, new: str, before: str, after: str
+) -> None:
     """They are indented like the line that the old text begins on, the first one too."""
     assert in_body(old, new) == BODY[START:].replace(before, after)
 
 
-def test_a_tab_stays_a_tab() -> None:
-    """Lines go to the blocks of a function that is indented by tabs, too."""
+def test_new_lines_are_indented_by_tabs_in_a_function_with_tabs() -> None:
+    """New lines go to the blocks of the function, with as many tabs as those have."""
     after = edited(
         "def f(a):\n\tif a:\n\t\tb()\n",
         "if a:\n    b()",
@@ -147,7 +152,7 @@ def test_a_tab_stays_a_tab() -> None:
 
 
 def test_a_different_step_of_indentation() -> None:
-    """Lines go to the blocks of the function, however far those are indented there."""
+    """New lines go to the blocks of the function, however far those are indented."""
     after = edited(
         "def f(a):\n  if a:\n     b()\n", "if a:\n    b()", "if a:\n    c()\n    b()"
     )
@@ -163,22 +168,21 @@ def test_every_occurrence_is_replaced() -> None:
 
 
 def test_windows_line_ends() -> None:
-    """A row that was written with them edits like another."""
+    """An edit that was written with Windows line ends acts like any other."""
     text = "def f(a):\n    b()\n    c()\n"
-    assert rewrite(
-        FunctionText(text), TextEdit("b()\r\nc()\r\n", "d()\r\ne()\r\n")
-    ).text == ("def f(a):\n    d()\n    e()\n")
+    edit = TextEdit("b()\r\nc()\r\n", "d()\r\ne()\r\n")
+    assert rewrite(FunctionText(text), edit).text == "def f(a):\n    d()\n    e()\n"
 
 
-def test_decorators_are_not_looked_at() -> None:
-    """They have run; only what stands from `def` on can be found."""
+def test_decorators_are_not_edited() -> None:
+    """A fragment that occurs in a decorator alone is not found: only text from `def` on is."""
     with pytest.raises(MiscountError):
         edited("@mark(1)\ndef f(): return 2\n", "1", "3")
 
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_another_count_is_refused(times: int) -> None:
-    """The error has the places."""
+    """A fragment that occurs more or less often than expected is refused, with its places."""
     with pytest.raises(MiscountError) as caught:
         edited("def f(): return a + a\n", "a", "b", times)
     assert len(caught.value.starts) == 2
@@ -238,6 +242,6 @@ def test_a_function_ends_where_its_block_ends(
     "text", ["", "x = 1\n", "@a\nclass A: ...\n", "f = lambda: 1\n", "'open"]
 )
 def test_what_is_no_function_is_refused(text: str) -> None:
-    """Only a `def` statement is one."""
+    """A text without a `def` statement of its own is refused."""
     with pytest.raises(TargetError, match="expected a function"):
         _ = FunctionText(text).tokens
