@@ -1,4 +1,4 @@
-"""One patch of two functions, and what waits for the journal."""
+"""A patch of two functions, and code that waits for an entry of the journal."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ def entries():
     import glob
     for file in glob.glob(os.environ["PATCHKIT_JOURNAL"] + "/*.jsonl"):
         with open(file) as lines:
-            yield from (one for one in map(json.loads, lines) if one["pid"] == os.getpid())
+            for entry in map(json.loads, lines):
+                if entry["pid"] == os.getpid():
+                    yield entry
 def await_entry(**wanted):
     end = time.monotonic() + 20
     while time.monotonic() < end:
-        for one in entries():
-            if wanted.items() <= one.items():
-                return one
+        for entry in entries():
+            if wanted.items() <= entry.items():
+                return entry
         time.sleep(0.02)
     raise TimeoutError(f"{wanted} is not among {list(entries())}")
 """
@@ -30,7 +32,7 @@ def await_entry(**wanted):
 
 @pytest.fixture
 def upstream(world: World) -> World:
-    """One patch of two functions, and what waits for the journal."""
+    """Write a patch of two functions, and a module that waits for journal entries."""
     world.module("up.mod", "def function(): return 'old'\ndef other(): return 'old'\n")
     world.module("awaiting", AWAIT)
     world.pack(row("p", "patch_a", WRAP, SECOND, roles="set(Role)"), patch_a=BY)

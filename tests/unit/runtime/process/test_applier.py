@@ -33,17 +33,20 @@ session = arm(frozenset({Role.MAIN}))
 
 
 def a_world(world: World, *changes: str, body: str = "", **fields: str) -> None:
+    """Write an upstream module and one patch, whose body goes on with `body`."""
     world.module("up.mod", UPSTREAM)
     world.pack(row("p", "patch_a", *(changes or (WRAP,)), **fields), patch_a=BY + body)
 
 
 def armed(world: World, **settings: Any) -> Session:
+    """Return a session that is armed for the main process."""
     session = world.session(**settings)
     session.arm(MAIN)
     return session
 
 
 def load(name: str) -> Any:
+    """Import a module by its name."""
     return importlib.import_module(name)
 
 
@@ -51,7 +54,7 @@ def load(name: str) -> Any:
 
 
 def test_before_and_after_import_run_around_the_module(world: World) -> None:
-    """The one sees no module yet, the other sees it whole."""
+    """`BeforeImport` runs before the module exists, and `AfterImport` once it is complete."""
     a_world(
         world,
         "BeforeImport('up.mod', call='before')",
@@ -69,7 +72,7 @@ def after(module): seen.append(module.function())
 
 
 def test_before_import_that_comes_too_late_is_a_failure(world: World) -> None:
-    """What had to run before the module cannot run after it, and nobody is left to guess."""
+    """Arming raises where the module of a `BeforeImport` has been imported already."""
     a_world(world, "BeforeImport('up.mod', call='before')", body="def before(): ...")
     session = world.session()
     load("up.mod")
@@ -78,7 +81,7 @@ def test_before_import_that_comes_too_late_is_a_failure(world: World) -> None:
 
 
 def test_after_import_runs_for_every_execution(world: World) -> None:
-    """A reload calls it again, after what it returned has taken the first effect back."""
+    """A reload undoes the first call of an `AfterImport`, and then calls it again."""
     world.module("notes", "seen = []")
     body = """
 import notes
@@ -93,8 +96,8 @@ def after():
     assert load("notes").seen == ["made", "undone", "made", "undone"]
 
 
-def test_a_module_that_imports_its_own_target_again(world: World) -> None:
-    """A body that imports the target, and a call that reloads nothing, do not recurse."""
+def test_a_body_that_imports_its_own_target(world: World) -> None:
+    """A body that imports its target sees the original, and is not applied recursively."""
     a_world(world, body="import up.mod\nassert up.mod.function() == 'old'\n")
     armed(world)
     assert load("up.mod").function() == ("by", "old")
@@ -104,30 +107,30 @@ def test_a_module_that_imports_its_own_target_again(world: World) -> None:
 
 
 def test_when_skips_with_its_reason(world: World) -> None:
-    """The body says that it does not apply here: nothing is changed, and asked only once."""
+    """A `when` that returns a reason skips the patch with that reason, and is asked only once."""
     body = "asked = []\ndef here():\n    asked.append(1)\n    return 'no device'\n"
     a_world(world, when="'here'", body=body)
     session = armed(world)
     module = load("up.mod")
     assert module.function() == "old"
-    assert (session.states["p"].status, session.states["p"].reason) == (
-        SKIPPED,
-        "no device",
-    )
+    assert session.states["p"].status == SKIPPED
+    assert session.states["p"].reason == "no device"
     importlib.reload(module)
     assert load("pack.patch_a").asked == [1]
 
 
-def test_a_version_that_says_nothing_is_a_failure(world: World) -> None:
-    """The version is never guessed: the error asks for one."""
+def test_a_version_that_names_no_release_is_a_failure(world: World) -> None:
+    """The import fails and asks for PATCHKIT_VERSIONS where the version names no release."""
     a_world(world)
     armed(world, versions="0.1.dev16577+gabc")
     with pytest.raises(ApplyError, match="PATCHKIT_VERSIONS"):
         load("up.mod")
 
 
-def test_a_row_with_no_change_for_here_is_skipped(world: World) -> None:
-    """Every change is for other versions: the row says so."""
+def test_a_row_whose_changes_are_all_for_other_versions_is_skipped(
+    world: World,
+) -> None:
+    """A row is skipped where each of its changes requires another version."""
     a_world(world, WRAP.replace(")", ", requires=('up>2',))"))
     session = armed(world)
     load("up.mod")
@@ -137,8 +140,8 @@ def test_a_row_with_no_change_for_here_is_skipped(world: World) -> None:
 # -- half-imported bodies --------------------------------------------------------------------------
 
 
-def test_a_body_that_is_imported_first(world: World) -> None:
-    """A body imports its target; the patch applies when the body is complete."""
+def test_a_body_that_is_imported_before_its_target(world: World) -> None:
+    """A body that imports its target gets the original; the patch applies when it is complete."""
     a_world(world)
     world.module("pack.patch_a", "from up.mod import function as original\n" + BY)
     session = armed(world)
@@ -283,7 +286,7 @@ print(json.dumps([*seen, up.mod.function()]))
 
 @pytest.mark.processes
 def test_fork_while_another_thread_applies(world: World) -> None:
-    """The child takes back what was half done, and can apply it as a whole."""
+    """A forked child undoes what a thread had half applied, and can apply the patch as a whole."""
     world.module(
         "gate", "import threading\nbegun, go = threading.Event(), threading.Event()\n"
     )
@@ -327,7 +330,7 @@ print(json.dumps([half, child, up.mod.function()]))
 
 @pytest.mark.processes
 def test_a_forked_child_has_the_patches_and_a_journal_of_its_own(world: World) -> None:
-    """What the parent has applied is applied in the child, undone there alone, and written."""
+    """A child inherits an applied patch, undoes it for itself alone, and has its own journal."""
     a_world(world)
     code = """
 import up.mod
@@ -343,16 +346,17 @@ os.waitpid(pid, 0)
 print(json.dumps([child, up.mod.function(), pid]))
 """
     child, parent, pid = world.answer(ARM + code)
-    assert (child, parent) == ([["by", "old"], "old"], ["by", "old"])
-    told = [entry for entry in world.entries() if entry["pid"] == pid]
-    assert told[0].items() >= {"event": "armed", "forked": True}.items()
-    statuses = [entry["status"] for entry in told if entry.get("name") == "p"]
+    assert child == [["by", "old"], "old"]
+    assert parent == ["by", "old"]
+    of_child = [entry for entry in world.entries() if entry["pid"] == pid]
+    assert of_child[0].items() >= {"event": "armed", "forked": True}.items()
+    statuses = [entry["status"] for entry in of_child if entry.get("name") == "p"]
     assert statuses == ["applied", "armed"]
 
 
 @pytest.mark.processes
 def test_two_threads_that_need_one_body(world: World) -> None:
-    """One imports it, the other waits for that import with a patch in hand: neither for ever."""
+    """A thread that waits for the body that another one imports, and that one, both finish."""
     world.module("up.mod", UPSTREAM)
     world.module("up.other", UPSTREAM)
     world.pack(

@@ -58,6 +58,7 @@ BY = (
 
 @pytest.fixture
 def upstream(world: World) -> World:
+    """Write two upstream modules, and a patch of the first one."""
     for name in ("mod", "elsewhere"):
         world.module(f"up.{name}", "def function(): return 'old'\n")
     world.pack(row("p", "patch_a", "Wrap('up.mod:function', by='by')"), patch_a=BY)
@@ -65,34 +66,34 @@ def upstream(world: World) -> World:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_role_that_was_entered_looks_again(upstream: World, way: str) -> None:
-    """At its next entry what nobody told of is applied; status never says that it is not there."""
+def test_entering_a_role_again_applies_what_the_finder_missed(
+    upstream: World, way: str
+) -> None:
+    """Entering a role again patches a module that came in without the finder."""
     code = """
 before = sys.modules["up.mod"].function()
 session.enter(Role.MAIN)
 print(json.dumps([before, sys.modules["up.mod"].function(), session.states["p"].status]))
 """
-    found = upstream.answer(BEGIN + WAYS[way] + code, PATCHKIT_VERIFY="0")
-    assert found == ["old", ["by", "old"], "applied"]
+    seen = upstream.answer(BEGIN + WAYS[way] + code, PATCHKIT_VERIFY="0")
+    assert seen == ["old", ["by", "old"], "applied"]
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_process_that_looks_again_by_itself(upstream: World, way: str) -> None:
-    """Also where nothing is applied yet, and no role is entered again."""
+def test_a_look_applies_what_the_finder_missed(upstream: World, way: str) -> None:
+    """A process patches a module that came in without the finder, with no role entered again."""
     code = """
 end = time.monotonic() + 20
 while (found := sys.modules["up.mod"].function()) == "old" and time.monotonic() < end:
     time.sleep(0.01)
 print(json.dumps(found))
 """
-    assert upstream.answer(BEGIN + WAYS[way] + code, PATCHKIT_VERIFY="0.05") == [
-        "by",
-        "old",
-    ]
+    answer = upstream.answer(BEGIN + WAYS[way] + code, PATCHKIT_VERIFY="0.05")
+    assert answer == ["by", "old"]
 
 
-def test_what_cannot_be_applied_late_says_so(upstream: World) -> None:
-    """A change that had to come before the module fails, in words, at the next entry."""
+def test_a_before_import_whose_module_the_finder_missed_fails(upstream: World) -> None:
+    """A `BeforeImport` fails at the next role entry, as its module was imported first."""
     upstream.pack(
         row("p", "patch_a", "BeforeImport('up.mod', call='before')", required="False"),
         patch_a="def before(): ...\n",
@@ -104,8 +105,8 @@ def test_what_cannot_be_applied_late_says_so(upstream: World) -> None:
     )
 
 
-def test_status_claims_nothing_that_nobody_knows(upstream: World) -> None:
-    """Before the process looks again, an import that went by is one that was not seen."""
+def test_status_of_a_patch_whose_target_the_finder_missed(upstream: World) -> None:
+    """Until the process looks again, status says that no import of the target has been seen."""
     upstream.answer(
         BEGIN + WAYS["load_module"] + "print(json.dumps(0))", PATCHKIT_VERIFY="0"
     )
@@ -113,5 +114,6 @@ def test_status_claims_nothing_that_nobody_knows(upstream: World) -> None:
         "-m", "patchkit", "status", str(upstream.journal), "--format", "json"
     )
     (process,) = json.loads(done.stdout)["processes"]
-    states = {one["name"]: (one["status"], one["reason"]) for one in process["patches"]}
-    assert states["p"] == ("armed", "no import of its target has been seen")
+    patches = {patch["name"]: patch for patch in process["patches"]}
+    assert patches["p"]["status"] == "armed"
+    assert patches["p"]["reason"] == "no import of its target has been seen"

@@ -32,7 +32,7 @@ BODY = program(__file__, "effects_body")
 
 @pytest.fixture
 def applied(world: World) -> Any:
-    """Applies changes of `up.mod`, in a session with a journal, and says of each what it is."""
+    """Return a function that applies changes of `up.mod`, and tells which of them were called."""
 
     def make(*changes: str) -> SimpleNamespace:
         world.module("up.mod", UP)
@@ -44,11 +44,13 @@ def applied(world: World) -> Any:
         effects = session.lookout.effects
 
         def words(*, is_last: bool = False) -> dict[str, str]:
+            """Look, and return the latest word of the journal on each target."""
             effects.look(is_last=is_last)
-            told = [
-                one for one in session.journal.entries if one["event"] == "in-effect"
-            ]
-            return {k: v for one in told for k, v in one["patches"]["p"].items()}
+            latest: dict[str, str] = {}
+            for entry in session.journal.entries:
+                if entry["event"] == "in-effect":
+                    latest |= entry["patches"]["p"]
+            return latest
 
         return SimpleNamespace(mod=mod, words=words, session=session, effects=effects)
 
@@ -72,42 +74,42 @@ CALLS = {
 
 @pytest.mark.parametrize("change", CALLS)
 def test_a_call_is_seen(applied: Any, change: str) -> None:
-    """Never called before the first call, called after it, and for good."""
-    world = applied(change)
-    assert list(world.words().values()) == [NEVER_CALLED]
+    """A change is never called before its target's first call, and called from then on."""
+    patched = applied(change)
+    assert list(patched.words().values()) == [NEVER_CALLED]
     with contextlib.suppress(StopIteration):
-        CALLS[change](world.mod)
-    assert list(world.words().values()) == [CALLED]
-    assert list(world.words(is_last=True).values()) == [CALLED]
+        CALLS[change](patched.mod)
+    assert list(patched.words().values()) == [CALLED]
+    assert list(patched.words(is_last=True).values()) == [CALLED]
 
 
-def test_a_look_of_the_session_tells_it(
+def test_a_look_of_the_session_writes_what_is_in_effect(
     applied: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one that looks whether targets were overwritten; it outlives what cannot be told."""
-    world = applied("Replace('up.mod:function', by='function')")
-    world.session.lookout.look()
-    assert "in-effect" in [one["event"] for one in world.session.journal.entries]
-    monkeypatch.setattr(type(world.effects), "look", lambda _: 1 / 0)
-    world.session.lookout.look()
+    """The session's look writes an in-effect entry, and goes on where the observer raises."""
+    patched = applied("Replace('up.mod:function', by='function')")
+    patched.session.lookout.look()
+    assert "in-effect" in [entry["event"] for entry in patched.session.journal.entries]
+    monkeypatch.setattr(type(patched.effects), "look", lambda _: 1 / 0)
+    patched.session.lookout.look()
 
 
 def test_a_cache_that_was_warm_before_it_was_observed(applied: Any) -> None:
-    """It answers without its function: in a forked child, nobody sees that it was called."""
-    world = applied("Replace('up.mod:function', by='cached')")
-    world.mod.function()
-    world.effects.after_fork()
-    assert list(world.words(is_last=True).values()) == [NOT_OBSERVABLE]
+    """In a forked child, a cache that answers without its function is not observable."""
+    patched = applied("Replace('up.mod:function', by='cached')")
+    patched.mod.function()
+    patched.effects.after_fork()
+    assert list(patched.words(is_last=True).values()) == [NOT_OBSERVABLE]
 
 
 def test_code_that_is_new_since_the_last_look(applied: Any) -> None:
-    """A function that somebody gives other code later is seen by that."""
-    world = applied("Replace('up.mod:function', by='function')")
-    assert list(world.words().values()) == [NEVER_CALLED]
-    world.mod.function.__code__ = (lambda: "newer").__code__
-    assert list(world.words().values()) == [NEVER_CALLED]
-    world.mod.function()
-    assert list(world.words().values()) == [CALLED]
+    """A function that is given other code after a look is observed by its new code."""
+    patched = applied("Replace('up.mod:function', by='function')")
+    assert list(patched.words().values()) == [NEVER_CALLED]
+    patched.mod.function.__code__ = (lambda: "newer").__code__
+    assert list(patched.words().values()) == [NEVER_CALLED]
+    patched.mod.function()
+    assert list(patched.words().values()) == [CALLED]
 
 
 @pytest.mark.parametrize(
@@ -122,70 +124,74 @@ def test_code_that_is_new_since_the_last_look(applied: Any) -> None:
         "AddField('up.mod:Options', 'two', 'int', 2)",
     ],
 )
-def test_what_acts_unseen(applied: Any, change: str) -> None:
-    """A constant, an instance, a field; a class whose objects are made by upstream's code."""
+def test_changes_that_are_not_observable(applied: Any, change: str) -> None:
+    """Constants, instances, fields and classes that upstream instantiates are not observable."""
     assert list(applied(change).words().values()) == [NOT_OBSERVABLE]
 
 
-def test_what_runs_with_an_import_was_called(applied: Any) -> None:
-    """It was patchkit that called it."""
+def test_an_after_import_counts_as_called(applied: Any) -> None:
+    """An `AfterImport` that was applied is called, since patchkit itself has called it."""
     assert applied("AfterImport('up.mod', call='beside')").words() == {"up.mod": CALLED}
 
 
 def test_a_class_is_called_when_a_method_of_the_pack_runs(applied: Any) -> None:
-    """Also through a subclass of somebody's; until then it may act unseen."""
-    world = applied("Replace('up.mod:Bare', by='Bare')")
-    sub = type("Sub", (world.mod.Bare,), {"__module__": "somebody"})
-    assert world.words() == {"up.mod:Bare": NOT_OBSERVABLE}
-    sub().method()
-    assert world.words() == {"up.mod:Bare": CALLED}
+    """A replaced class is not observable until a method runs, also through a subclass."""
+    patched = applied("Replace('up.mod:Bare', by='Bare')")
+    subclass = type("Sub", (patched.mod.Bare,), {"__module__": "somebody"})
+    assert patched.words() == {"up.mod:Bare": NOT_OBSERVABLE}
+    subclass().method()
+    assert patched.words() == {"up.mod:Bare": CALLED}
 
 
-def test_two_wrappers_of_one_function(applied: Any) -> None:
-    """Each target has code of its own, though one body function is around both."""
-    world = applied("Wrap('up.mod:function', by='by')", "Wrap('up.mod:other', by='by')")
-    world.mod.other()
-    assert world.words() == {"up.mod:function": NEVER_CALLED, "up.mod:other": CALLED}
+def test_one_body_function_around_two_targets(applied: Any) -> None:
+    """Each target is observed by itself, although the same body function wraps both."""
+    patched = applied(
+        "Wrap('up.mod:function', by='by')", "Wrap('up.mod:other', by='by')"
+    )
+    patched.mod.other()
+    assert patched.words() == {"up.mod:function": NEVER_CALLED, "up.mod:other": CALLED}
 
 
-def test_code_that_serves_two_targets(applied: Any) -> None:
-    """Nobody knows for which it was called; before, it was called for neither."""
-    world = applied(
+def test_one_body_function_in_place_of_two_targets(applied: Any) -> None:
+    """Both targets are never called before the function is, and not observable after."""
+    patched = applied(
         "Replace('up.mod:function', by='function')",
         "Replace('up.mod:other', by='function')",
     )
-    assert set(world.words().values()) == {NEVER_CALLED}
-    world.mod.other()
-    assert set(world.words().values()) == {NOT_OBSERVABLE}
+    assert set(patched.words().values()) == {NEVER_CALLED}
+    patched.mod.other()
+    assert set(patched.words().values()) == {NOT_OBSERVABLE}
 
 
 def test_only_what_is_new_is_written(applied: Any) -> None:
     """A look that finds nothing new leaves no entry; the last one says everything again."""
-    world = applied("Wrap('up.mod:function', by='by')", "Wrap('up.mod:other', by='by')")
-    entries = world.session.journal.entries
+    patched = applied(
+        "Wrap('up.mod:function', by='by')", "Wrap('up.mod:other', by='by')"
+    )
+    entries = patched.session.journal.entries
     for _ in range(3):
-        world.effects.look()
-    assert [one["event"] for one in entries].count("in-effect") == 1
-    world.mod.other()
-    world.effects.look()
+        patched.effects.look()
+    assert [entry["event"] for entry in entries].count("in-effect") == 1
+    patched.mod.other()
+    patched.effects.look()
     assert entries[-1]["patches"] == {"p": {"up.mod:other": CALLED}}
-    world.effects.look(is_last=True)
+    patched.effects.look(is_last=True)
     assert set(entries[-1]["patches"]["p"]) == {"up.mod:function", "up.mod:other"}
 
 
-def test_undone_and_applied_again(applied: Any) -> None:
-    """What was called before it was taken back is not called since."""
-    world = applied("Wrap('up.mod:function', by='by')")
-    world.mod.function()
-    assert list(world.words().values()) == [CALLED]
-    world.session.become([])
-    world.effects.look()
-    world.session.become([Role.MAIN])
-    assert list(world.words().values()) == [NEVER_CALLED]
+def test_a_patch_that_is_undone_and_applied_again(applied: Any) -> None:
+    """A patch that was called before its undo counts as never called once it is applied again."""
+    patched = applied("Wrap('up.mod:function', by='by')")
+    patched.mod.function()
+    assert list(patched.words().values()) == [CALLED]
+    patched.session.become([])
+    patched.effects.look()
+    patched.session.become([Role.MAIN])
+    assert list(patched.words().values()) == [NEVER_CALLED]
 
 
 def test_without_a_journal_nothing_is_observed(world: World) -> None:
-    """Nobody could read it."""
+    """A session without a journal folder makes no in-effect entry."""
     world.module("up.mod", UP)
     change = "Wrap('up.mod:function', by='by')"
     world.pack(row("p", "patch_a", change, roles="{Role.MAIN}"), patch_a=BODY)
@@ -193,7 +199,7 @@ def test_without_a_journal_nothing_is_observed(world: World) -> None:
     session.arm({Role.MAIN})
     __import__("up.mod")
     session.lookout.effects.look()
-    assert "in-effect" not in [one["event"] for one in session.journal.entries]
+    assert "in-effect" not in [entry["event"] for entry in session.journal.entries]
 
 
 # -- forks and exits -------------------------------------------------------------------------------
@@ -208,17 +214,19 @@ def test_a_fork_begins_anew(world: World) -> None:
     changes = "Wrap('up.mod:function', by='by')", "Wrap('up.mod:other', by='by')"
     world.pack(row("p", "patch_a", *changes, roles="set(Role)"), patch_a=BODY)
     child = world.answer(FORKED)
-    told: dict[bool, dict[str, str]] = {False: {}, True: {}}
-    for one in world.entries():
-        if one["event"] == "in-effect":
-            told[one["pid"] == child] |= one["patches"]["p"]
-    assert told[False] == {"up.mod:function": CALLED, "up.mod:other": CALLED}
-    assert told[True] == {"up.mod:function": NEVER_CALLED, "up.mod:other": CALLED}
+    in_parent: dict[str, str] = {}
+    in_child: dict[str, str] = {}
+    for entry in world.entries():
+        if entry["event"] == "in-effect":
+            words = in_child if entry["pid"] == child else in_parent
+            words |= entry["patches"]["p"]
+    assert in_parent == {"up.mod:function": CALLED, "up.mod:other": CALLED}
+    assert in_child == {"up.mod:function": NEVER_CALLED, "up.mod:other": CALLED}
 
 
 @pytest.mark.processes
 def test_a_live_process_tells_soon(world: World) -> None:
-    """A look of the verifier tells of a call, long before the process ends."""
+    """The verifier writes that a patch was called while the process still runs."""
     world.module("up.mod", UP)
     change = "Wrap('up.mod:function', by='by')"
     world.pack(row("p", "patch_a", change, roles="set(Role)"), patch_a=BODY)
@@ -238,23 +246,25 @@ def test_a_live_process_tells_soon(world: World) -> None:
 
 
 class _Context:
+    """What torch keeps of a tracing: the code objects that it has traced."""
+
     def __init__(self, codes: list[Any]) -> None:
         self.traced_code = codes
 
 
 def test_what_is_traced_is_called(applied: Any) -> None:
-    """It runs as part of other code, never as a call."""
-    world = applied("Wrap('up.mod:function', by='by')")
+    """Code that torch.compile has traced is called, as it runs inside of other code."""
+    patched = applied("Wrap('up.mod:function', by='by')")
     context = _Context([])
-    world.effects.compilers.begins(context)
-    assert list(world.words().values()) == [NEVER_CALLED]
-    context.traced_code.append(world.mod.function.__code__)
+    patched.effects.compilers.begins(context)
+    assert list(patched.words().values()) == [NEVER_CALLED]
+    context.traced_code.append(patched.mod.function.__code__)
     del context
-    assert list(world.words().values()) == [CALLED]
+    assert list(patched.words().values()) == [CALLED]
 
 
 def test_tracings_are_forgotten() -> None:
-    """Once they are over, and were looked at."""
+    """A tracing that is over is dropped after the next look at what it traced."""
     compilers = Compilers()
     context = _Context([sys._getframe().f_code])
     compilers.begins(context)
@@ -265,13 +275,13 @@ def test_tracings_are_forgotten() -> None:
     assert not compilers.tracings
 
 
-def test_a_silent_compiler(applied: Any) -> None:
-    """Where torch does not list what it traces, nobody knows what was never called."""
-    world = applied("Wrap('up.mod:function', by='by')")
-    world.effects.compilers.begins(object())
-    assert list(world.words().values()) == [NOT_OBSERVABLE]
-    world.mod.function()
-    assert list(world.words().values()) == [CALLED]
+def test_a_compiler_that_does_not_list_what_it_traces(applied: Any) -> None:
+    """A patch is not observable until it is called, where torch does not list what it traces."""
+    patched = applied("Wrap('up.mod:function', by='by')")
+    patched.effects.compilers.begins(object())
+    assert list(patched.words().values()) == [NOT_OBSERVABLE]
+    patched.mod.function()
+    assert list(patched.words().values()) == [CALLED]
 
 
 @pytest.mark.parametrize(
@@ -287,11 +297,11 @@ def test_a_silent_compiler(applied: Any) -> None:
         ),
     ],
 )
-def test_an_artefact_of_a_cache(
+def test_an_artefact_from_the_compile_cache(
     applied: Any, module: str, change: str, word: str
 ) -> None:
-    """It may hold what was inlined in another process, of the modules that it names; or edits."""
-    world = applied(change)
+    """An artefact makes edits, and changes of the modules that it has inlined, not observable."""
+    patched = applied(change)
     sources = SimpleNamespace(inlined_sources=[SimpleNamespace(module=module)])
-    world.effects.compilers.loads(SimpleNamespace(source_info=lambda: sources))
-    assert list(world.words().values()) == [word]
+    patched.effects.compilers.loads(SimpleNamespace(source_info=lambda: sources))
+    assert list(patched.words().values()) == [word]

@@ -40,13 +40,13 @@ WAITS = Eligibility(NOT_YET, "waits for a process of role worker")
 
 
 def row_for(*roles: Role, **fields: Any) -> Row:
-    """A row for these roles."""
+    """Return a row for these roles."""
     sample = row(**fields)
     return Row(sample.pack, sample.patch, frozenset(roles))
 
 
 def patch_of(**facts: Any) -> PatchState:
-    """A patch for workers, and how it stands."""
+    """Return the state of a patch for workers, with these attributes."""
     (patch,) = Schedule([row_for(Role.WORKER)]).patches.values()
     for name, value in facts.items():
         setattr(patch, name, value)
@@ -54,6 +54,7 @@ def patch_of(**facts: Any) -> PatchState:
 
 
 def table_of(*rows: Row, **settings: Any) -> tuple[EligibilityTable, PatchStates]:
+    """Return the table of these rows, and the states that it decides on."""
     states = PatchStates(Schedule(rows).patches, Settings(**settings), Journal())
     return EligibilityTable(
         states, Selection(states.settings, Versions({"up": "1.0"}))
@@ -61,41 +62,43 @@ def table_of(*rows: Row, **settings: Any) -> tuple[EligibilityTable, PatchStates
 
 
 def refuse(_: Row) -> str:
+    """Return a reason to skip any row."""
     return "up 1.0 is outside >=2"
 
 
 def nobody_asks(_: Row) -> str | None:
+    """Fail the test: the row must not be asked about."""
     raise AssertionError
 
 
 def test_a_patch_waits_for_a_process_of_its_role() -> None:
-    """Not yet: a role may be entered later, so that the patch is neither skipped nor failed."""
+    """A patch is not yet eligible where its role was not entered, as that may come later."""
     assert eligibility(patch_of(), {Role.MAIN}) == WAITS
     assert eligibility(patch_of(), ()) == WAITS
     assert eligibility(patch_of(), {Role.MAIN, Role.WORKER}) == ELIGIBLE
 
 
 def test_a_block_has_a_patch_whatever_the_roles() -> None:
-    """It asks for the patch by name."""
+    """A patch that a block holds is eligible in every role."""
     assert eligibility(patch_of(holders=1), {Role.MAIN}) == ELIGIBLE
 
 
 def test_a_process_that_may_get_any_role_has_a_patch_early() -> None:
-    """A module of every role may be asked for before the role is known."""
+    """A patch that has to be early is eligible before the process has a role."""
     assert eligibility(patch_of(), (), is_early=True) == ELIGIBLE
 
 
 @pytest.mark.parametrize("status", [FAILED, SKIPPED])
 def test_a_patch_that_failed_or_was_skipped_is_not_for_here(status: str) -> None:
-    """No, with the reason that it has; once its role is entered."""
+    """A failed or skipped patch answers no with its reason, once its role is entered."""
     patch = patch_of(status=status, reason="no ray")
     assert eligibility(patch, {Role.WORKER}) == (NO, "no ray")
     assert eligibility(patch) == (NO, "no ray")
     assert eligibility(patch, {Role.MAIN}) == WAITS
 
 
-def test_an_undecided_patch_is_asked_for_where_somebody_asks() -> None:
-    """The environment, versions and the review say no, unless nobody asks them."""
+def test_a_reason_to_skip_refuses_an_undecided_patch() -> None:
+    """An undecided patch answers no with its reason to skip, and is eligible without one."""
     refused = (NO, "up 1.0 is outside >=2")
     assert eligibility(patch_of(), {Role.WORKER}, reason_to_skip=refuse) == refused
     assert (
@@ -105,8 +108,11 @@ def test_an_undecided_patch_is_asked_for_where_somebody_asks() -> None:
     assert eligibility(patch_of(), {Role.WORKER}) == ELIGIBLE
 
 
-def test_nobody_asks_of_a_patch_that_is_answered_already() -> None:
-    """One that waits for a role, has failed or is decided: versions cost a start, and may raise."""
+def test_a_reason_to_skip_is_asked_of_undecided_patches_only() -> None:
+    """A patch that waits for a role, has failed or is decided is not asked for one.
+
+    To read versions makes a start slower, and may raise.
+    """
     waiting, failed = patch_of(), patch_of(status=FAILED, reason="broken")
     decided = patch_of(is_decided=True)
     assert eligibility(waiting, {Role.MAIN}, reason_to_skip=nobody_asks) == WAITS
@@ -115,13 +121,13 @@ def test_nobody_asks_of_a_patch_that_is_answered_already() -> None:
 
 
 @pytest.mark.parametrize("status", [ARMED, APPLIED])
-def test_all_else_is_for_here(status: str) -> None:
-    """Yes, applied or not."""
+def test_an_armed_or_applied_patch_is_eligible(status: str) -> None:
+    """A patch of an entered role is eligible, whether it is applied already or not."""
     assert eligibility(patch_of(status=status), {Role.WORKER}) == ELIGIBLE
 
 
 def test_only_what_serves_a_module_of_every_role_is_early() -> None:
-    """And only as long as the process waits for its first role."""
+    """While the process waits for its first role, only the group that serves is eligible."""
     changes = (Provide("m"), Replace("n:f", by="f"))
     table, states = table_of(row_for(*Role, changes=changes))
     served, other = states.patches["a-patch"].groups
@@ -136,7 +142,7 @@ def test_only_what_serves_a_module_of_every_role_is_early() -> None:
 
 
 def test_a_decision_is_made_once() -> None:
-    """What is skipped stays so, whatever versions say later."""
+    """A patch that was skipped stays skipped with its reason, and is not asked again."""
     table, states = table_of(row(requires=("up>=2",)))
     patch = states.patches["a-patch"]
     assert not table.is_selected(patch)
@@ -145,8 +151,8 @@ def test_a_decision_is_made_once() -> None:
     assert eligibility(patch, reason_to_skip=nobody_asks).reason == patch.reason
 
 
-def test_versions_that_nobody_can_tell() -> None:
-    """An error is no answer: the patch stays undecided."""
+def test_a_version_that_cannot_be_read() -> None:
+    """`decide` raises a VersionError, and the patch stays undecided."""
     states = PatchStates(
         Schedule([row(requires=("up>=2",))]).patches, Settings(), Journal()
     )
@@ -159,8 +165,8 @@ def test_versions_that_nobody_can_tell() -> None:
     assert not patch.is_decided
 
 
-def test_a_when_is_open_until_the_body_is_asked() -> None:
-    """It is asked with the first change group that is made."""
+def test_a_when_is_awaited_until_a_group_is_applied() -> None:
+    """A row with a `when` awaits its answer until the first group of changes is applied."""
     (patch,) = Schedule([row(when="here")]).patches.values()
     assert awaits_when(patch)
     assert not awaits_when(patch_of())

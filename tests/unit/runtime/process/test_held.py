@@ -34,30 +34,31 @@ def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))
 
 
 def test_a_block_within_a_block(world: World) -> None:
-    """The inner one's end changes nothing; that of the outer one leaves the patch as it was."""
+    """The end of the inner block changes nothing, and that of the outer one undoes the patch."""
     session = a_world(world, WRAP, roles="{Role.WORKER}")
     session.arm(MAIN)
     session.blocks.hold(["p"])
     session.blocks.hold(["p"])
     session.blocks.let_go(["p"])
-    assert (load("up.mod").function(), session.states["p"].status) == (
-        ("by", "old"),
-        APPLIED,
-    )
+    assert load("up.mod").function() == ("by", "old")
+    assert session.states["p"].status == APPLIED
     session.blocks.let_go(["p"])
-    assert (load("up.mod").function(), session.states["p"].status) == ("old", ARMED)
+    assert load("up.mod").function() == "old"
+    assert session.states["p"].status == ARMED
 
 
-def test_a_block_has_a_patch_asked_again(
+def test_a_block_asks_a_when_that_refused_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a `when` refused may be wanted by now; after the block it is as it was told before."""
+    """A block applies a skipped patch once its `when` agrees; after it the patch is skipped."""
     world.module("up.mod", UPSTREAM)
     world.pack(row("p", "patch_a", WRAP, when="'wanted'"), patch_a=ASKS)
     session = world.session()
     session.arm(MAIN)
     module = load("up.mod")
-    assert (module.function(), session.states["p"].status) == ("old", SKIPPED)
+    state = session.states["p"]
+    assert module.function() == "old"
+    assert state.status == SKIPPED
     with pytest.raises(ApplyError, match="p does not apply here: the feature is off"):
         session.blocks.hold(["p"])
     monkeypatch.setenv("UP_FEATURE", "1")
@@ -65,25 +66,23 @@ def test_a_block_has_a_patch_asked_again(
     assert module.function() == ("by", "old")
     session.blocks.let_go(["p"])
     state = session.states["p"]
-    assert (module.function(), state.status, state.reason) == (
-        "old",
-        SKIPPED,
-        "the feature is off",
-    )
+    assert module.function() == "old"
+    assert (state.status, state.reason) == (SKIPPED, "the feature is off")
 
 
-def test_a_block_of_what_a_role_has(world: World) -> None:
+def test_a_block_with_a_patch_that_a_role_has_applied(world: World) -> None:
     """A patch that the process has anyway stays applied after the block."""
     session = a_world(world, WRAP)
     session.arm(MAIN)
     module = load("up.mod")
     session.blocks.hold(["p"])
     session.blocks.let_go(["p"])
-    assert (module.function(), session.states["p"].status) == (("by", "old"), APPLIED)
+    assert module.function() == ("by", "old")
+    assert session.states["p"].status == APPLIED
 
 
 def test_a_block_without_names(world: World) -> None:
-    """All that are for here, and they alone; who asked is told which, to let them go."""
+    """Holding no names holds every patch that applies here, and returns their names."""
     world.module("up.mod", UPSTREAM)
     unmet = row("q", "patch_a", REPLACE, requires="('up>=2',)")
     world.pack(row("p", "patch_a", WRAP, roles="{Role.WORKER}"), unmet, patch_a=BODY)
@@ -96,7 +95,7 @@ def test_a_block_without_names(world: World) -> None:
 
 
 def test_a_block_without_names_skips_what_a_when_refuses(world: World) -> None:
-    """As a role does: the others are applied, and it is asked again by whoever comes next."""
+    """A patch whose `when` refuses is skipped by a block without names, and armed after it."""
     world.module("up.mod", UPSTREAM)
     refused = row("q", "patch_b", WRAP, when="'wanted'")
     world.pack(row("p", "patch_a", WRAP), refused, patch_a=BODY, patch_b=ASKS)
@@ -104,14 +103,15 @@ def test_a_block_without_names_skips_what_a_when_refuses(world: World) -> None:
     session.arm(frozenset(), lent=True)
     held = session.blocks.hold([])
     state = session.states["q"]
-    assert (load("up.mod").function(), state.status) == (("by", "old"), SKIPPED)
-    assert state.reason == "the feature is off"
+    assert load("up.mod").function() == ("by", "old")
+    assert (state.status, state.reason) == (SKIPPED, "the feature is off")
     session.blocks.let_go(held)
-    assert (load("up.mod").function(), state.status, state.holders) == ("old", ARMED, 0)
+    assert load("up.mod").function() == "old"
+    assert (state.status, state.holders) == (ARMED, 0)
 
 
 def test_a_block_with_a_patch_that_is_not_for_here(world: World) -> None:
-    """It is refused before anything of the others is done."""
+    """A block raises before it applies the others where one patch does not apply here."""
     world.module("up.mod", UPSTREAM)
     unmet = row("q", "patch_a", REPLACE, requires="('up>=2',)")
     world.pack(row("p", "patch_a", WRAP), unmet, patch_a=BODY)
@@ -125,8 +125,8 @@ def test_a_block_with_a_patch_that_is_not_for_here(world: World) -> None:
     assert session.states["p"].holders == 0
 
 
-def test_a_name_that_there_is_not(world: World) -> None:
-    """The error names those that there are, or says that there is none."""
+def test_a_block_with_an_unknown_name(world: World) -> None:
+    """The error for an unknown name lists the names of all patches, or says that there is none."""
     world.pack(row("p", "patch_a", WRAP), row("q", "patch_a", REPLACE), patch_a=BODY)
     with pytest.raises(
         UnknownPatchError, match=r"found 'r', expected a patch's name: p, q$"
@@ -140,20 +140,20 @@ def test_a_name_that_there_is_not(world: World) -> None:
         session.blocks.hold(["r"])
 
 
-def test_what_cannot_be_taken_back(world: World) -> None:
-    """The end of the block says so, where somebody has set the target meanwhile."""
+def test_a_block_whose_target_somebody_has_set_meanwhile(world: World) -> None:
+    """The end of the block raises an UndoError, and leaves what the other has set."""
     session = a_world(world, WRAP, roles="{Role.WORKER}")
     session.arm(frozenset(), lent=True)
     session.blocks.hold(["p"])
-    load("up.mod").function = other = object()
+    load("up.mod").function = theirs = object()
     with pytest.raises(UndoError, match=r"up\.mod.*function"):
         session.blocks.let_go(["p"])
-    assert load("up.mod").function is other
+    assert load("up.mod").function is theirs
     load("up.mod").function = None
 
 
 def test_a_block_imports_what_it_changes(world: World) -> None:
-    """Whoever looks into `sys.modules` within the block finds it there, and changed."""
+    """A block imports its target, which is then in `sys.modules`, and changed."""
     session = a_world(world, WRAP)
     session.arm(frozenset(), lent=True)
     assert "up.mod" not in sys.modules
@@ -163,7 +163,7 @@ def test_a_block_imports_what_it_changes(world: World) -> None:
 
 
 def test_a_block_changes_what_was_imported_before(world: World) -> None:
-    """No import makes it due, so the block itself does."""
+    """A block changes a target that was imported before, and its end restores the original."""
     session = a_world(world, WRAP)
     session.arm(frozenset(), lent=True)
     module = load("up.mod")
@@ -174,11 +174,11 @@ def test_a_block_changes_what_was_imported_before(world: World) -> None:
 
 
 def test_a_block_with_patches_that_conflict(world: World) -> None:
-    """It is refused before any target executes."""
+    """A block whose patches conflict raises before any target or body executes."""
     world.module("seen")
     world.module("up.mod", UPSTREAM + "import seen\n")
-    both = row("p", "patch_a", WRAP, conflicts="('q',)"), row("q", "patch_a", WRAP)
-    world.pack(*both, patch_a=BODY)
+    rows = row("p", "patch_a", WRAP, conflicts="('q',)"), row("q", "patch_a", WRAP)
+    world.pack(*rows, patch_a=BODY)
     session = world.session()
     session.arm(frozenset(), lent=True)
     with pytest.raises(
@@ -190,21 +190,22 @@ def test_a_block_with_patches_that_conflict(world: World) -> None:
 
 
 @pytest.mark.parametrize("required", ["True", "False"])
-def test_a_block_with_what_fails(world: World, required: str) -> None:
-    """A patch that need not apply has to, for a block; the error says why it does not."""
+def test_a_block_with_a_patch_that_fails(world: World, required: str) -> None:
+    """A block raises with the cause where a patch fails, also one that is not required."""
     session = a_world(world, "Wrap('up.mod:absent', by='by')", WRAP, required=required)
     session.arm(frozenset(), lent=True)
     with pytest.raises(
         ApplyError, match=r"^patch p \(pack\.patch_a\) failed: TargetError"
-    ) as told:
+    ) as caught:
         session.blocks.hold(["p"])
-    assert isinstance(told.value.__cause__, TargetError)
+    assert isinstance(caught.value.__cause__, TargetError)
     state = session.states["p"]
-    assert (state.holders, state.status, load("up.mod").function()) == (0, ARMED, "old")
+    assert (state.holders, state.status) == (0, ARMED)
+    assert load("up.mod").function() == "old"
 
 
-def test_a_block_with_what_has_failed(world: World) -> None:
-    """It is told what has gone wrong before, and nothing is tried again."""
+def test_a_block_with_a_patch_that_has_failed_before(world: World) -> None:
+    """A block raises the earlier failure of its patch, and does not try to apply it again."""
     session = a_world(world, "Wrap('up.mod:absent', by='by')", required="False")
     session.arm(MAIN)
     load("up.mod").absent = lambda: "there by now"
@@ -216,7 +217,7 @@ def test_a_block_with_what_has_failed(world: World) -> None:
 
 
 def test_a_block_whose_target_cannot_be_imported(world: World) -> None:
-    """The error names the patch, and has Python's own as its cause."""
+    """The block's error names the patch, and has the error of the import as its cause."""
     world.module("up.mod", "raise OSError('no device')")
     world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
     session = world.session()
@@ -224,13 +225,13 @@ def test_a_block_whose_target_cannot_be_imported(world: World) -> None:
     text = (
         r"patch p: its target's module up\.mod cannot be imported: OSError: no device"
     )
-    with pytest.raises(ApplyError, match=text) as told:
+    with pytest.raises(ApplyError, match=text) as caught:
         session.blocks.hold(["p"])
-    assert isinstance(told.value.__cause__, OSError)
+    assert isinstance(caught.value.__cause__, OSError)
 
 
 def test_a_block_imports_only_what_it_changes_here(world: World) -> None:
-    """The target of a change for other versions may not even exist."""
+    """A block does not import the target of a change that is for other versions."""
     absent = "Wrap('up.absent:function', by='by', requires=('up>=2',))"
     session = a_world(world, WRAP, absent)
     session.arm(frozenset(), lent=True)
@@ -239,8 +240,8 @@ def test_a_block_imports_only_what_it_changes_here(world: World) -> None:
     session.blocks.let_go(["p"])
 
 
-def test_a_block_leaves_to_its_import_what_comes_before_one(world: World) -> None:
-    """Nothing imports the module that is changed before it executes; whoever does finds it done."""
+def test_a_block_does_not_import_the_module_of_a_before_import(world: World) -> None:
+    """The module of a `BeforeImport` is not imported; an import within the block makes the call."""
     world.module("counter", "executed = 0\n")
     world.module("up.mod", UPSTREAM)
     body = "import counter\ndef before(): counter.executed += 1\n"
@@ -257,28 +258,29 @@ def test_a_block_leaves_to_its_import_what_comes_before_one(world: World) -> Non
 
 
 def test_a_block_within_the_import_of_its_target(world: World) -> None:
-    """It cannot be applied yet, says so, and holds nothing."""
+    """A block that begins while its target is still importing raises, and holds nothing."""
     world.module("seen", "")
     world.module("up.mod", UPSTREAM + "import seen\nseen.meanwhile()\n")
     world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
     session = world.session()
     session.arm(frozenset(), lent=True)
-    told: list[str] = []
+    messages: list[str] = []
 
     def meanwhile() -> None:
         with pytest.raises(ApplyError) as error:
             session.blocks.hold(["p"])
-        told.append(str(error.value))
+        messages.append(str(error.value))
 
     load("seen").meanwhile = meanwhile
     assert load("up.mod").function() == "old"
     text = "patch p cannot be applied while up.mod or pack.patch_a is still importing"
-    assert [one.partition(";")[0] for one in told] == [text]
+    (message,) = messages
+    assert message.partition(";")[0] == text
     assert session.states["p"].holders == 0
 
 
 def test_a_block_applies_what_a_thread_has_loaded_meanwhile(world: World) -> None:
-    """The body's import began before anybody watched, so that its end tells nobody."""
+    """A block applies a patch whose body a thread had begun to import before arming."""
     gate: Any = load(world.module("gate").stem)
     gate.reached, gate.go = threading.Event(), threading.Event()
     world.module("up.mod", UPSTREAM + "def other(): ...\n")
@@ -308,7 +310,7 @@ def test_a_block_applies_what_a_thread_has_loaded_meanwhile(world: World) -> Non
 
 
 def test_a_block_waits_for_the_thread_that_loads_its_body(world: World) -> None:
-    """It does not begin before the patch is applied, and does not give up."""
+    """A block begins once the thread that imports its patch's body has finished."""
     gate: Any = load(world.module("gate").stem)
     gate.reached, gate.never = threading.Event(), threading.Event()
     world.module("up.mod", UPSTREAM)
@@ -331,7 +333,7 @@ def test_a_block_waits_for_the_thread_that_loads_its_body(world: World) -> None:
 
 @pytest.fixture
 def session(world: World) -> Session:
-    """One that knows `p` of a pack; `o` and `o2` are of a pack of their own, and still unknown."""
+    """A session that knows `p` of one pack, and not yet `o` and `o2` of another pack."""
     world.pack(
         row("o", "patch_o", WRAP),
         row("o2", "patch_o", WRAP),
@@ -344,7 +346,7 @@ def session(world: World) -> Session:
 
 
 def test_rows_that_a_block_brings(session: Session) -> None:
-    """They are for no role, apply within a block, and are watched: a role does not bring them."""
+    """A row that a block has brought applies within a block only: no role applies it."""
     session.blocks.meet(read_pack("other"))
     session.enter(*MAIN)
     assert load("up.mod").function() == ("by", "old")
@@ -357,7 +359,7 @@ def test_rows_that_a_block_brings(session: Session) -> None:
 def test_rows_that_come_with_targets_of_their_own(
     world: World, session: Session
 ) -> None:
-    """Their modules are watched from then on: the patch lies on the next execution, too."""
+    """A target of a row that came late is patched again when it is imported again."""
     world.module("up.late", UPSTREAM)
     late = row("l", "patch_l", "Wrap('up.late:function', by='by')")
     world.pack(late, name="latecomer", patch_l=BODY)
@@ -369,26 +371,27 @@ def test_rows_that_come_with_targets_of_their_own(
 
 
 def test_rows_that_are_known_already(session: Session) -> None:
-    """They stay as they are; another row of the same name is refused."""
-    before = session.states["p"]
+    """Rows that are known already keep their states when their pack is met again."""
+    p_before = session.states["p"]
     session.blocks.meet(read_pack("pack"))
     session.blocks.meet(read_pack("other"))
-    other = session.states["o"]
+    o_before = session.states["o"]
     session.blocks.meet(read_pack("other"))
-    assert (session.states["p"], session.states["o"]) == (before, other)
+    assert session.states["p"] == p_before
+    assert session.states["o"] == o_before
     assert list(session.states) == ["p", "o", "o2"]
 
 
 def test_rows_of_a_name_that_is_taken(world: World, session: Session) -> None:
-    """The pack that comes second is refused, whichever part of the two rows differs."""
+    """Meeting a second pack with a row of the same name raises, and the first row stays."""
     world.pack(row("p", "patch_a", WRAP), name="namesake", patch_a=BODY)
     with pytest.raises(DeclarationError, match="namesake"):
         session.blocks.meet(read_pack("namesake"))
     assert session.states["p"].row.pack == "pack"
 
 
-def test_rows_are_forgotten(session: Session) -> None:
-    """All that no block holds and no role has, or those of some packs only."""
+def test_forget_removes_rows_that_nobody_holds(session: Session) -> None:
+    """`forget` removes the rows that no block holds and no role has, of all packs or of some."""
     session.blocks.meet(read_pack("other"))
     session.blocks.forget({"pack", "absent"})
     assert list(session.states) == ["p", "o", "o2"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -37,8 +38,8 @@ def in_child(work: Any) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-def test_without_a_directory_it_is_kept_in_memory() -> None:
-    """Entries hold the event, its fields, the time and the process."""
+def test_a_journal_without_a_directory_is_kept_in_memory() -> None:
+    """An entry in memory has the event, its fields, the time and the process."""
     journal = Journal()
     journal.write("role", role="main")
     (entry,) = journal.entries
@@ -47,15 +48,15 @@ def test_without_a_directory_it_is_kept_in_memory() -> None:
 
 
 def test_a_line_for_every_entry(tmp_path: Path) -> None:
-    """The file says what memory holds, whole after each entry."""
+    """The file holds the same entries as memory, complete after each entry."""
     journal = Journal(str(tmp_path / "new" / "folder"))
     for number in range(3):
         journal.write("event", number=number)
         assert lines(tmp_path / "new" / "folder") == [journal.entries]
 
 
-def test_the_name_says_who_wrote_it(tmp_path: Path) -> None:
-    """Host and pid are in the name, and only the user may read the file."""
+def test_the_file_name_says_which_process_wrote_it(tmp_path: Path) -> None:
+    """The name of the file has host and pid, and only the user may read the file."""
     Journal(str(tmp_path)).write("event")
     (file,) = tmp_path.iterdir()
     assert file.name.startswith(f"{os.uname().nodename}-{os.getpid()}-")
@@ -64,32 +65,32 @@ def test_the_name_says_who_wrote_it(tmp_path: Path) -> None:
 
 
 def test_no_file_before_the_first_entry(tmp_path: Path) -> None:
-    """A process in which nothing happens leaves none."""
+    """A journal without an entry makes neither its folder nor a file."""
     Journal(str(tmp_path / "journal"))
     assert not (tmp_path / "journal").exists()
 
 
 def test_what_json_cannot_hold_is_written_as_text(tmp_path: Path) -> None:
-    """An object and a text that is no proper Unicode do not stop the process."""
+    """An object is written as its repr, and a text that is no proper Unicode does not raise."""
     journal = Journal(str(tmp_path))
     journal.write("event", thing=object, text="\udcff")
     assert lines(tmp_path)[0][0]["thing"] == repr(object)
 
 
-def test_looks_are_one_line(tmp_path: Path) -> None:
-    """Each writes over the one before, among other lines; the time is that of the last."""
+def test_all_looks_share_one_line(tmp_path: Path) -> None:
+    """Each `verified` entry overwrites the one before in its place; its time is the last one's."""
     journal = Journal(str(tmp_path))
     journal.write("armed")
     for number in range(5):
         journal.verified()
         journal.write("event", number=number)
-    (found,) = lines(tmp_path)
-    assert [line["event"] for line in found] == ["armed", "verified", *["event"] * 5]
-    assert found[-2]["time"] <= found[1]["time"] <= found[-1]["time"]
+    (entries,) = lines(tmp_path)
+    assert [line["event"] for line in entries] == ["armed", "verified", *["event"] * 5]
+    assert entries[-2]["time"] <= entries[1]["time"] <= entries[-1]["time"]
 
 
-def test_a_look_writes_over_nothing_else(tmp_path: Path) -> None:
-    """Where its line is gone, it begins another, and where a link stands it follows none."""
+def test_a_look_overwrites_only_its_own_line(tmp_path: Path) -> None:
+    """A look begins a new line where its own is gone, and follows no link."""
     journal = Journal(str(tmp_path / "journal"))
     journal.write("armed")
     journal.verified()
@@ -108,10 +109,10 @@ def test_a_look_writes_over_nothing_else(tmp_path: Path) -> None:
     assert file.read_text().startswith(torn)
 
 
-def test_a_folder_that_cannot_be_written_is_said_once(
+def test_a_folder_that_cannot_be_written_is_reported_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The process goes on, with the entries in memory."""
+    """The process goes on with the entries in memory, and stderr has one line."""
     (tmp_path / "file").touch()
     journal = Journal(str(tmp_path / "file"))
     journal.write("one")
@@ -120,10 +121,10 @@ def test_a_folder_that_cannot_be_written_is_said_once(
     assert capsys.readouterr().err.count("PATCHKIT_JOURNAL=") == 1
 
 
-def test_a_folder_that_cannot_be_made_is_said_once(
+def test_a_folder_that_cannot_be_made_is_reported_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Where there is no place for it, also if the system says that something is not there."""
+    """Stderr has one line for all entries, also where the system raises FileNotFoundError."""
     journal = Journal("/proc/no-such-place")
     journal.write("one")
     journal.write("two")
@@ -131,31 +132,31 @@ def test_a_folder_that_cannot_be_made_is_said_once(
 
 
 def test_a_file_that_was_deleted_is_written_again(tmp_path: Path) -> None:
-    """Somebody who tidies up takes nothing from what follows: the head is there again."""
+    """After its file was deleted, the next entry writes all entries again, from the first."""
     journal = Journal(str(tmp_path / "journal"))
     journal.write("one")
     shutil.rmtree(tmp_path / "journal")
     journal.write("two")
     journal.write("three")
-    (found,) = lines(tmp_path / "journal")
-    assert [entry["event"] for entry in found] == ["one", "two", "three"]
+    (entries,) = lines(tmp_path / "journal")
+    assert [entry["event"] for entry in entries] == ["one", "two", "three"]
 
 
 def test_a_look_writes_a_deleted_file_again(tmp_path: Path) -> None:
-    """A process in which nothing more happens is found again, too."""
+    """A look writes all entries again after the file was deleted, and itself only once."""
     journal = Journal(str(tmp_path))
     journal.write("one")
     journal.verified()
     next(tmp_path.iterdir()).unlink()
     journal.verified()
     journal.verified()
-    (found,) = lines(tmp_path)
-    assert [entry["event"] for entry in found] == ["one", "verified"]
+    (entries,) = lines(tmp_path)
+    assert [entry["event"] for entry in entries] == ["one", "verified"]
 
 
 @pytest.mark.processes
 def test_a_forked_child_writes_its_own_file(tmp_path: Path) -> None:
-    """Child and parent do not write into each other's journal, nor inherit entries."""
+    """A forked child begins without entries, and writes into a file of its own."""
     journal = Journal(str(tmp_path))
     journal.write("parent")
 
@@ -166,13 +167,13 @@ def test_a_forked_child_writes_its_own_file(tmp_path: Path) -> None:
 
     in_child(work)
     journal.write("parent")
-    found = sorted([entry["event"] for entry in file] for file in lines(tmp_path))
-    assert found == [["child"], ["parent", "parent"]]
+    events = [[entry["event"] for entry in entries] for entries in lines(tmp_path)]
+    assert sorted(events) == [["child"], ["parent", "parent"]]
 
 
 @pytest.mark.processes
 def test_a_descriptor_that_somebody_closed_is_not_written_to(tmp_path: Path) -> None:
-    """A process that closes all its descriptors does not find journal lines in its next file.
+    """A process that closes all its descriptors finds no journal line in its next file.
 
     Daemons do that.
     """
@@ -187,14 +188,14 @@ def test_a_descriptor_that_somebody_closed_is_not_written_to(tmp_path: Path) -> 
 
     in_child(work)
     assert (tmp_path / "theirs").read_bytes() == b""
-    events = [entry["event"] for file in lines(tmp_path / "journal") for entry in file]
-    assert events == ["before", "after"]
+    entries = itertools.chain.from_iterable(lines(tmp_path / "journal"))
+    assert [entry["event"] for entry in entries] == ["before", "after"]
 
 
 def test_a_relative_folder_does_not_move(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process that changes its folder keeps its journal where it was asked for."""
+    """A journal in a relative folder stays there when the process changes its folder."""
     monkeypatch.chdir(tmp_path)
     journal = Journal("journal")
     (tmp_path / "elsewhere").mkdir()
@@ -205,7 +206,7 @@ def test_a_relative_folder_does_not_move(
 
 @pytest.mark.processes
 def test_std_descriptors_are_left_free(tmp_path: Path) -> None:
-    """A process that starts without stdin can still claim descriptor 0 for it."""
+    """A journal leaves descriptor 0 free for a process that starts without stdin."""
 
     def work() -> None:
         journal = Journal(str(tmp_path))
@@ -217,10 +218,10 @@ def test_std_descriptors_are_left_free(tmp_path: Path) -> None:
     assert len(lines(tmp_path)[0]) == 1
 
 
-def test_it_does_not_grow_for_ever(
+def test_a_file_does_not_grow_beyond_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the limit the file says so in its last line, and stays as it is, in whole lines."""
+    """A full file ends with a `full` entry, in whole lines; memory still has every entry."""
     monkeypatch.setattr(journal_module, "MAX_BYTES", 400)
     journal = Journal(str(tmp_path))
     for number in range(20):
@@ -234,7 +235,7 @@ def test_it_does_not_grow_for_ever(
 
 
 def test_threads_write_whole_lines_into_one_file(tmp_path: Path) -> None:
-    """Lines of several threads do not mix."""
+    """Lines of several threads do not mix, and those of one thread keep their order."""
     journal = Journal(str(tmp_path))
     barrier = threading.Barrier(4)
 
@@ -255,8 +256,8 @@ def test_threads_write_whole_lines_into_one_file(tmp_path: Path) -> None:
         assert numbers == list(range(50))
 
 
-def test_memory_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process may start children all its life; who it is stays, else the oldest go first."""
+def test_memory_does_not_grow_beyond_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the limit, the oldest entries are dropped, except for the very first one."""
     monkeypatch.setattr(journal_module, "MAX_ENTRIES", 10)
     journal = Journal()
     for number in range(15):
@@ -266,7 +267,7 @@ def test_memory_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Strange:
-    """Nobody can make a text of it."""
+    """An object that has no text: its `repr` raises."""
 
     def __repr__(self) -> str:
         raise RuntimeError("no")
@@ -274,7 +275,7 @@ class Strange:
 
 @pytest.mark.parametrize("thing", [Strange(), {(1, 2): 3}])
 def test_what_cannot_be_written_stops_no_process(tmp_path: Path, thing: object) -> None:
-    """The entry is there, and says that it lacks something."""
+    """An entry whose field cannot be written is written without it, and names the error."""
     Journal(str(tmp_path)).write("event", thing=thing)
     ((entry,),) = lines(tmp_path)
     assert entry["event"] == "event"
@@ -282,7 +283,7 @@ def test_what_cannot_be_written_stops_no_process(tmp_path: Path, thing: object) 
 
 
 def test_a_list_within_itself_stops_no_process(tmp_path: Path) -> None:
-    """JSON has no end for it."""
+    """An entry with a list that contains itself is written without it, and names the error."""
     endless: list[Any] = []
     endless.append(endless)
     Journal(str(tmp_path)).write("event", thing=endless)
@@ -290,30 +291,35 @@ def test_a_list_within_itself_stops_no_process(tmp_path: Path) -> None:
 
 
 def test_what_follows_a_torn_line_is_whole(tmp_path: Path) -> None:
-    """A disk that was full for a moment costs the entries of that moment only."""
+    """After a write that was cut short, the next entry is a whole line of its own."""
     journal = Journal(str(tmp_path))
     journal.write("one")
-    write, torn = os.write, iter([True])
+    write = os.write
+    lengths: list[int] = []
 
-    def half(fd: int, line: bytes) -> int:
-        return write(fd, line[: len(line) // 2] if next(torn, False) else line)
+    def cut_first_line(fd: int, line: bytes) -> int:
+        is_first = not lengths
+        lengths.append(len(line))
+        if is_first:
+            return write(fd, line[: len(line) // 2])
+        return write(fd, line)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "write", half)
+        patch.setattr(os, "write", cut_first_line)
         journal.write("two")
         journal.write("three")
     (file,) = tmp_path.iterdir()
-    one, two, three = file.read_text().splitlines()
-    assert json.loads(one)["event"] == "one"
+    first, torn, third = file.read_text().splitlines()
+    assert json.loads(first)["event"] == "one"
     with pytest.raises(ValueError, match="line 1"):
-        json.loads(two)
-    assert json.loads(three)["event"] == "three"
+        json.loads(torn)
+    assert json.loads(third)["event"] == "three"
 
 
-def test_a_folder_that_can_be_written_again_is(
+def test_a_folder_that_can_be_written_later_gets_later_entries(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What happens after the trouble is over is there to read."""
+    """Once the folder can be written, entries go there; the trouble is reported once."""
     place = tmp_path / "journal"
     place.touch()
     journal = Journal(str(place))
@@ -325,7 +331,7 @@ def test_a_folder_that_can_be_written_again_is(
 
 
 def test_process_facts_tell_who_this_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They hold plain values, also where `sys.argv` is not there, as while Python starts."""
+    """Process facts hold plain values, also where `sys.argv` is missing, as while Python starts."""
     monkeypatch.delattr(sys, "argv")
     monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "thing"])
     facts = process_facts()
@@ -335,8 +341,8 @@ def test_process_facts_tell_who_this_is(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.processes
-def test_a_process_is_told_by_when_it_began() -> None:
-    """The same each time it is asked; a child has its own."""
+def test_process_facts_tell_when_the_process_began() -> None:
+    """The `began` of a process is the same each time, and a child's is not before its parent's."""
     began = process_facts()["began"]
     assert began == process_facts()["began"] > 0
     parent = os.getpid()
@@ -348,8 +354,10 @@ def test_a_process_is_told_by_when_it_began() -> None:
     in_child(work)
 
 
-def test_ray_says_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only a worker process that Ray started has another parent than its own."""
+def test_a_ray_worker_names_the_process_that_asked_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`asked_by` has PATCHKIT_PARENT in a worker process of Ray, and is None elsewhere."""
     monkeypatch.setenv("PATCHKIT_PARENT", "node:7")
     assert process_facts()["asked_by"] is None
     monkeypatch.setattr(sys, "orig_argv", ["python", "/ray/default_worker.py"])

@@ -47,7 +47,7 @@ TINY_DISK = 'mount -t tmpfs -o size=4k none "$0" && head -c 3800 /dev/zero > "$0
 
 @pytest.fixture
 def patched(world: World) -> World:
-    """An upstream function that answers 'new' where it is patched."""
+    """A world whose upstream function answers 'new' where it is patched."""
     world.module("up.mod", "def function(): return 'old'\n")
     world.pack(
         row("one", "patch_one", "Replace('up.mod:function', by='function')"),
@@ -56,51 +56,56 @@ def patched(world: World) -> World:
     return world
 
 
-def assert_works(done: subprocess.CompletedProcess[str], *, told: bool = True) -> None:
-    """The program did what it does, and one line says that the journal cannot be written."""
+def assert_works(
+    done: subprocess.CompletedProcess[str], *, is_reported: bool = True
+) -> None:
+    """Assert that the program has worked, and whether stderr names the journal in one line."""
     assert (done.returncode, done.stdout) == (0, "new\n"), done.stderr
-    assert done.stderr.count("\n") == told
-    assert ("PATCHKIT_JOURNAL=" in done.stderr) is told
+    assert done.stderr.count("\n") == is_reported
+    assert ("PATCHKIT_JOURNAL=" in done.stderr) is is_reported
 
 
 def test_a_file_that_cannot_grow(patched: World) -> None:
-    """A full disk tears the last line, which is no patch's: what is whole before it is read."""
-    assert_works(patched.run("-c", WORK), told=False)
-    (whole,) = patched.journal.iterdir()
-    limit = whole.stat().st_size - 20
-    whole.unlink()
-    assert_works(
-        patched.run("-c", LIMITED.replace("500", str(limit)) + WORK), told=False
-    )
+    """A full disk tears the last line only: the entries before it are read, and nothing is said."""
+    assert_works(patched.run("-c", WORK), is_reported=False)
+    (complete,) = patched.journal.iterdir()
+    limit = complete.stat().st_size - 20
+    complete.unlink()
+    limited = LIMITED.replace("500", str(limit))
+    assert_works(patched.run("-c", limited + WORK), is_reported=False)
     (torn,) = patched.journal.iterdir()
     assert torn.stat().st_size == limit
-    (one,) = read_directory(patched.journal)
-    assert (one.roles, one.patches["one"].status) == (["main"], "applied")
-    assert {patch.status for name, patch in one.patches.items() if name != "one"} == {
-        "armed"
-    }
+    (process,) = read_directory(patched.journal)
+    assert process.roles == ["main"]
+    statuses = {name: patch.status for name, patch in process.patches.items()}
+    assert statuses.pop("one") == "applied"
+    assert set(statuses.values()) == {"armed"}
 
 
 def test_a_file_that_cannot_hold_a_line(patched: World) -> None:
-    """Of the very first line half is lost: the name of the file says whose it is."""
+    """Where even the first line is torn, the name of the file says whose journal it is."""
     assert_works(patched.run("-c", LIMITED + WORK))
-    (one,) = read_directory(patched.journal)
-    assert (one.host, one.pid > 0, one.roles) == (os.uname().nodename, True, [])
+    (process,) = read_directory(patched.journal)
+    assert process.host == os.uname().nodename
+    assert process.pid > 0
+    assert process.roles == []
 
 
 def can_mount() -> bool:
     """Whether this user may make a disk of its own."""
     command = ["unshare", "-Urm", "sh", "-c", "mount -t tmpfs none /tmp"]
-    has_it = shutil.which("unshare") is not None
-    return (
-        has_it
-        and subprocess.run(command, check=False, capture_output=True).returncode == 0
-    )
+    if shutil.which("unshare") is None:
+        return False
+    done = subprocess.run(command, check=False, capture_output=True)
+    return done.returncode == 0
 
 
-@pytest.mark.parametrize("disk", ["limit", *(["tmpfs"] if can_mount() else [])])
+DISKS = ["limit", "tmpfs"] if can_mount() else ["limit"]
+
+
+@pytest.mark.parametrize("disk", DISKS)
 def test_a_full_disk(patched: World, disk: str) -> None:
-    """The program goes on; where a disk of its own can be made, on a really full one."""
+    """A program works with a full disk, and reports that its journal cannot be written."""
     patched.journal.mkdir()
     if disk == "limit":
         assert_works(patched.run("-c", LIMITED.replace("500", "0") + WORK))
@@ -120,24 +125,21 @@ def test_a_full_disk(patched: World, disk: str) -> None:
 
 
 def test_a_folder_that_may_not_be_written(patched: World) -> None:
-    """Nothing is written, and the program does not know."""
+    """A program works where its journal folder is read-only, and writes nothing there."""
     patched.journal.mkdir(mode=0o555)
     assert_works(patched.run("-c", NO_OVERRIDE, "-c", WORK))
     assert list(patched.journal.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_made(patched: World) -> None:
-    """The same under a file."""
-    (patched.folder / "file").touch()
-    assert_works(
-        patched.run(
-            "-c", WORK, PATCHKIT_JOURNAL=str(patched.folder / "file" / "journal")
-        )
-    )
+    """A program works where its journal folder would have to be made beneath a file."""
+    file = patched.folder / "file"
+    file.touch()
+    assert_works(patched.run("-c", WORK, PATCHKIT_JOURNAL=str(file / "journal")))
 
 
-def test_killed_while_it_writes(patched: World) -> None:
-    """What was written before is read; at most the last line is torn."""
+def test_a_process_that_is_killed_while_it_writes(patched: World) -> None:
+    """The journal of a killed process is read: who it was, and the role that it had."""
     process = subprocess.Popen(
         [sys.executable, "-c", FLOOD],
         env=patched.environ(),
@@ -149,12 +151,12 @@ def test_killed_while_it_writes(patched: World) -> None:
         assert process.stdout.readline() == b"begun\n"
         process.send_signal(signal.SIGKILL)
         assert process.wait(TIMEOUT) == -signal.SIGKILL
-    (one,) = read_directory(patched.journal)
-    assert (one.pid, one.roles) == (process.pid, ["main"])
+    (killed,) = read_directory(patched.journal)
+    assert (killed.pid, killed.roles) == (process.pid, ["main"])
 
 
 def test_many_processes_at_once(patched: World) -> None:
-    """They make the folder together, and each has a whole journal of its own."""
+    """Processes that start at once make the folder together, and each has its own journal."""
     reader, writer = os.pipe()
     code = f"import os; os.read({reader}, 1)\n{WORK}"
     processes = [
@@ -174,33 +176,34 @@ def test_many_processes_at_once(patched: World) -> None:
     os.close(writer)
     for process in processes:
         assert process.communicate(timeout=2 * TIMEOUT) == ("new\n", "")
-    found = {
-        one.pid: one.patches["one"].status for one in read_directory(patched.journal)
+    statuses = {
+        process.pid: process.patches["one"].status
+        for process in read_directory(patched.journal)
     }
-    assert found == {process.pid: "applied" for process in processes}
+    assert statuses == {process.pid: "applied" for process in processes}
 
 
 def test_only_the_owner_may_read(patched: World, tmp_path: Path) -> None:
-    """Whatever the umask is: folder and files."""
+    """Journal folder and file are private to their owner, whatever the umask is."""
     code = f"import os; os.umask(0)\n{WORK}"
-    assert_works(patched.run("-c", code), told=False)
+    assert_works(patched.run("-c", code), is_reported=False)
     (file,) = patched.journal.iterdir()
     assert patched.journal.stat().st_mode & 0o777 == 0o700
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_folder_that_is_tidied_up_is_told_whole_again(patched: World) -> None:
-    """`status` knows the process, its role and its patch, though its journal was deleted."""
+def test_a_journal_that_was_deleted_is_written_again(patched: World) -> None:
+    """`status` knows roles and patches of a process whose journal was deleted while it ran."""
     later = "import os, shutil; shutil.rmtree(os.environ['PATCHKIT_JOURNAL'])\n"
     enters = "from patchkit import Role; patchkit.auto.session.enter(Role.WORKER)\n"
-    assert_works(patched.run("-c", WORK + later + enters), told=False)
+    assert_works(patched.run("-c", WORK + later + enters), is_reported=False)
     (process,) = read_directory(patched.journal)
     assert process.roles == ["main", "worker"]
     assert process.patches["one"].status == "applied"
 
 
-def test_a_relative_folder_is_the_childs_too(patched: World) -> None:
-    """A child that is started from another folder writes beside its parent."""
+def test_a_relative_folder_is_that_of_the_child_too(patched: World) -> None:
+    """A child that is started from another folder writes its journal beside its parent's."""
     child = "import subprocess, sys, os; os.makedirs('below'); os.chdir('below')\n"
     runs = f"subprocess.run([sys.executable, '-c', {WORK!r}], check=True)\n"
     done = patched.run("-c", WORK + child + runs, PATCHKIT_JOURNAL="of-run")
@@ -210,7 +213,7 @@ def test_a_relative_folder_is_the_childs_too(patched: World) -> None:
 
 
 def test_a_relative_folder_below_one_that_is_gone(patched: World) -> None:
-    """There is no place for the journal: the process works, and says so."""
+    """A process works, and reports that its current folder, where the journal belongs, is gone."""
     gone = "import os; os.makedirs('gone'); os.chdir('gone'); os.rmdir('../gone')\n"
     done = patched.run("-c", gone + WORK, PATCHKIT_JOURNAL="of-run")
     assert_works(done)

@@ -32,7 +32,7 @@ def _replace_by_fifo(file: Path, _: Path) -> None:
 def test_only_its_own_file_is_written_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], replace: Any
 ) -> None:
-    """Whoever owns the folder may put something else there: nobody writes to it, or waits."""
+    """A journal neither writes nor waits where somebody has replaced its file."""
     victim = tmp_path / "victim"
     victim.write_text("mine\n")
     journal = Journal(str(tmp_path / "journal"))
@@ -48,7 +48,7 @@ def test_only_its_own_file_is_written_to(
 def test_a_link_that_was_there_first_is_not_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Even where somebody has guessed the name of the journal."""
+    """A link that already has the name of the journal's file is not followed."""
     monkeypatch.setattr(journal_module.time, "time_ns", lambda: 17)
     name = f"{os.uname().nodename}-{os.getpid()}-17.jsonl"
     (tmp_path / name).symlink_to(tmp_path / "victim")
@@ -56,10 +56,10 @@ def test_a_link_that_was_there_first_is_not_followed(
     assert not (tmp_path / "victim").exists()
 
 
-def test_a_folder_that_is_another_users_link_is_refused(
+def test_a_folder_that_is_a_link_of_another_user_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It may lead anywhere; one's own link is followed."""
+    """A journal follows the user's own link, and reports one of another user instead."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "journal").symlink_to(tmp_path / "elsewhere")
     Journal(str(tmp_path / "journal")).write("event")
@@ -72,12 +72,14 @@ def test_a_folder_that_is_another_users_link_is_refused(
     assert f"a link of another user (uid {owner + 1})" in capsys.readouterr().err
 
 
-def test_a_folder_is_its_owners_alone(tmp_path: Path) -> None:
-    """Where the journal makes it; one that is there stays as it is."""
-    made, there = tmp_path / "made", tmp_path / "there"
-    there.mkdir(mode=0o755)
-    there.chmod(0o755)
-    for folder in (made, there):
+def test_a_folder_that_the_journal_makes_is_private(tmp_path: Path) -> None:
+    """The journal makes its folder for its owner alone, and leaves the mode of one that exists."""
+    made = tmp_path / "made"
+    existing = tmp_path / "existing"
+    existing.mkdir(mode=0o755)
+    existing.chmod(0o755)
+    for folder in (made, existing):
         Journal(str(folder)).write("armed")
         assert len(list(folder.iterdir())) == 1
-    assert (made.stat().st_mode & 0o777, there.stat().st_mode & 0o777) == (0o700, 0o755)
+    assert made.stat().st_mode & 0o777 == 0o700
+    assert existing.stat().st_mode & 0o777 == 0o755

@@ -74,7 +74,7 @@ class Applying(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def apply(self, data: st.DataObject) -> None:
-        """Apply some, on or not."""
+        """Apply some patches, whether they are applied already or not."""
         names = data.draw(
             st.lists(st.sampled_from(self.names), max_size=4, unique=True)
         )
@@ -82,7 +82,7 @@ class Applying(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def undo(self, data: st.DataObject) -> None:
-        """Undo some, on or not."""
+        """Undo some patches, whether they are applied or not."""
         names = data.draw(
             st.lists(st.sampled_from(self.names), max_size=4, unique=True)
         )
@@ -91,13 +91,17 @@ class Applying(RuleBasedStateMachine):
     @rule(data=st.data(), undo=st.booleans())
     @precondition(lambda self: len(self.users) < len(self.shape.users))
     def change_while_a_thread_imports(self, data: st.DataObject, undo: bool) -> None:
-        """Somebody imports by name at the very same time."""
-        left = [one for one in range(len(self.shape.users)) if one not in self.users]
-        number = data.draw(st.sampled_from(left))
+        """Apply or undo some patches while a thread imports a module that copies the names."""
+        numbers = range(len(self.shape.users))
+        not_imported = [number for number in numbers if number not in self.users]
+        number = data.draw(st.sampled_from(not_imported))
         thread = threading.Thread(target=self._import, args=(number,))
         thread.start()
         try:
-            (self.undo if undo else self.apply)(data)
+            if undo:
+                self.undo(data)
+            else:
+                self.apply(data)
         finally:
             thread.join(20)
         assert number in self.users
@@ -105,14 +109,16 @@ class Applying(RuleBasedStateMachine):
     @rule()
     @precondition(lambda self: self.on)
     def undo_everything(self) -> None:
-        """Then the very same objects are back, whatever came and went before."""
+        """Undo all patches: the very same objects are back, whatever came and went before."""
         self._let_go(self.names)
         assert law_world.picture(self.base) == self.pristine
 
     @invariant()
     def functions_answer(self) -> None:
-        """Under every name that leads to them."""
-        for number in range(self.shape.functions if hasattr(self, "base") else 0):
+        """Functions answer as the applied patches say, under every name that leads to them."""
+        if not hasattr(self, "base"):
+            return
+        for number in range(self.shape.functions):
             expected = law_world.function_answer(number, self.on)
             assert getattr(self.base, f"f{number}")() == expected
             for user, module in self.users.items():
@@ -123,15 +129,17 @@ class Applying(RuleBasedStateMachine):
 
     @invariant()
     def classes_answer(self) -> None:
-        """Through inheritance and `super()`."""
-        for level in range(self.shape.depth if hasattr(self, "base") else 0):
+        """Methods answer as the applied patches say, through inheritance and `super()`."""
+        if not hasattr(self, "base"):
+            return
+        for level in range(self.shape.depth):
             for kind in "mcsp":
                 expected = law_world.method_answer(kind, level, self.on)
                 assert law_world.method_seen(self.base, kind, level) == expected
 
     @invariant()
     def others_answer(self) -> None:
-        """Constants, items, classes by name, new names and fields."""
+        """Constants, items, classes, new names and fields are as the applied patches say."""
         if hasattr(self, "base"):
             assert law_world.others_seen(self.base) == law_world.others_answer(self.on)
             for module in self.users.values():
@@ -151,6 +159,7 @@ class Applying(RuleBasedStateMachine):
         self.on -= set(old)
 
     def _import(self, number: int) -> None:
+        """Import a module that copies names of the base."""
         self.users[number] = importlib.import_module(f"up.user{number}")
 
     def teardown(self) -> None:
@@ -171,6 +180,7 @@ class Applying(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
     def _assert_original(self, number: int, module: Any) -> None:
+        """Assert that every copy in a module is the original again."""
         assert module.Thing is self.base.Thing
         for function in self.shape.users[number]:
             original = getattr(self.base, f"f{function}")

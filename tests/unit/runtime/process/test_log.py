@@ -13,7 +13,7 @@ from patchkit.runtime.process.journal import LEVELS, say
 def test_only_what_is_loud_enough_is_heard(
     threshold: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A level is heard from its threshold on, on stderr, one line each."""
+    """A message is printed on stderr, in one line, from the threshold of its level on."""
     for level in LEVELS:
         say(level, "text", threshold)
     out, err = capsys.readouterr()
@@ -25,7 +25,7 @@ def test_only_what_is_loud_enough_is_heard(
 
 
 def test_no_stderr_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process without stderr, with a closed one, or one that cannot encode, goes on."""
+    """Nothing is raised where stderr is missing, closed, or cannot encode the message."""
     closed = io.StringIO()
     closed.close()
     ascii_only = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)

@@ -21,12 +21,15 @@ from runtime.process.lookouts import BY, SECOND, WRAP
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from patchkit.runtime.process.session import Session
+
 world = packages.world
 upstream = lookouts.upstream
 
 
 @pytest.fixture
 def verifier() -> Iterator[Callable[..., Verifier]]:
+    """Return a function that makes verifiers, which are stopped in the end."""
     made: list[Verifier] = []
 
     def make(look: Callable[[], None], seconds: float = 0.001) -> Verifier:
@@ -34,65 +37,71 @@ def verifier() -> Iterator[Callable[..., Verifier]]:
         return made[-1]
 
     yield make
-    for one in made:
-        one.stop()
+    for looking in made:
+        looking.stop()
 
 
-def names() -> list[str]:
+def thread_names() -> list[str]:
+    """The names of all threads of this process."""
     return [thread.name for thread in threading.enumerate()]
 
 
 # -- the thread -----------------------------------------------------------------------------------
 
 
-def test_it_looks_until_it_is_stopped(verifier: Callable[..., Verifier]) -> None:
-    """Again and again, once however often it is started; nothing is left of it."""
+def test_a_verifier_looks_until_it_is_stopped(
+    verifier: Callable[..., Verifier],
+) -> None:
+    """One thread looks again and again, however often it is started, and ends when stopped."""
     looked = threading.Semaphore(0)
-    one = verifier(looked.release)
+    looking = verifier(looked.release)
     for _ in range(3):
-        one.start()
-    assert names().count("patchkit-verify") == 1
+        looking.start()
+    assert thread_names().count("patchkit-verify") == 1
     assert all(looked.acquire(timeout=10) for _ in range(3))
-    one.stop()
-    one.stop()
-    assert "patchkit-verify" not in names()
+    looking.stop()
+    looking.stop()
+    assert "patchkit-verify" not in thread_names()
 
 
-def test_zero_is_never(verifier: Callable[..., Verifier]) -> None:
-    """No thread is begun."""
+def test_zero_seconds_start_no_thread(verifier: Callable[..., Verifier]) -> None:
+    """A verifier that is to look every 0 seconds starts no thread."""
     verifier(lambda: None, 0).start()
-    assert "patchkit-verify" not in names()
+    assert "patchkit-verify" not in thread_names()
 
 
-def test_around_a_fork(verifier: Callable[..., Verifier]) -> None:
-    """It is gone before the fork, and looks again on both sides."""
+def test_a_verifier_stops_for_a_fork(verifier: Callable[..., Verifier]) -> None:
+    """The verifier's thread ends before a fork, and runs again on both sides unless stopped."""
     looked = threading.Semaphore(0)
     tasks = Path("/proc/self/task")
     before = len(list(tasks.iterdir())) if tasks.exists() else 0
-    one = verifier(looked.release)
-    one.start()
-    one.before_fork()
-    assert len(list(tasks.iterdir())) <= before if tasks.exists() else True
-    assert "patchkit-verify" not in names()
-    one.after_fork(in_child=False)
+    looking = verifier(looked.release)
+    looking.start()
+    looking.before_fork()
+    if tasks.exists():
+        assert len(list(tasks.iterdir())) <= before
+    assert "patchkit-verify" not in thread_names()
+    looking.after_fork(in_child=False)
     while looked.acquire(blocking=False):
         pass
     assert looked.acquire(timeout=10)
-    one.before_fork()
-    one.after_fork(in_child=True)
+    looking.before_fork()
+    looking.after_fork(in_child=True)
     assert looked.acquire(timeout=10)
-    one.stop()
-    one.before_fork()
-    one.after_fork(in_child=False)
-    assert "patchkit-verify" not in names()
+    looking.stop()
+    looking.before_fork()
+    looking.after_fork(in_child=False)
+    assert "patchkit-verify" not in thread_names()
 
 
 # -- in a process ---------------------------------------------------------------------------------
 
 
 @pytest.mark.processes
-def test_what_is_overwritten_later_is_found(upstream: World) -> None:
-    """It is in the journal and on stderr; the process ends with 70, though nobody was told."""
+def test_a_target_that_is_overwritten_later_ends_the_process_with_70(
+    upstream: World,
+) -> None:
+    """An overwritten target is in the journal and on stderr, and the process ends with 70."""
     code = """
 import json, patchkit.auto, up.mod
 from awaiting import await_entry
@@ -107,11 +116,13 @@ print(json.dumps([failed["reason"], up.mod.function(), up.mod.other()]))
 """
     done = upstream.run("-c", code, PATCHKIT_VERIFY="0.05")
     assert done.returncode == 70, done.stderr
-    target, failed = map(json.loads, done.stdout.splitlines())
-    assert target[0] == "up.mod:function"
-    assert "stranger" in target[1]
-    assert failed[0].startswith("OverwrittenError: up.mod:function was overwritten by")
-    assert failed[1:] == ["theirs", "old"]
+    overwritten, failed = map(json.loads, done.stdout.splitlines())
+    target, by = overwritten
+    assert target == "up.mod:function"
+    assert "stranger" in by
+    reason, *answers = failed
+    assert reason.startswith("OverwrittenError: up.mod:function was overwritten by")
+    assert answers == ["theirs", "old"]
     assert (
         "error: required patch p (pack.patch_a) failed: OverwrittenError" in done.stderr
     )
@@ -119,8 +130,8 @@ print(json.dumps([failed["reason"], up.mod.function(), up.mod.other()]))
 
 
 @pytest.mark.processes
-def test_who_wraps_is_told_and_nothing_fails(upstream: World) -> None:
-    """A profiler that calls on is no fault."""
+def test_a_wrapper_around_a_target_is_no_failure(upstream: World) -> None:
+    """Somebody's wrapper that calls on is in the journal, and the process ends with 0."""
     code = """
 import json, patchkit.auto, up.mod
 from awaiting import await_entry
@@ -134,8 +145,8 @@ print(up.mod.other()[0])
 
 
 @pytest.mark.processes
-def test_the_journal_does_not_grow(upstream: World) -> None:
-    """However often the process looks, there is one line, of the last look."""
+def test_the_journal_does_not_grow_with_looks(upstream: World) -> None:
+    """However often the process looks, the journal has one line for all looks."""
     code = """
 import json, patchkit.auto, up.mod
 from awaiting import await_entry, entries
@@ -152,8 +163,8 @@ print(len(list(entries())) - before)
 
 
 @pytest.mark.processes
-def test_nobody_looks_where_nothing_is_applied(upstream: World) -> None:
-    """No thread before a role and an applied patch, with 0, and in a block of a test."""
+def test_no_thread_looks_where_nothing_is_applied(upstream: World) -> None:
+    """The verifier's thread starts with the first applied patch; not with 0, nor for a block."""
     code = """
 import threading, patchkit.auto
 print(threading.active_count())
@@ -194,8 +205,8 @@ look_again()
 
 @pytest.mark.processes
 @pytest.mark.parametrize("seconds", ["0.001", "0.05"])
-def test_forks_are_as_they_were(upstream: World, seconds: str) -> None:
-    """No warning of forking with threads, no lock that stays taken; children look on their own."""
+def test_forks_beside_the_verifier(upstream: World, seconds: str) -> None:
+    """Forks give no warning of threads and leave no lock taken, and children look on their own."""
     (upstream.folder / "forks.py").write_text(FORKS)
     done = upstream.run("-W", "error", "forks.py", "twice", PATCHKIT_VERIFY=seconds)
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n2\n2\n", "")
@@ -209,10 +220,16 @@ def __getattr__(name): raise RuntimeError(f"{name} is closed")
 """
 
 
-def test_a_look_that_cannot_be(
+def unmet_reasons(session: Session) -> list[dict[str, str]]:
+    """The reasons of each `unmet` entry of a session's journal."""
+    entries = session.journal.entries
+    return [entry["reasons"] for entry in entries if entry["event"] == "unmet"]
+
+
+def test_a_look_that_raises_is_a_warning(
     world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What upstream's own code raises is a warning; the patch is as it was, and looked at again."""
+    """Where upstream's code raises at a look, the patch stays applied; the next look succeeds."""
     world.module("up.mod", SHY)
     world.pack(row("p", "patch_a", WRAP), patch_a=BY)
     session = world.session()
@@ -222,20 +239,21 @@ def test_a_look_that_cannot_be(
     patched = vars(module).pop("function")
     assert capsys.readouterr().err == ""
     session.lookout.look()
-    told = "warning: cannot look at what is applied: RuntimeError('function is closed')"
-    assert told in capsys.readouterr().err
+    text = "warning: cannot look at what is applied: RuntimeError('function is closed')"
+    assert text in capsys.readouterr().err
     assert session.states["p"].status == "applied"
     module.function = patched
     looks: list[None] = []
     monkeypatch.setattr(session.journal, "verified", lambda: looks.append(None))
     session.lookout.look()
-    assert (capsys.readouterr().err, len(looks)) == ("", 1)
+    assert capsys.readouterr().err == ""
+    assert len(looks) == 1
 
 
 def test_a_look_that_fails_a_patch(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is told once, as the patch's failure; the look itself raises nothing."""
+    """A look that finds its target overwritten fails the patch, and raises nothing."""
     world.module("up.mod", "def function(): return 'old'\n")
     world.pack(row("p", "patch_a", WRAP), patch_a=BY)
     session = world.session()
@@ -247,8 +265,8 @@ def test_a_look_that_fails_a_patch(
     assert "cannot look" not in capsys.readouterr().err
 
 
-def test_the_first_patch_that_is_applied_tells_of_others(world: World) -> None:
-    """What waits for another version is told then, once; nobody has asked before."""
+def test_the_first_applied_patch_writes_which_patches_are_unmet(world: World) -> None:
+    """When the first patch is applied, one entry names those that wait for another version."""
     world.module("up.mod", "def function(): return 'old'\ndef other(): ...\n")
     rows = row("p", "patch_a", WRAP), row("q", "patch_a", SECOND, requires="('up>=2',)")
     absent = row(
@@ -257,18 +275,16 @@ def test_the_first_patch_that_is_applied_tells_of_others(world: World) -> None:
     world.pack(*rows, absent, patch_a=BY)
     session = world.session()
     session.arm(frozenset({Role.MAIN}))
-    told = [entry for entry in session.journal.entries if entry["event"] == "unmet"]
-    assert told == []
+    assert unmet_reasons(session) == []
     importlib.import_module("up.mod")
-    told = [entry for entry in session.journal.entries if entry["event"] == "unmet"]
-    assert told[0]["reasons"]["r"] == "up 1.0 is outside >=2"
-    assert len(told) == 1
+    (reasons,) = unmet_reasons(session)
+    assert reasons["r"] == "up 1.0 is outside >=2"
 
 
 def test_a_look_at_another_module_under_the_name(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the patch has changed is not what callers import any more: it fails."""
+    """A patch fails once `sys.modules` has another module under the name of its target's."""
     world.module("up.mod", "def function(): return 'old'\n")
     world.pack(row("p", "patch_a", WRAP), patch_a=BY)
     session = world.session()
@@ -285,30 +301,24 @@ def test_a_look_at_another_module_under_the_name(
 
 
 @pytest.mark.parametrize("is_kept", [True, False])
-def test_the_end_of_a_child_tells_what_was_never_for_it(
+def test_the_end_of_a_child_writes_which_patches_are_unmet(
     world: World, is_kept: bool
 ) -> None:
-    """Which patches wait in vain is in its journal, if it has one; its exit code is its own."""
+    """A child that has a journal writes one entry of them; its exit code is its own in any case."""
     target = "Wrap('absent_module:function', by='by')"
     world.pack(row("p", "patch_a", target, requires="('up>=2',)"), patch_a=BY)
     session = world.session()
     session.arm(frozenset({Role.MAIN}))
     session.journal.directory = str(world.folder) if is_kept else None
     assert session.lookout.exit_code(3) == 3
-    told = [
-        entry["reasons"]
-        for entry in session.journal.entries
-        if entry["event"] == "unmet"
-    ]
-    assert told == ([{"p": "up 1.0 is outside >=2"}] if is_kept else [])
+    expected = [{"p": "up 1.0 is outside >=2"}] if is_kept else []
+    assert unmet_reasons(session) == expected
     assert session.lookout.exit_code(0) == 0
-    assert len(
-        [one for one in session.journal.entries if one["event"] == "unmet"]
-    ) == len(told)
+    assert len(unmet_reasons(session)) == len(expected)
 
 
 def test_a_session_that_has_no_charge_leaves_exit_codes(world: World) -> None:
-    """A failure counts at the end of a process only where the process is the session's."""
+    """A failure makes the exit code 70 only while the session is in charge of the process."""
     world.module("up.mod", "")
     world.pack(row("p", "patch_a", WRAP, required="True"), patch_a=BY)
     session = world.session()

@@ -64,7 +64,7 @@ else:
 def test_no_child_waits_for_what_the_thread_was_importing(
     upstream: World, way: str
 ) -> None:
-    """A fork waits for it; where that waits for the fork, the child imports it anew."""
+    """A fork waits for the thread's import, or the child imports the module anew."""
     upstream.module(
         "gate", "import threading\nbegan, free = threading.Event(), threading.Event()\n"
     )
@@ -83,7 +83,7 @@ TWO_FORKS = program(__file__, "two_forks")
 
 
 def test_children_of_two_threads_look(upstream: World) -> None:
-    """Two forks at once: both children, and their parent, look again."""
+    """Of two forks at once, both children and their parent look again."""
     done = upstream.run("-c", TWO_FORKS, PATCHKIT_VERIFY="0.05")
     assert (done.returncode, done.stdout) == (0, "[0, 0]\n"), done.stderr
 
@@ -91,8 +91,10 @@ def test_children_of_two_threads_look(upstream: World) -> None:
 @pytest.mark.parametrize(
     "end", ["", "sys.exit(3)", "os._exit(4)", "os.kill(os.getpid(), 15)"]
 )
-def test_the_end_of_a_process_is_its_own(upstream: World, end: str) -> None:
-    """Exit codes, signals and stderr are those of a process without a thread, at any moment."""
+def test_a_process_ends_as_it_would_without_the_verifier(
+    upstream: World, end: str
+) -> None:
+    """A process that ends at any moment keeps its exit code or signal, and stderr is empty."""
     code = f"import os, sys, patchkit.auto, up.mod\n{end}"
     codes = {"": 0, "sys.exit(3)": 3, "os._exit(4)": 4}
     for _ in range(5):

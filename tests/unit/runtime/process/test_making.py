@@ -23,24 +23,25 @@ def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))
 
 
 def test_a_body_executes_anew_with_its_module(world: World) -> None:
-    """Once for the first execution, once for a reload: what it has copied is the new module's."""
+    """A body executes once for each execution of its target, and copies from the new module."""
     world.module("counter", "executed = 0\n")
     world.module("up.mod", UPSTREAM)
     world.pack(row("p", "patch_a", WRAP), patch_a=COUNTS)
     world.session().arm(MAIN)
     module, counter = load("up.mod"), load("counter")
-    first = module.Thing
-    assert (counter.executed, load("pack.patch_a").Thing is first) == (1, True)
+    first_class = module.Thing
+    assert counter.executed == 1
+    assert load("pack.patch_a").Thing is first_class
     importlib.reload(module)
     assert module.function() == ("by", "old")
     assert counter.executed == 2
-    assert load("pack.patch_a").Thing is module.Thing is not first
+    assert load("pack.patch_a").Thing is module.Thing is not first_class
 
 
-def test_a_body_that_was_loaded_is_not_executed_for_the_first_module(
+def test_a_body_that_was_imported_before_its_target_executes_once(
     world: World,
 ) -> None:
-    """Who imported it before the target has it executed once."""
+    """The first import of the target does not execute a loaded body again."""
     world.module("counter", "executed = 0\n")
     world.module("up.mod", UPSTREAM)
     world.pack(row("p", "patch_a", WRAP), patch_a=COUNTS)
@@ -50,11 +51,11 @@ def test_a_body_that_was_loaded_is_not_executed_for_the_first_module(
     assert load("counter").executed == 1
 
 
-def test_a_body_that_needs_what_is_half_imported(world: World) -> None:
-    """It waits for the end of that import, says so meanwhile, and acts once it has come."""
+def test_a_body_that_needs_a_half_imported_module(world: World) -> None:
+    """A patch waits, and says so, until the module is imported that its body needs."""
     world.module("up.mod", UPSTREAM)
-    seen = "import seen\nimport up.mod\nseen.note()\nlater = 1\n"
-    world.module("up.whole", seen)
+    source = "import seen\nimport up.mod\nseen.note()\nlater = 1\n"
+    world.module("up.whole", source)
     world.module("seen", "notes = []\ndef note(): notes.append(tell())\n")
     body = "from up.whole import later\ndef by(w, i, a, k): return ('by', w(*a, **k))\n"
     world.pack(row("p", "patch_a", WRAP), patch_a=body)
@@ -65,11 +66,12 @@ def test_a_body_that_needs_what_is_half_imported(world: World) -> None:
     load("up.whole")
     waits = "waits for the end of the import of up.whole, which its body needs"
     assert load("seen").notes == [(ARMED, waits)]
-    assert (state.status, load("up.mod").function()) == (APPLIED, ("by", "old"))
+    assert state.status == APPLIED
+    assert load("up.mod").function() == ("by", "old")
 
 
-def test_a_body_that_needs_what_there_is_not(world: World) -> None:
-    """It fails with what Python says; nothing is waited for."""
+def test_a_body_that_needs_an_absent_module(world: World) -> None:
+    """A patch fails with Python's error where its body imports an absent module."""
     world.module("up.mod", UPSTREAM)
     world.pack(
         row("p", "patch_a", WRAP, required="False"), patch_a="import absent_module"
@@ -84,7 +86,7 @@ def test_a_body_that_needs_what_there_is_not(world: World) -> None:
 
 
 def test_a_body_that_looks_at_its_own_state(world: World) -> None:
-    """While it executes its group is being loaded, by this thread; afterwards it is nobody's."""
+    """A group is being loaded by this thread while its body executes, and by none after."""
     world.module("up.mod", UPSTREAM)
     world.module("seen")
     body = "import seen\nseen.note()\ndef by(w, i, a, k): return ('by', w(*a, **k))\n"

@@ -25,24 +25,25 @@ world = packages.world
 
 
 def theirs(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """A wrapper of another tool."""
     return ("theirs", wrapped(*args, **kwargs))
 
 
 def by_wrapt(module: Any) -> Callable[[], None]:
-    """Wrapt by hand; it has no undo, so what stood there before is put back."""
+    """Wrap with wrapt by hand; the undo puts back what stood there, as wrapt has none."""
     before = module.function
     wrapt.wrap_function_wrapper(module, "function", theirs)
     return lambda: setattr(module, "function", before)
 
 
 def by_opentelemetry(module: Any) -> Callable[[], None]:
-    """As its instrumentations do and undo."""
+    """Wrap and unwrap as OpenTelemetry's instrumentations do."""
     wrapt.wrap_function_wrapper(module, "function", theirs)
     return lambda: unwrap(module, "function")
 
 
 def by_mock(module: Any) -> Callable[[], None]:
-    """`mock.patch` with something that calls on."""
+    """Patch with `mock.patch` and something that calls the function."""
     before = module.function
     patcher = mock.patch.object(
         module, "function", side_effect=lambda: ("theirs", before())
@@ -56,7 +57,7 @@ NEIGHBOURS = [by_wrapt, by_opentelemetry, by_mock]
 
 @pytest.mark.parametrize("neighbour", NEIGHBOURS)
 def test_theirs_on_top_and_off_first(world: World, neighbour: Any) -> None:
-    """Both act; theirs gives ours back, ours gives the very original back."""
+    """Both act; their undo gives our wrapper back, and ours gives the original back."""
     session = a_world(world, WRAP)
     original = load("up.mod").function
     session.arm(MAIN)
@@ -71,7 +72,7 @@ def test_theirs_on_top_and_off_first(world: World, neighbour: Any) -> None:
 
 @pytest.mark.parametrize("neighbour", NEIGHBOURS)
 def test_theirs_on_top_and_ours_off_first(world: World, neighbour: Any) -> None:
-    """Ours cannot be taken from beneath: the error names theirs, which stays and acts."""
+    """Our undo raises beneath their wrapper, which stays and acts, and so does ours."""
     session = a_world(world, WRAP)
     session.arm(MAIN)
     module = load("up.mod")
@@ -88,7 +89,7 @@ def test_theirs_on_top_and_ours_off_first(world: World, neighbour: Any) -> None:
 
 @pytest.mark.parametrize("neighbour", NEIGHBOURS)
 def test_theirs_below_and_ours_off_first(world: World, neighbour: Any) -> None:
-    """Both act; ours gives the very object back that they had put there."""
+    """Both act; our undo gives back the very object that they had put there."""
     session = a_world(world, WRAP)
     original = load("up.mod").function
     stop = neighbour(load("up.mod"))
@@ -102,8 +103,10 @@ def test_theirs_below_and_ours_off_first(world: World, neighbour: Any) -> None:
 
 
 @pytest.mark.parametrize("neighbour", [by_wrapt, by_mock])
-def test_theirs_below_and_off_first(world: World, neighbour: Any) -> None:
-    """Then they have thrown ours away as well: the next role stops, and undo says so."""
+def test_theirs_below_and_off_first_takes_ours_along(
+    world: World, neighbour: Any
+) -> None:
+    """The next role entry raises, as their undo has overwritten our wrapper with the original."""
     session = a_world(world, WRAP)
     stop = neighbour(load("up.mod"))
     session.arm(MAIN)
@@ -115,7 +118,7 @@ def test_theirs_below_and_off_first(world: World, neighbour: Any) -> None:
 
 
 def test_an_instrumentation_below_that_is_to_go_first(world: World) -> None:
-    """OpenTelemetry takes off wrapt's proxies only: ours is none, so both stay."""
+    """OpenTelemetry's undo leaves our wrapper alone, as it is no wrapt proxy, and both act on."""
     session = a_world(world, WRAP)
     stop = by_opentelemetry(load("up.mod"))
     session.arm(MAIN)
@@ -141,7 +144,7 @@ def test_a_mock_inside_of_an_undo_leaves_nothing_of_ours(world: World) -> None:
 
 @pytest.fixture
 def instrumented() -> Iterator[ThreadingInstrumentor]:
-    """OpenTelemetry's own instrumentation of threads, off in the end."""
+    """OpenTelemetry's own instrumentation of threads, which is off in the end."""
     instrumentor = ThreadingInstrumentor()
     yield instrumentor
     if instrumentor.is_instrumented_by_opentelemetry:
@@ -152,7 +155,7 @@ def instrumented() -> Iterator[ThreadingInstrumentor]:
 def test_beside_a_real_instrumentation(
     world: World, instrumented: ThreadingInstrumentor, before: bool
 ) -> None:
-    """`Thread.start` is theirs and ours; whoever came last goes first, and the original is back."""
+    """Both wrap `Thread.start` and act; with the last undone first, the original is back."""
     body = "seen = []\ndef by(w, i, a, k):\n    seen.append(i)\n    return w(*a, **k)\n"
     world.pack(
         row("p", "patch_a", "Wrap('threading:Thread.start', by='by')"), patch_a=body
@@ -160,7 +163,9 @@ def test_beside_a_real_instrumentation(
     original = vars(threading.Thread)["start"]
     session = world.session()
     steps = [instrumented.instrument, lambda: session.arm(MAIN)]
-    for step in steps if before else steps[::-1]:
+    if not before:
+        steps.reverse()
+    for step in steps:
         step()
     thread = threading.Thread(target=lambda: None)
     thread.start()
@@ -169,6 +174,8 @@ def test_beside_a_real_instrumentation(
     assert hasattr(thread, "_otel_context")  # theirs has acted
     session.enter(Role.WORKER)
     backwards = [lambda: undo(session), instrumented.uninstrument]
-    for step in backwards if before else backwards[::-1]:
+    if not before:
+        backwards.reverse()
+    for step in backwards:
         step()
     assert vars(threading.Thread)["start"] is original

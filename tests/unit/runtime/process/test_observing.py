@@ -17,20 +17,21 @@ if TYPE_CHECKING:
 needs_monitoring = pytest.mark.skipif(
     sys.version_info < (3, 12), reason="sys.monitoring"
 )
-counts = pytest.mark.skipif(
+needs_counts = pytest.mark.skipif(
     sys.version_info >= (3, 12), reason="sys.monitoring is there"
 )
 
 
 @pytest.fixture
-def eye() -> Iterator[Counted]:
-    one = observer()
-    yield one
-    one.close()
+def code_observer() -> Iterator[Counted]:
+    """An observer, closed in the end."""
+    observing_code = observer()
+    yield observing_code
+    observing_code.close()
 
 
 def new() -> tuple[Callable[[], None], CodeType]:
-    """A function with code of its own."""
+    """Return a function, and its code, which no other function has."""
 
     def function() -> None:
         pass
@@ -39,130 +40,134 @@ def new() -> tuple[Callable[[], None], CodeType]:
     return function, code
 
 
-def test_each_code_for_itself(eye: Any) -> None:
-    """Equal code is another's; what runs again is told once and for all."""
-    (function, code), (_, other) = new(), new()
+def test_equal_codes_are_observed_each_for_itself(code_observer: Any) -> None:
+    """Code that has run stays so, and says nothing of equal code of another function."""
+    function, code = new()
+    _, other = new()
     assert code == other
-    eye.watch([code, other])
-    assert (eye.has_run(code), eye.has_run(other)) == (False, False)
+    code_observer.watch([code, other])
+    assert code_observer.has_run(code) is False
+    assert code_observer.has_run(other) is False
     for _ in range(3000):
         function()
-        assert eye.has_run(code) is True
-    assert eye.has_run(other) is False
+        assert code_observer.has_run(code) is True
+    assert code_observer.has_run(other) is False
 
 
-def test_what_ran_before_does_not_count(eye: Any) -> None:
-    """Only what runs while it is watched; and anew when it is watched again."""
+def test_what_ran_before_does_not_count(code_observer: Any) -> None:
+    """Code has run only if it ran since it was watched, or watched again."""
     function, code = new()
     function()
-    eye.watch([code])
-    assert eye.has_run(code) is False
+    code_observer.watch([code])
+    assert code_observer.has_run(code) is False
     function()
-    assert eye.has_run(code) is True
-    eye.watch([])
-    assert eye.has_run(code) is None
-    eye.watch([code])
-    assert eye.has_run(code) is False
+    assert code_observer.has_run(code) is True
+    code_observer.watch([])
+    assert code_observer.has_run(code) is None
+    code_observer.watch([code])
+    assert code_observer.has_run(code) is False
     function()
-    assert eye.has_run(code) is True
+    assert code_observer.has_run(code) is True
 
 
-def test_generators(eye: Any) -> None:
-    """They run when somebody takes the first value, not when they are made."""
+def test_a_generator_runs_with_its_first_value(code_observer: Any) -> None:
+    """A generator has run once its first value is taken, not when it is made."""
 
     def generator() -> Iterator[int]:
         yield 1
 
-    eye.watch([generator.__code__])
+    code_observer.watch([generator.__code__])
     made = generator()
-    assert eye.has_run(generator.__code__) is False
+    assert code_observer.has_run(generator.__code__) is False
     next(made)
-    assert eye.has_run(generator.__code__) is True
+    assert code_observer.has_run(generator.__code__) is True
 
 
-def test_what_is_not_watched_is_not_known(eye: Any) -> None:
-    """None, not False; leaving it changes nothing."""
+def test_what_is_not_watched_is_not_known(code_observer: Any) -> None:
+    """Whether code has run that is not watched is None, not False."""
     _, code = new()
-    assert eye.has_run(code) is None
-    eye.watch([])
+    assert code_observer.has_run(code) is None
+    code_observer.watch([])
 
 
-@counts
+@needs_counts
 def test_hot_code_is_not_known() -> None:
-    """The interpreter has counted to its end before."""
+    """Whether code has run is None where the interpreter's count was full before."""
     function, code = new()
     for _ in range(3000):
         function()
-    one = observer()
-    one.watch([code])
+    observing_code = observer()
+    observing_code.watch([code])
     function()
-    assert one.has_run(code) is None
+    assert observing_code.has_run(code) is None
 
 
-@counts
+@needs_counts
 def test_an_interpreter_without_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is known there, and nothing is said."""
+    """Whether code has run is None where the interpreter does not count."""
     monkeypatch.setattr(observing, "_counter", lambda: None)
-    one, (_, code) = Counted(), new()
-    one.watch([code])
-    assert one.has_run(code) is None
+    counted = Counted()
+    _, code = new()
+    counted.watch([code])
+    assert counted.has_run(code) is None
 
 
-@counts
+@needs_counts
 def test_a_python_without_ctypes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some builds lack it."""
+    """Whether code has run is None where Python was built without ctypes."""
     monkeypatch.setitem(sys.modules, "_ctypes", None)
     monkeypatch.setattr(observing, "_counter", observing._counter.__wrapped__)
-    one, (_, code) = Counted(), new()
-    one.watch([code])
-    assert one.has_run(code) is None
+    counted = Counted()
+    _, code = new()
+    counted.watch([code])
+    assert counted.has_run(code) is None
 
 
 @needs_monitoring
-def test_the_tool_is_given_back(eye: Any) -> None:
-    """It is taken with the first code, and free once the observer is closed."""
+def test_the_monitoring_tool_is_given_back(code_observer: Any) -> None:
+    """A tool is taken with the first code that is watched, and freed by `close`."""
     monitoring: Any = getattr(sys, "monitoring")  # noqa: B009 - not there before 3.12
-    before = monitoring.get_tool(4)
+    assert monitoring.get_tool(4) is None
     _, code = new()
-    eye.watch([code])
-    assert (before, monitoring.get_tool(4)) == (None, "patchkit")
+    code_observer.watch([code])
+    assert monitoring.get_tool(4) == "patchkit"
     assert monitoring.get_local_events(4, code) == monitoring.events.PY_START
-    eye.watch([])
+    code_observer.watch([])
     assert monitoring.get_local_events(4, code) == 0
-    eye.close()
+    code_observer.close()
     assert monitoring.get_tool(4) is None
 
 
 @needs_monitoring
-def test_a_tool_that_somebody_else_has_freed(eye: Any) -> None:
-    """Nothing is known from then on, and who takes it keeps it."""
+def test_a_monitoring_tool_that_somebody_else_has_taken(code_observer: Any) -> None:
+    """Nothing is known from then on, and `close` leaves the tool to its new owner."""
     monitoring: Any = getattr(sys, "monitoring")  # noqa: B009 - not there before 3.12
     _, code = new()
-    eye.watch([code])
+    code_observer.watch([code])
     monitoring.free_tool_id(4)
     monitoring.use_tool_id(4, "another")
     try:
         _, other = new()
-        eye.watch([code, other])
-        assert eye.has_run(code) is None
-        eye.close()
+        code_observer.watch([code, other])
+        assert code_observer.has_run(code) is None
+        code_observer.close()
         assert monitoring.get_tool(4) == "another"
     finally:
         monitoring.free_tool_id(4)
 
 
 @needs_monitoring
-def test_no_free_tool(eye: Any) -> None:
-    """Others have both: nothing is known, and theirs are left alone."""
+def test_no_free_monitoring_tool(code_observer: Any) -> None:
+    """Nothing is known where others have both tools, which are left to them."""
     monitoring: Any = getattr(sys, "monitoring")  # noqa: B009 - not there before 3.12
     for tool in (3, 4):
         monitoring.use_tool_id(tool, "another")
     try:
         function, code = new()
-        eye.watch([code])
+        code_observer.watch([code])
         function()
-        assert eye.has_run(code) is None
-        eye.close()
+        assert code_observer.has_run(code) is None
+        code_observer.close()
         assert monitoring.get_tool(4) == monitoring.get_tool(3) == "another"
     finally:
         for tool in (3, 4):

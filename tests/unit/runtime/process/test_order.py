@@ -24,25 +24,25 @@ ROLES = ("MAIN", "ENGINE_CORE", "WORKER")
 
 
 def a_pack(world: World, *changes: str, **fields: str) -> None:
-    """Patches p0, p1, … on one target; the first is for main, the next for engine-core, …"""
+    """Write patches p0, p1, … of one module, for main, for engine-core, for worker."""
     world.module("up.mod", UPSTREAM)
-    rows = [
-        row(
-            f"p{n}", f"patch_{n}", change, **{"roles": f"{{Role.{ROLES[n]}}}", **fields}
-        )
-        for n, change in enumerate(changes)
-    ]
-    world.pack(
-        *rows,
-        **{f"patch_{n}": BY.format(f"p{n}", f"p{n}") for n in range(len(changes))},
-    )
+    rows = []
+    for n, change in enumerate(changes):
+        roles = f"{{Role.{ROLES[n]}}}"
+        rows.append(row(f"p{n}", f"patch_{n}", change, **{"roles": roles, **fields}))
+    world.pack(*rows, **bodies(len(changes)))
+
+
+def bodies(count: int) -> dict[str, str]:
+    """Bodies of p0, p1, …; each answers with the name of its patch."""
+    return {f"patch_{n}": BY.format(f"p{n}", f"p{n}") for n in range(count)}
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_layers_lie_in_the_order_of_the_rows(
     world: World, order: tuple[int, ...]
 ) -> None:
-    """Whatever order they came in; the journal shows it."""
+    """Wrappers lie in the order of their rows, whichever role came first, and in the journal."""
     a_pack(world, WRAP, WRAP, WRAP)
     session = world.session()
     session.arm(frozenset())
@@ -58,7 +58,7 @@ def test_layers_lie_in_the_order_of_the_rows(
 def test_of_two_replacements_the_later_row_wins(
     world: World, order: tuple[int, ...]
 ) -> None:
-    """Whatever order they came in; the journal says which lies on which."""
+    """The later row replaces, whichever role came first; without it the earlier one does."""
     a_pack(world, REPLACE, REPLACE)
     session = world.session()
     session.arm(frozenset())
@@ -73,7 +73,7 @@ def test_of_two_replacements_the_later_row_wins(
 
 
 def test_one_target_alone_has_one_layer(world: World) -> None:
-    """Nothing is untraced, so nothing is said of it."""
+    """The journal names one layer, and nothing that is untraced."""
     a_pack(world, WRAP)
     session = world.session()
     session.arm(MAIN)
@@ -83,8 +83,8 @@ def test_one_target_alone_has_one_layer(world: World) -> None:
     assert "untraced" not in entry
 
 
-def test_a_constant_that_came_late_is_untraced(world: World) -> None:
-    """Who has copied a number cannot be known; the journal says that nobody looked."""
+def test_a_constant_that_is_replaced_late_is_untraced(world: World) -> None:
+    """The journal says that copies of a number that was imported before are not known."""
     a_pack(world, "Replace('up.mod:NUMBER', by='function')", roles="{Role.MAIN}")
     world.module("up.mod", UPSTREAM + "NUMBER = 8\n")
     session = world.session()
@@ -96,22 +96,17 @@ def test_a_constant_that_came_late_is_untraced(world: World) -> None:
 
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("names", [{0: 1}, {1: 0}])
-def test_conflicts_hold_where_only_one_is_due(
+def test_patches_of_two_roles_conflict(
     world: World, first: int, names: dict[int, int]
 ) -> None:
-    """Each is refused although the other is for another role: one process may enter both."""
+    """Either role entry raises, whichever row names the other: a process may enter both."""
     world.module("up.mod", UPSTREAM)
-    rows = [
-        row(
-            f"p{n}",
-            f"patch_{n}",
-            WRAP,
-            roles=f"{{Role.{ROLES[n]}}}",
-            conflicts=f"('p{names[n]}',)" if n in names else "()",
-        )
-        for n in range(2)
-    ]
-    world.pack(*rows, **{f"patch_{n}": BY.format(f"p{n}", f"p{n}") for n in range(2)})
+    rows = []
+    for n in range(2):
+        roles = f"{{Role.{ROLES[n]}}}"
+        conflicts = f"('p{names[n]}',)" if n in names else "()"
+        rows.append(row(f"p{n}", f"patch_{n}", WRAP, roles=roles, conflicts=conflicts))
+    world.pack(*rows, **bodies(2))
     session = world.session()
     session.arm(frozenset())
     module = load("up.mod")
@@ -123,8 +118,8 @@ def test_conflicts_hold_where_only_one_is_due(
     assert module.function() == "old"
 
 
-def test_a_conflict_with_what_is_left_out(world: World) -> None:
-    """A patch that is disabled, or for other versions, is in nobody's way."""
+def test_a_conflict_with_patches_that_are_left_out(world: World) -> None:
+    """A patch does not conflict with one that is disabled, or that is for other versions."""
     world.module("up.mod", UPSTREAM)
     world.pack(
         row("a", "patch_a", WRAP, conflicts="('b', 'c')"),
@@ -138,7 +133,7 @@ def test_a_conflict_with_what_is_left_out(world: World) -> None:
 
 
 def test_an_after_import_is_undone_before_the_next_execution(world: World) -> None:
-    """Its undo knows the module that was; the fresh one is not touched by it."""
+    """A reload undoes the first call on the old module, and the new one is called afresh."""
     body = """
 executions = []
 def after(module):

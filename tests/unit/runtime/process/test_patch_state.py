@@ -14,31 +14,30 @@ from patchkit.settings import Settings
 
 
 def states_of(*rows: Any, **settings: Any) -> PatchStates:
+    """Return the states of these rows, with an empty journal."""
     return PatchStates(Schedule(rows).patches, Settings(**settings), Journal())
 
 
 def test_a_status_goes_to_state_and_journal(capsys: pytest.CaptureFixture[str]) -> None:
-    """A change of status is remembered and written with what else is known; stderr is quiet."""
+    """A status is kept with its reason and written to the journal; stderr is quiet."""
     states = states_of(row())
     state = states.patches["a-patch"]
     states.set(state, SKIPPED, "no ray", module="m")
     assert (state.status, state.reason) == (SKIPPED, "no ray")
     entry = states.journal.entries[-1]
-    assert (
-        entry.items()
-        >= {
-            "event": "patch",
-            "name": "a-patch",
-            "status": SKIPPED,
-            "reason": "no ray",
-            "module": "m",
-        }.items()
-    )
+    expected = {
+        "event": "patch",
+        "name": "a-patch",
+        "status": SKIPPED,
+        "reason": "no ray",
+        "module": "m",
+    }
+    assert entry.items() >= expected.items()
     assert capsys.readouterr().err == ""
 
 
-def test_a_required_failure_stops() -> None:
-    """The error names patch, body, cause and both ways out, and is raised from the cause."""
+def test_a_failure_of_a_required_patch_raises() -> None:
+    """The error names patch, body, cause and both ways out, and has the cause as its own."""
     states = states_of(row())
     cause = ValueError("broken")
     with pytest.raises(ApplyError) as caught:
@@ -59,20 +58,19 @@ def test_a_required_failure_stops() -> None:
 @pytest.mark.parametrize(
     ("fields", "settings"), [({"required": False}, {}), ({}, {"on_failure": "warn"})]
 )
-def test_a_failure_that_may_be_is_one_warning(
+def test_a_failure_that_need_not_stop_is_one_warning(
     fields: dict[str, Any], settings: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An optional patch, or PATCHKIT_ON_FAILURE=warn: the process goes on, and it is said once."""
+    """A failure of an optional patch, or with PATCHKIT_ON_FAILURE=warn, is one warning."""
     states = states_of(row(**fields), **settings)
     states.fail(states.patches["a-patch"], ValueError("broken"))
     states.stop_if_failed(states.patches.values())
-    assert (
-        capsys.readouterr().err.count("patch a-patch failed: ValueError: broken") == 1
-    )
+    stderr = capsys.readouterr().err
+    assert stderr.count("patch a-patch failed: ValueError: broken") == 1
 
 
-def test_it_stops_for_rows_of_the_asked_roles_only() -> None:
-    """A failure of a patch for another role is none of this role's business."""
+def test_a_failure_stops_the_roles_of_its_patch_only() -> None:
+    """`stop_if_failed` raises only where a failed patch is for one of the roles."""
     states = states_of(row())  # a row for main
     with pytest.raises(ApplyError):
         states.fail(states.patches["a-patch"], ValueError("broken"))
@@ -81,21 +79,21 @@ def test_it_stops_for_rows_of_the_asked_roles_only() -> None:
         states.stop_if_failed(states.patches.values(), (Role.MAIN, Role.WORKER))
 
 
-def test_what_is_applied_does_not_stop() -> None:
-    """Only a failure does."""
+def test_patches_that_have_not_failed_do_not_stop() -> None:
+    """`stop_if_failed` does not raise for patches that are applied or armed."""
     states = states_of(row("one"), row("two"))
     states.set(states.patches["one"], APPLIED)
     states.stop_if_failed(states.patches.values())
 
 
-def test_info_is_heard_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """PATCHKIT_LOG=info tells every change of status."""
+def test_a_status_is_printed_with_info(capsys: pytest.CaptureFixture[str]) -> None:
+    """With PATCHKIT_LOG=info, a change of status is printed on stderr."""
     states = states_of(row(), log="info")
     states.set(states.patches["a-patch"], APPLIED)
     assert capsys.readouterr().err.rstrip().endswith("info: a-patch: applied")
 
 
-def test_undo_errors_are_said(capsys: pytest.CaptureFixture[str]) -> None:
-    """What could not be taken back is an error on stderr, each one."""
+def test_undo_errors_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each error of an undo is one line on stderr."""
     states_of().say_undo_errors([ValueError("one"), ValueError("two")])
     assert len(capsys.readouterr().err.splitlines()) == 2

@@ -35,54 +35,56 @@ SPAWNED = [
 ]
 
 
-def test_a_ray_worker_is_told_by_the_variable_once(
+def test_a_ray_worker_takes_its_role_from_the_variable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What its parent has told is believed, and does not reach further children."""
+    """A Ray worker takes its role from PATCHKIT_ROLE, and removes it for its own children."""
     monkeypatch.setattr(sys, "orig_argv", RAY)
     environ = {ROLE_VARIABLE: "worker"}
     assert initial_roles(environ, TABLE) == {Role.WORKER}
     assert environ == {}
 
 
-def test_a_ray_worker_is_told_nonsense(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A role that there is not is patchkit's own error, with what there is."""
+def test_a_ray_worker_with_an_unknown_role(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unknown role in PATCHKIT_ROLE is a PatchkitError that lists the roles."""
     monkeypatch.setattr(sys, "orig_argv", RAY)
     with pytest.raises(PatchkitError, match=r"PATCHKIT_ROLE.*'chief'.*engine-core"):
         initial_roles({ROLE_VARIABLE: "chief"}, TABLE)
 
 
-def test_a_ray_worker_that_was_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its role comes with its actor's class; `sys.argv` may not be there yet."""
+def test_a_ray_worker_without_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Ray worker without PATCHKIT_ROLE has no role yet, also while `sys.argv` is missing."""
     monkeypatch.setattr(sys, "orig_argv", RAY)
     monkeypatch.delattr(sys, "argv")
     assert is_ray_worker()
     assert initial_roles({}, TABLE) == frozenset()
 
 
-def test_the_variable_is_for_ray_workers_only() -> None:
-    """A process that inherits it by accident does not believe it, nor take it away."""
+def test_a_process_that_is_no_ray_worker_ignores_the_variable() -> None:
+    """A process that inherits PATCHKIT_ROLE by accident is main, and leaves the variable."""
     environ = {ROLE_VARIABLE: "worker"}
     assert initial_roles(environ, TABLE) == {Role.MAIN}
     assert environ == {ROLE_VARIABLE: "worker"}
 
 
-def test_a_spawned_child_has_none_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its parent tells it, in the data that it unpickles first."""
+def test_a_spawned_child_has_no_role_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A spawned child has no role until its parent tells it, in the data that it unpickles."""
     monkeypatch.setattr(sys, "orig_argv", SPAWNED)
     assert is_spawned_child()
     assert initial_roles({}, TABLE) == frozenset()
 
 
-def test_anything_else_is_main(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also a Python that has not imported multiprocessing."""
+def test_any_other_process_is_main(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that nobody started as a worker is main, also without multiprocessing."""
     assert initial_roles({}, TABLE) == {Role.MAIN}
     monkeypatch.delitem(sys.modules, "multiprocessing.process")
     assert initial_roles({}, TABLE) == {Role.MAIN}
 
 
-def test_a_child_is_known_by_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where patchkit arrives late, in a process that multiprocessing has named already."""
+def test_a_child_has_the_role_of_its_process_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A child that multiprocessing has named already has the role of that name."""
     monkeypatch.setattr(multiprocessing.current_process(), "_config", {})
     monkeypatch.setattr(multiprocessing.current_process(), "_name", "VllmWorker-0")
     assert initial_roles({}, TABLE) == {Role.WORKER}
@@ -103,10 +105,10 @@ TESTS = {TESTS_VARIABLE: "1"}
         ({**TESTS, "PATCHKIT": " 1 "}, False),
     ],
 )
-def test_where_pytest_runs_with_the_plugin(
+def test_tests_decide_where_the_pytest_plugin_runs(
     monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], decide: bool
 ) -> None:
-    """Tests decide there, unless `PATCHKIT=1` asks for patches."""
+    """Tests decide beside the plugin, unless `PATCHKIT=1` asks for patches."""
     monkeypatch.setitem(sys.modules, "patchkit.pytest_plugin", module_of(""))
     assert do_tests_decide(environ) is decide
 
@@ -129,10 +131,10 @@ def test_where_pytest_runs_with_the_plugin(
         (["python", "-m", "vllm.model_executor.models.registry"], True),
     ],
 )
-def test_in_what_tests_have_started(
+def test_tests_decide_in_processes_that_they_have_started(
     monkeypatch: pytest.MonkeyPatch, words: list[str], decide: bool
 ) -> None:
-    """Tests decide in what goes on with their work; a program of its own is armed as ever."""
+    """Tests decide in children that go on with their work, not in a program of its own."""
     monkeypatch.delitem(sys.modules, "patchkit.pytest_plugin", raising=False)
     monkeypatch.setattr(sys, "orig_argv", words)
     assert do_tests_decide(TESTS) is decide
@@ -144,7 +146,7 @@ def test_in_what_tests_have_started(
 
 
 class Worker:
-    """As vLLM's workers are begun and initialised."""
+    """A class with the signatures of vLLM's workers."""
 
     def __init__(self, rpc_rank: int = 0) -> None:
         self.rpc_rank = rpc_rank
@@ -167,13 +169,13 @@ class Worker:
     ],
 )
 def test_a_rank_among_arguments(args: Any, kwargs: Any, rank: int | None) -> None:
-    """By position or by name; a call that cannot be is left to fail by itself."""
+    """The rank is read from an argument by position or name; it is None where there is none."""
     worker = Worker()
     assert rank_given(worker.begin, worker, args, kwargs) == rank
 
 
 def test_the_rank_of_a_weight_cache_daemon() -> None:
-    """It is given as the rank among all."""
+    """The rank of a weight cache daemon is its `global_rank`."""
 
     def begin(vllm_config: Any, global_rank: int, local_rank: int) -> None: ...
 
@@ -181,14 +183,14 @@ def test_the_rank_of_a_weight_cache_daemon() -> None:
 
 
 def test_the_rank_of_init_worker() -> None:
-    """Every worker is given what all get, and picks its own."""
-    every = [{"rank": 4}, {"rank": 7}]
+    """Of the arguments of all workers, a worker reads its own by its `rpc_rank`."""
+    kwargs_of_all = [{"rank": 4}, {"rank": 7}]
     worker = Worker(1)
-    assert rank_given(worker.init_worker, worker, (every,), {}) == 7
-    assert rank_given(worker.init_worker, Worker(2), (every,), {}) is None
-    assert rank_given(worker.init_worker, object(), (every,), {}) is None
+    assert rank_given(worker.init_worker, worker, (kwargs_of_all,), {}) == 7
+    assert rank_given(worker.init_worker, Worker(2), (kwargs_of_all,), {}) is None
+    assert rank_given(worker.init_worker, object(), (kwargs_of_all,), {}) is None
 
 
-def test_a_process_names_itself() -> None:
-    """By host and pid, as `patchkit status` finds it."""
+def test_a_process_is_named_by_host_and_pid() -> None:
+    """The name of this process is its host and pid, as `patchkit status` finds it."""
     assert this_process() == f"{os.uname().nodename}:{os.getpid()}"

@@ -16,20 +16,22 @@ if TYPE_CHECKING:
 
 
 def schedule_of(*rows: Row) -> Schedule:
+    """Return the schedule of these rows."""
     return Schedule(rows)
 
 
 def test_changes_of_one_module_are_one_group() -> None:
-    """They become due together, in declared order; another module's are a group of their own."""
-    one, two = Replace("m:a", by="a"), Wrap("m:b", by="b")
-    other = AfterImport("n", call="c")
-    groups = schedule_of(row(changes=(one, other, two))).groups()
+    """Changes of one module form a group in declared order, and another module's form their own."""
+    replaces = Replace("m:a", by="a")
+    wraps = Wrap("m:b", by="b")
+    runs_after = AfterImport("n", call="c")
+    groups = schedule_of(row(changes=(replaces, runs_after, wraps))).groups()
     changes = {group.module: group.changes for group in groups}
-    assert changes == {"m": ((0, one), (2, two)), "n": ((1, other),)}
+    assert changes == {"m": ((0, replaces), (2, wraps)), "n": ((1, runs_after),)}
 
 
-def test_before_and_after_are_apart() -> None:
-    """What runs before a module executes is no part of what is applied after."""
+def test_changes_before_an_import_are_a_group_of_their_own() -> None:
+    """A `BeforeImport` is due before its module executes, and the other changes after."""
     before, after = BeforeImport("m", call="a"), Replace("m:a", by="a")
     schedule = schedule_of(row(changes=(after, before)))
     assert [group.changes for group in schedule.due("m", BEFORE)] == [((1, before),)]
@@ -37,7 +39,7 @@ def test_before_and_after_are_apart() -> None:
 
 
 def test_rows_of_one_module_come_in_their_order() -> None:
-    """The registry's, in which `after` decides."""
+    """The groups of a module come in the order of the rows."""
     change = (Replace("m:a", by="a"),)
     schedule = schedule_of(row("first", changes=change), row("second", changes=change))
     assert [group.patch.name for group in schedule.due("m", AFTER)] == [
@@ -48,7 +50,7 @@ def test_rows_of_one_module_come_in_their_order() -> None:
 
 
 def test_targets_and_bodies_are_watched() -> None:
-    """A body matters too: somebody else may be importing it when its target is imported."""
+    """A schedule has both the target and the body among its modules, each by its own name."""
     schedule = schedule_of(row(changes=(Replace("m:a", by="a"),)))
     assert schedule.modules == {"m", "pack.patch_a"}
     assert schedule.by_body["pack.patch_a"] == list(schedule.groups())
@@ -56,28 +58,26 @@ def test_targets_and_bodies_are_watched() -> None:
 
 
 def test_a_module_that_no_row_names_has_nothing_due() -> None:
-    """Nothing is the answer, not an error."""
+    """A module that no row names has an empty list due, and no error."""
     assert schedule_of().due("m", AFTER) == []
 
 
 def test_rows_start_armed() -> None:
-    """Each has a state of its own, by name."""
+    """Each row begins with a state of its own, by its name, which is armed."""
     schedule = schedule_of(row("one"), row("two"))
-    assert {name: state.status for name, state in schedule.patches.items()} == {
-        "one": ARMED,
-        "two": ARMED,
-    }
+    statuses = {name: state.status for name, state in schedule.patches.items()}
+    assert statuses == {"one": ARMED, "two": ARMED}
 
 
 def test_packs_keep_originals() -> None:
-    """Bodies of every pack, and patchkit itself, are left out of the pass over copies."""
+    """The pass over copies leaves out every pack, and patchkit itself."""
     schedule = schedule_of(row("one", pack="a"), row("two", pack="b.c"))
     keepers = CopiesPass(Sites(), schedule, states=None)._keepers()  # type: ignore[arg-type]
     assert set(keepers.packages) == {"patchkit", "a", "b.c"}
 
 
-def test_what_serves_a_module_is_apart() -> None:
-    """It is due only where nobody else has the module; one beneath makes a package of it."""
+def test_a_provide_is_a_group_of_its_own() -> None:
+    """A `Provide` is due at SERVING alone; one of a submodule makes its parent a package."""
     row_of_all = row(
         changes=(Provide("m"), BeforeImport("m", call="a"), Provide("m.sub"))
     )
@@ -90,8 +90,8 @@ def test_what_serves_a_module_is_apart() -> None:
     assert beneath == [True, False, False]
 
 
-def test_rows_come_and_go() -> None:
-    """One that is taken in later applies after the others, and leaves nothing when it goes."""
+def test_rows_are_added_and_removed() -> None:
+    """A row that is added applies after the others, and leaves nothing once it is removed."""
     change = (Replace("m:a", by="a"), Provide("n.sub"))
     schedule = schedule_of(row("one", changes=change))
     schedule.add(row("two", pack="other", changes=change))

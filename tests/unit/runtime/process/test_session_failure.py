@@ -24,7 +24,7 @@ world = packages.world
 
 
 def test_a_failure_changes_nothing_and_stops(world: World) -> None:
-    """The import fails with the reason; no change of the patch is left."""
+    """A patch that fails fails the import, with the reason, and none of its changes is left."""
     session = a_world(world, WRAP, "Replace('up.mod:gone', by='function')")
     session.arm(MAIN)
     with pytest.raises(ApplyError, match=r"patch p .*up\.mod:gone is not there"):
@@ -35,7 +35,7 @@ def test_a_failure_changes_nothing_and_stops(world: World) -> None:
 
 
 def test_a_retry_raises_again(world: World) -> None:
-    """Nobody gets the module unpatched by asking twice."""
+    """Each further import of the target of a failed patch raises again."""
     session = a_world(world, "Replace('up.mod:gone', by='function')")
     session.arm(MAIN)
     for _ in range(3):
@@ -44,7 +44,7 @@ def test_a_retry_raises_again(world: World) -> None:
 
 
 def test_a_swallowed_failure_stops_the_role(world: World) -> None:
-    """Upstream may catch what the import raised; the role is not entered then."""
+    """After a failed import that upstream has caught, entering a role of the patch raises."""
     session = a_world(world, "Replace('up.mod:gone', by='function')", roles="set(Role)")
     session.arm(MAIN)
     with pytest.raises(ApplyError):
@@ -57,7 +57,7 @@ def test_a_swallowed_failure_stops_the_role(world: World) -> None:
 
 
 def test_a_late_failure_stops_at_role_entry(world: World) -> None:
-    """The module stays as it was, copies too, and entering again raises again."""
+    """Each entry raises where a late patch fails, and the module stays as it was."""
     session = a_world(
         world, WRAP, "Replace('up.mod:gone', by='function')", roles="{Role.WORKER}"
     )
@@ -71,7 +71,7 @@ def test_a_late_failure_stops_at_role_entry(world: World) -> None:
 
 
 def test_a_failure_in_a_second_module_takes_the_first_back(world: World) -> None:
-    """All changes of a patch or none, across modules."""
+    """A change that fails in a second module undoes those of the first one, and of its copies."""
     world.module("up.other")
     session = a_world(world, WRAP, "Replace('up.other:gone', by='function')")
     session.arm(MAIN)
@@ -84,7 +84,7 @@ def test_a_failure_in_a_second_module_takes_the_first_back(world: World) -> None
 
 
 def test_other_patches_are_not_taken_along(world: World) -> None:
-    """What was applied before the failing patch stays applied, and is in the journal."""
+    """A patch that was applied before another one failed stays applied."""
     world.module("up.mod", UPSTREAM)
     world.pack(
         row("bad", "patch_b", "Replace('up.mod:gone', by='by')", after="('good',)"),
@@ -100,26 +100,23 @@ def test_other_patches_are_not_taken_along(world: World) -> None:
     assert session.states["good"].status == APPLIED
 
 
-TWO = "def by(wrapped, instance, args, kwargs): return 'by'"
+BY = "def by(wrapped, instance, args, kwargs): return 'by'"
 
 
 def statuses(session: Session, name: str) -> list[str]:
-    """What the journal says of a patch, in order."""
+    """Return the statuses that the journal has of a patch, in order."""
     entries = session.journal.entries
-    return [
-        one["status"]
-        for one in entries
-        if one["event"] == "patch" and one["name"] == name
-    ]
+    of_patches = [entry for entry in entries if entry["event"] == "patch"]
+    return [entry["status"] for entry in of_patches if entry["name"] == name]
 
 
-def test_a_failure_is_not_told_of_a_patch_that_shares_the_body(world: World) -> None:
-    """The body's end makes both due; the innocent one is armed, and names what it waits for."""
+def test_a_failure_does_not_fail_a_patch_that_shares_the_body(world: World) -> None:
+    """The other patch of the body stays armed, and its reason names the patch that failed."""
     world.module("up.mod", UPSTREAM)
     world.pack(
         row("good", "patch_a", WRAP),
         row("bad", "patch_a", "Wrap('up.mod:gone', by='by')"),
-        patch_a=TWO,
+        patch_a=BY,
     )
     session = world.session()
     module = load("up.mod")
@@ -127,28 +124,26 @@ def test_a_failure_is_not_told_of_a_patch_that_shares_the_body(world: World) -> 
         with pytest.raises(ApplyError, match=r"required patch bad .*gone"):
             session.arm(MAIN)
     good = session.states["good"]
-    assert (good.status, good.error, good.reason) == (
-        ARMED,
-        None,
-        "waits for required patch bad, which failed meanwhile",
-    )
+    assert good.status == ARMED
+    assert good.error is None
+    assert good.reason == "waits for required patch bad, which failed meanwhile"
     assert FAILED not in statuses(session, "good")
     assert statuses(session, "bad") == [FAILED]
     assert module.function() == "old"
 
 
-def test_a_failure_is_not_told_of_a_patch_whose_body_imports_the_target(
+def test_a_failure_does_not_fail_a_patch_whose_body_imports_the_target(
     world: World,
 ) -> None:
-    """A body that imports what another patch cannot patch is armed; what it had done is undone."""
+    """A patch that imports the target of a failing patch is undone, and armed."""
     world.module("up.mod", UPSTREAM)
     world.module("up.later", UPSTREAM)
     world.module("up.other")
     world.pack(
         row("good", "patch_a", WRAP, "AfterImport('up.later', call='load')"),
         row("bad", "patch_b", "Wrap('up.other:gone', by='by')"),
-        patch_a=TWO + "\ndef load(module): import up.other",
-        patch_b=TWO,
+        patch_a=BY + "\ndef load(module): import up.other",
+        patch_b=BY,
     )
     session = world.session()
     session.arm(MAIN)
@@ -160,8 +155,8 @@ def test_a_failure_is_not_told_of_a_patch_whose_body_imports_the_target(
     assert "bad" in session.states["good"].reason
 
 
-def test_a_failure_within_the_own_body_is_told_once(world: World) -> None:
-    """A patch that fails for a module that its own body imports gives the cause as its reason."""
+def test_a_failure_within_the_own_body_is_written_once(world: World) -> None:
+    """A patch that fails in a module that its own body imports has one failure, with its cause."""
     world.module("up.mod", UPSTREAM)
     world.module("up.other")
     world.pack(
@@ -172,7 +167,7 @@ def test_a_failure_within_the_own_body_is_told_once(world: World) -> None:
             "AfterImport('up.mod', call='load')",
             "Add('up.other:x', by='x')",
         ),
-        patch_a=TWO + "\ndef load(module): import up.other",
+        patch_a=BY + "\ndef load(module): import up.other",
     )
     session = world.session()
     session.arm(MAIN)
@@ -183,13 +178,14 @@ def test_a_failure_within_the_own_body_is_told_once(world: World) -> None:
 
 
 @pytest.mark.parametrize("how", ["optional", "warn"])
-def test_a_failure_that_may_be(
+def test_a_failure_that_need_not_stop(
     world: World, how: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An optional patch or PATCHKIT_ON_FAILURE=warn: one warning, and the original works."""
+    """A failure of an optional patch, or with `warn`, is one warning, and the original works."""
     required = {"required": "False"} if how == "optional" else {}
     a_world(world, WRAP, "Replace('up.mod:gone', by='by')", **required)
-    session = world.session(on_failure="warn" if how == "warn" else "stop")
+    on_failure = "warn" if how == "warn" else "stop"
+    session = world.session(on_failure=on_failure)
     session.arm(MAIN)
     assert load("up.mod").function() == "old"
     importlib.reload(load("up.mod"))
@@ -199,7 +195,7 @@ def test_a_failure_that_may_be(
 
 
 def test_a_body_may_use_the_target_through_its_package(world: World) -> None:
-    """`import up.mod` and `up.mod.Thing` work in a body, although the import is not over yet."""
+    """A body may use `import up.mod` and `up.mod.Thing` while `up.mod` is still importing."""
     world.module("up.mod", UPSTREAM)
     world.pack(
         row("p", "patch_a", "Replace('up.mod:Thing', by='Thing')"),
@@ -209,8 +205,8 @@ def test_a_body_may_use_the_target_through_its_package(world: World) -> None:
     assert load("up.mod").Thing.__module__ == "pack.patch_a"
 
 
-def test_an_error_of_the_body_is_the_patchs(world: World) -> None:
-    """A body that cannot be imported is the cause of the ApplyError, never an ImportError."""
+def test_an_error_of_the_body_is_an_apply_error(world: World) -> None:
+    """A body that cannot be imported raises an ApplyError, whose cause is Python's error."""
     world.module("up.mod", UPSTREAM)
     world.pack(row("p", "patch_a", REPLACE), patch_a="import no_such_module")
     world.session().arm(MAIN)
@@ -219,8 +215,8 @@ def test_an_error_of_the_body_is_the_patchs(world: World) -> None:
     assert isinstance(caught.value.__cause__, ModuleNotFoundError)
 
 
-def test_upstreams_own_error_is_not_touched(world: World) -> None:
-    """A module that fails to import fails as it did, and is patched when it succeeds."""
+def test_an_error_of_the_target_itself_is_raised_as_it_is(world: World) -> None:
+    """A target that fails to import raises its own error, and is patched once it succeeds."""
     session = a_world(world)
     file = world.module("up.mod", "raise ZeroDivisionError('theirs')")
     session.arm(MAIN)
@@ -231,8 +227,8 @@ def test_upstreams_own_error_is_not_touched(world: World) -> None:
     assert load("up.mod").function() == ("new", "old")
 
 
-def test_a_failed_module_is_nowhere_to_be_found(world: World) -> None:
-    """`from up import mod` after the failure does not find it in its package either."""
+def test_a_failed_module_is_not_in_its_package(world: World) -> None:
+    """After a failure, the package does not have the module as an attribute."""
     session = a_world(world, "Replace('up.mod:gone', by='function')")
     session.arm(MAIN)
     with pytest.raises(ApplyError):
@@ -244,7 +240,7 @@ def test_a_failed_module_is_nowhere_to_be_found(world: World) -> None:
 
 
 def test_a_row_for_another_version_is_skipped(world: World) -> None:
-    """The state says why; the body is not loaded."""
+    """A row for another version is skipped, its reason names the version, and no body is loaded."""
     a_world(world)
     session = world.session(versions="0.5")
     session.arm(MAIN)
@@ -254,8 +250,8 @@ def test_a_row_for_another_version_is_skipped(world: World) -> None:
     assert "pack.patch_a" not in sys.modules
 
 
-def test_disabled_by_the_user(world: World) -> None:
-    """PATCHKIT_DISABLE leaves a patch out."""
+def test_a_patch_that_the_user_has_disabled(world: World) -> None:
+    """A patch that PATCHKIT_DISABLE names is left out, and its reason says so."""
     a_world(world)
     session = world.session(disabled=("p",))
     session.arm(MAIN)
@@ -265,7 +261,7 @@ def test_disabled_by_the_user(world: World) -> None:
 
 @pytest.mark.parametrize("field", ["only", "disabled"])
 def test_a_mistyped_name_stops_where_a_patch_is_due(world: World, field: str) -> None:
-    """The import fails with the variable and what was meant; a process without targets goes on."""
+    """An unknown name fails the import and the role entry, with the variable that has it."""
     a_world(world)
     session = world.session(**{field: ("q",)})
     session.arm(MAIN)
@@ -278,8 +274,8 @@ def test_a_mistyped_name_stops_where_a_patch_is_due(world: World, field: str) ->
         session.enter(Role.MAIN)
 
 
-def test_a_reason_that_is_a_sentence_ends_once(world: World) -> None:
-    """No two full stops where a cause has one of its own."""
+def test_a_reason_that_is_a_sentence_gets_no_second_full_stop(world: World) -> None:
+    """An error whose cause ends with a full stop has no second one there."""
     a_world(world)
     session = world.session(versions="banana")
     session.arm(MAIN)
@@ -292,7 +288,7 @@ def test_a_reason_that_is_a_sentence_ends_once(world: World) -> None:
 
 
 def test_conflicting_patches_stop(world: World) -> None:
-    """Two rows that exclude each other are an error that names both."""
+    """Two rows that exclude each other raise an error that names both."""
     world.module("up.mod", UPSTREAM)
     world.pack(
         row("one", "patch_a", WRAP),
@@ -310,8 +306,8 @@ def test_conflicting_patches_stop(world: World) -> None:
 # -- pickling --------------------------------------------------------------------------------------
 
 
-def test_what_a_patch_puts_there_pickles_by_reference(world: World) -> None:
-    """Replaced and wrapped functions and classes survive a round trip."""
+def test_patched_functions_and_classes_pickle_by_reference(world: World) -> None:
+    """Replaced functions and classes are the very same after a round trip through pickle."""
     session = a_world(world, REPLACE, "Replace('up.mod:Thing', by='Thing')")
     body = BODY + "import up.mod\nclass Thing(up.mod.Thing): ...\n"
     world.module("pack.patch_a", body)

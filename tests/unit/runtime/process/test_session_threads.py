@@ -33,7 +33,7 @@ class Holder:
 
 
 class Import:
-    """A module whose class body takes a copy, imported by a thread that stops there."""
+    """A thread that imports a module, and stops in a class body that has taken a copy."""
 
     def __init__(self, world: World) -> None:
         gate: Any = importlib.import_module(world.module("gate").stem)
@@ -54,7 +54,7 @@ class Import:
 
 @pytest.fixture
 def session(world: World) -> Session:
-    """One patch, applied to a module that is there."""
+    """A session whose one patch is applied to a module that was imported."""
     session = a_world(world, REPLACE)
     session.arm(MAIN)
     load("up.mod")
@@ -64,7 +64,7 @@ def session(world: World) -> Session:
 def test_a_copy_that_a_thread_is_making_is_repointed(
     world: World, session: Session
 ) -> None:
-    """What lay in the body of a class while the patch came is found when the class is there."""
+    """A copy in a class body that is still executing is repointed once the class exists."""
     undo(session)
     user = Import(world)
     user.begin()
@@ -77,7 +77,7 @@ def test_a_copy_that_a_thread_is_making_is_repointed(
 def test_a_copy_that_a_thread_is_making_is_taken_back(
     world: World, session: Session
 ) -> None:
-    """And the same when the patch goes."""
+    """A copy in a class body that is still executing gets the original after an undo."""
     user = Import(world)
     user.begin()
     undo(session)
@@ -86,8 +86,10 @@ def test_a_copy_that_a_thread_is_making_is_taken_back(
     assert module.Holder.held is module.function is load("up.mod").function
 
 
-def test_whoever_comes_and_goes_meanwhile(world: World, session: Session) -> None:
-    """What the end of the import finds is what holds then."""
+def test_a_copy_while_a_patch_is_applied_and_undone(
+    world: World, session: Session
+) -> None:
+    """At the end of its import, a copy is what the last apply or undo says."""
     undo(session)
     user = Import(world)
     user.begin()
@@ -110,7 +112,7 @@ BY = "def by(wrapped, instance, args, kwargs): return [{0!r}, *wrapped()]\n"
 
 
 def two_rows(world: World, second: str = "") -> Any:
-    """Two rows of one module; the body of the first stops, while the module is not yet whole."""
+    """Write two rows of one module; the first body stops while the module is still importing."""
     world.module("gate", GATE)
     world.module("up.mod", "def function(): return []\ndef other(): return []\n")
     world.pack(
@@ -152,13 +154,16 @@ class Importing:
 
 
 def other_thread(act: Callable[[], object]) -> threading.Thread:
+    """Start a thread that does something, and return it."""
     thread = threading.Thread(target=act, daemon=True)
     thread.start()
     return thread
 
 
-def test_a_patch_that_is_asked_for_while_its_module_is_told(world: World) -> None:
-    """Its body needs the module, which the other thread has not finished: that one applies it."""
+def test_a_patch_that_is_applied_while_another_thread_imports_its_module(
+    world: World,
+) -> None:
+    """The apply does not wait: the thread that imports applies the patch at the end."""
     session = two_rows(world)
     session.arm(MAIN)
     importing = Importing()
@@ -170,8 +175,10 @@ def test_a_patch_that_is_asked_for_while_its_module_is_told(world: World) -> Non
     assert (module.function(), module.other()) == (["p"], ["q"])
 
 
-def test_a_role_that_is_entered_while_a_module_is_told(world: World) -> None:
-    """What the role needs is applied at the end of the import, although nobody asks again."""
+def test_a_role_that_is_entered_while_another_thread_imports_a_module(
+    world: World,
+) -> None:
+    """The entry does not wait: the patches of the role are applied at the end of that import."""
     session = two_rows(world)
     session.arm(MAIN)
     session.become({Role.ENGINE_CORE})
@@ -184,8 +191,8 @@ def test_a_role_that_is_entered_while_a_module_is_told(world: World) -> None:
     assert (module.function(), module.other()) == (["p"], ["q"])
 
 
-def test_a_body_that_needs_what_the_waiting_thread_imports(world: World) -> None:
-    """A thread does not wait for one that waits, in its body, for the import of the first."""
+def test_a_body_that_needs_what_another_thread_imports(world: World) -> None:
+    """A thread does not wait for one whose body waits for an import of the first thread."""
     world.module("gate", GATE)
     world.module("up.mod", "def function(): return []\n")
     world.module("up.other", "import gate, ask\ngate.begun.set()\nask.enter()\n")

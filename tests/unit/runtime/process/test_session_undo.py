@@ -28,7 +28,7 @@ world = packages.world
 def test_undo_in_any_order_restores_the_very_objects(
     world: World, order: tuple[str, ...]
 ) -> None:
-    """Two patches on one target come off separately."""
+    """Two patches on one target come off in any order, and the very original is back."""
     world.module("up.mod", UPSTREAM)
     world.module("up.user", "from up.mod import function")
     world.pack(
@@ -52,7 +52,7 @@ def test_undo_in_any_order_restores_the_very_objects(
 def test_two_patches_on_two_names_of_one_class(
     world: World, order: tuple[str, ...], late: bool
 ) -> None:
-    """A class that two modules show is replaced in each; any order of undo restores it."""
+    """A class under two names is replaced in both modules, and undone in any order."""
     world.module("up.mod", UPSTREAM)
     world.module("up.other", "from up.mod import Thing")
     body = "from up.mod import Thing\nclass New(Thing): ...\n"
@@ -75,7 +75,7 @@ def test_two_patches_on_two_names_of_one_class(
 
 
 def test_a_patch_that_was_let_go_stays_off(world: World) -> None:
-    """Neither reload nor a role of others brings it back; who holds it does."""
+    """After its block, a patch stays off through a reload and other roles, until the next block."""
     session = a_world(world, WRAP, roles="{Role.WORKER}")
     session.arm(MAIN)
     module = load("up.mod")
@@ -89,21 +89,22 @@ def test_a_patch_that_was_let_go_stays_off(world: World) -> None:
     assert module.function() == ("by", "old")
 
 
-def test_undo_tells_what_it_could_not_take_back(world: World) -> None:
-    """Somebody overwrote the target: that is left, the rest is taken back."""
+def test_undo_raises_where_the_target_was_overwritten(world: World) -> None:
+    """Undo leaves a target that somebody has overwritten, and undoes the other changes."""
     a_world(world, REPLACE, "Replace('up.mod:Thing', by='function', unrelated=True)")
     session = lent(world)
     session.blocks.hold(["p"])
     module = load("up.mod")
-    thing, module.function = module.Thing, "theirs"
+    patched_class = module.Thing
+    module.function = "theirs"
     with pytest.raises(UndoError, match=r"up\.mod\.function was overwritten"):
         session.blocks.let_go(["p"])
     assert module.function == "theirs"
-    assert module.Thing is not thing
+    assert module.Thing is not patched_class
 
 
 def test_a_session_that_was_lent_leaves_no_trace(world: World) -> None:
-    """Everything is taken back, and imports are watched no more."""
+    """After `stand_down`, targets and `sys.meta_path` are as before, and imports are original."""
     finders = list(sys.meta_path)
     a_world(world)
     session = lent(world)
@@ -117,8 +118,8 @@ def test_a_session_that_was_lent_leaves_no_trace(world: World) -> None:
     assert load("up.mod").function() == "old"
 
 
-def test_a_name_that_no_patch_has(world: World) -> None:
-    """Holding what there is not is an error that names what there is."""
+def test_holding_an_unknown_name(world: World) -> None:
+    """Holding an unknown name raises an error that lists the known names."""
     a_world(world)
     with pytest.raises(
         UnknownPatchError, match=r"found 'q', expected a patch's name: p"
@@ -127,8 +128,8 @@ def test_a_name_that_no_patch_has(world: World) -> None:
 
 
 @pytest.mark.parametrize("change", [REPLACE, WRAP, "Add('up.mod:new', by='function')"])
-def test_cycles_leave_nothing(world: World, change: str) -> None:
-    """Apply and undo, however often, keep no object; the journal has a bound of its own."""
+def test_cycles_of_apply_and_undo_leave_no_objects(world: World, change: str) -> None:
+    """Apply and undo keep no object alive, however often; the journal has its own bound."""
     a_world(world, change)
     session = lent(world)
     load("up.mod")
@@ -142,11 +143,12 @@ def test_cycles_leave_nothing(world: World, change: str) -> None:
         return len(gc.get_objects())
 
     before = objects_after(3)
-    assert objects_after(12) - before < 10, "one a cycle"
+    # Other threads of the test run make a dozen objects meanwhile.
+    assert objects_after(50) - before < 40, "one a cycle"
 
 
 def lent(world: World) -> Session:
-    """A session as a block borrows it: in no role."""
+    """Return a session as a block borrows it: armed, in no role."""
     session = world.session()
     session.arm(frozenset(), lent=True)
     return session
@@ -157,25 +159,25 @@ def lent(world: World) -> Session:
 def test_an_undo_looks_for_copies_where_there_may_be_one(
     world: World, monkeypatch: pytest.MonkeyPatch, change: str, is_copied: bool
 ) -> None:
-    """What only the target and the body referred to was not copied; no module is looked through."""
+    """An undo searches modules for copies only where something else refers to the function."""
     session = a_world(world, change)
-    world.module(
-        "up.user", "from up.mod import function" if is_copied else "function = None"
-    )
+    source = "from up.mod import function" if is_copied else "function = None"
+    world.module("up.user", source)
     session.arm(MAIN)
     module = load("up.mod")
     user = load("up.user")
     searches = count_searches(monkeypatch)
     session.become([])
     assert module.function() == "old"
-    assert user.function is (module.function if is_copied else None)
+    expected = module.function if is_copied else None
+    assert user.function is expected
     assert bool(searches) is is_copied
 
 
-def test_nothing_is_looked_for_where_nothing_is_taken_back(
+def test_no_copies_are_searched_where_nothing_is_undone(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process that takes new roles, and has nothing applied for others, looks for no copies."""
+    """A process that becomes its own roles, and undoes nothing, searches for no copies."""
     session = a_world(world)
     session.arm(MAIN)
     new = load("up.mod").function
@@ -186,7 +188,7 @@ def test_nothing_is_looked_for_where_nothing_is_taken_back(
 
 
 def count_searches(monkeypatch: pytest.MonkeyPatch) -> list[CopySearch]:
-    """List the searches that look through modules from now on."""
+    """Return a list that gets each search through modules from now on."""
     searches: list[CopySearch] = []
     look_through = CopySearch.through
 

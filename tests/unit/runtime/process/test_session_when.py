@@ -1,4 +1,4 @@
-"""What a body says at apply time."""
+"""Functions of a body that say, at apply time, whether its changes apply."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 world = packages.world
 
 
-TWO = (
+TWO_CHANGES = (
     "Replace('up.mod:function', by='function')",
     "Replace('up.other:value', by='value')",
 )
@@ -24,7 +24,7 @@ VALUE = "value = 'new'\ndef function(): return 'new'\n"
 
 
 def two_modules(world: World, *changes: str, asks: str, **fields: str) -> Session:
-    """A row over two modules, whose body answers questions."""
+    """Return a session of a row over two modules, whose body also has the source `asks`."""
     world.module("up.mod", UPSTREAM)
     world.module("up.other", "value = 'old'")
     world.pack(
@@ -35,35 +35,43 @@ def two_modules(world: World, *changes: str, asks: str, **fields: str) -> Sessio
     return session
 
 
+def with_when(change: str) -> str:
+    """Return the source of a change with a `when` of its own."""
+    return f"{change.removesuffix(')')}, when='when')"
+
+
 def test_a_when_that_refuses_at_the_second_module_takes_the_first_back(
     world: World,
 ) -> None:
-    """All or none, also of what was there before the refusal."""
+    """A `when` that refuses for a second module undoes the change of the first one."""
     asks = "def when(): return 'up.other' not in sys.modules or 'not beside other'"
-    session = two_modules(world, *TWO, asks=asks, when="'when'")
+    session = two_modules(world, *TWO_CHANGES, asks=asks, when="'when'")
     module = load("up.mod")
     assert module.function() == "new"
-    assert (load("up.other").value, module.function()) == ("old", "old")
+    assert load("up.other").value == "old"
+    assert module.function() == "old"
     state = session.states["p"]
     assert (state.status, state.reason) == (SKIPPED, "not beside other")
 
 
 def test_a_change_may_have_a_when_of_its_own(world: World) -> None:
-    """What it refuses is left out and told; the other changes of the row are made."""
+    """A change whose own `when` refuses is left out and written; the other changes are made."""
     asks = "def when(): return 'other is fine here'"
-    session = two_modules(world, TWO[0], f"{TWO[1][:-1]}, when='when')", asks=asks)
-    assert (load("up.other").value, load("up.mod").function()) == ("old", "new")
+    changes = TWO_CHANGES[0], with_when(TWO_CHANGES[1])
+    session = two_modules(world, *changes, asks=asks)
+    assert load("up.other").value == "old"
+    assert load("up.mod").function() == "new"
     assert session.states["p"].status == APPLIED
-    told = [entry for entry in session.journal.entries if entry["event"] == "left-out"]
-    assert [(one["target"], one["reason"]) for one in told] == [
-        ("up.other:value", "other is fine here")
-    ]
+    entries = session.journal.entries
+    (left_out,) = [entry for entry in entries if entry["event"] == "left-out"]
+    assert left_out["target"] == "up.other:value"
+    assert left_out["reason"] == "other is fine here"
 
 
 def test_a_row_whose_changes_are_all_left_out_is_skipped(world: World) -> None:
-    """It is not called applied where it has done nothing; before the last was asked, it waits."""
+    """A row is armed until each of its changes has refused, and skipped then."""
     asks = "def when(): return 'fine'"
-    changes = [f"{change[:-1]}, when='when')" for change in TWO]
+    changes = [with_when(change) for change in TWO_CHANGES]
     session = two_modules(world, *changes, asks=asks)
     assert load("up.mod").function() == "old"
     state = session.states["p"]
@@ -73,9 +81,10 @@ def test_a_row_whose_changes_are_all_left_out_is_skipped(world: World) -> None:
 
 
 def test_a_when_of_a_change_that_gives_no_answer_fails_the_row(world: World) -> None:
-    """The question is one of the row's changes: without its answer none is made."""
-    changes = TWO[0], f"{TWO[1][:-1]}, when='when')"
+    """A `when` of a change that returns None fails the row, and no change of it is made."""
+    changes = TWO_CHANGES[0], with_when(TWO_CHANGES[1])
     session = two_modules(world, *changes, asks="def when(): ...", required="False")
     module = load("up.mod")
-    assert (load("up.other").value, module.function()) == ("old", "old")
+    assert load("up.other").value == "old"
+    assert module.function() == "old"
     assert "when() of pack.patch_a returned None" in session.states["p"].reason

@@ -30,13 +30,11 @@ except Exception as error:
 
 
 def test_a_failure_that_is_swallowed_ends_with_70(upstream: World) -> None:
-    """It is said at once, and once more at the end; what runs at the end has run."""
+    """A swallowed failure is on stderr at once and at the end, and exit handlers run."""
     upstream.module("pack.patch_a", "def misspelt(): ...")
     done = upstream.run("-c", SWALLOWED)
-    assert (done.returncode, done.stdout) == (
-        70,
-        "swallowed ApplyError\nother exits ran\n",
-    )
+    assert done.returncode == 70
+    assert done.stdout == "swallowed ApplyError\nother exits ran\n"
     first, last = done.stderr.splitlines()
     assert "error: required patch p (pack.patch_a) failed: TargetError" in first
     assert "if the program continues anyway, it ends with exit code 70" in first
@@ -46,7 +44,7 @@ def test_a_failure_that_is_swallowed_ends_with_70(upstream: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "environ", "told"),
+    ("fields", "environ", "warning"),
     [
         (
             {"roles": "set(Role)"},
@@ -57,19 +55,19 @@ def test_a_failure_that_is_swallowed_ends_with_70(upstream: World) -> None:
         ({"roles": "{Role.WORKER}"}, {}, ""),
     ],
 )
-def test_what_need_not_stop_ends_as_it_would(
-    upstream: World, fields: dict[str, str], environ: dict[str, str], told: str
+def test_a_failure_that_need_not_stop_leaves_the_exit_code(
+    upstream: World, fields: dict[str, str], environ: dict[str, str], warning: str
 ) -> None:
-    """`warn`, a patch that is not required, and one that is not for the roles of the process."""
+    """A process ends with 0 with `warn`, an optional patch, or one of another role."""
     upstream.pack(row("p", "patch_a", WRAP, **fields), patch_a="def misspelt(): ...")
     done = upstream.run("-c", "import patchkit.auto, up.mod\nprint('on')", **environ)
     assert (done.returncode, done.stdout) == (0, "on\n")
-    assert told in done.stderr
+    assert warning in done.stderr
     assert "exit code" not in done.stderr
 
 
 def test_a_failure_that_nobody_swallows_is_a_traceback(upstream: World) -> None:
-    """Python's exit code for it stays."""
+    """A failure that nobody catches ends the process with Python's exit code, 1."""
     upstream.module("pack.patch_a", "def misspelt(): ...")
     done = upstream.run("-c", "import patchkit.auto, up.mod")
     assert done.returncode == 1
@@ -77,8 +75,8 @@ def test_a_failure_that_nobody_swallows_is_a_traceback(upstream: World) -> None:
 
 
 @pytest.mark.parametrize("hook", ["", "sys.excepthook = lambda *_: None\n"])
-def test_a_console_that_goes_on_swallows(upstream: World, hook: str) -> None:
-    """An error that an interactive interpreter has printed is not one that Python ends with."""
+def test_a_failure_in_a_console_ends_with_70(upstream: World, hook: str) -> None:
+    """A failure that an interactive interpreter prints ends the process with 70."""
     upstream.module("pack.patch_a", "def misspelt(): ...")
     code = "code.InteractiveInterpreter().runsource('import up.mod')\nprint('half patched')"
     done = upstream.run("-c", f"import code, sys, patchkit.auto\n{hook}{code}")
@@ -104,8 +102,10 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 @pytest.mark.parametrize("code", [0, 5])
-def test_a_child_ends_with_70(upstream: World, method: str, code: int) -> None:
-    """A worker whose target swallows, whatever code it would end with."""
+def test_a_child_that_swallows_a_failure_ends_with_70(
+    upstream: World, method: str, code: int
+) -> None:
+    """A worker whose target swallows a failure ends with 70, whatever its own exit code is."""
     upstream.module("pack.patch_a", "def misspelt(): ...")
     (upstream.folder / "script.py").write_text(CHILD)
     done = upstream.run("script.py", method, str(code))
@@ -114,7 +114,7 @@ def test_a_child_ends_with_70(upstream: World, method: str, code: int) -> None:
 
 
 def test_a_child_of_another_role_ends_as_it_would(upstream: World) -> None:
-    """What has failed in main is nothing to a worker that does not have the patch."""
+    """A failure in main leaves the exit code of a worker that does not have the patch."""
     upstream.pack(row("p", "patch_a", WRAP), patch_a="def misspelt(): ...")
     code = """
 import multiprocessing, patchkit.auto
@@ -131,8 +131,8 @@ print(child.exitcode)
     assert (done.returncode, done.stdout) == (70, "\n0\n")
 
 
-def test_a_block_that_fails_is_told_to_the_block(upstream: World) -> None:
-    """`applied` in an armed process raises; the process is none the worse for it."""
+def test_a_block_that_fails_leaves_the_exit_code(upstream: World) -> None:
+    """A block whose patch fails raises in an armed process, which can still end with 0."""
     upstream.pack(
         row("p", "patch_a", WRAP, roles="{Role.WORKER}"), patch_a="def misspelt(): ..."
     )
@@ -147,8 +147,8 @@ except Exception as error:
     assert (done.returncode, done.stdout) == (0, "ApplyError\n")
 
 
-def test_the_next_role_is_not_entered(upstream: World) -> None:
-    """An engine core or a worker stops at its next entry, whoever swallowed what was told first."""
+def test_no_role_is_entered_after_a_failure(upstream: World) -> None:
+    """Each role entry raises once a target was overwritten, whoever swallowed that error."""
     code = """
 import json, patchkit.auto, up.mod
 from awaiting import await_entry

@@ -31,19 +31,21 @@ def interrupted(): raise KeyboardInterrupt
 
 
 def applied(*changes: Any) -> tuple[Any, Transaction]:
-    """An upstream module with a group of changes made to it."""
-    module, made = module_of(UPSTREAM), Transaction("a-patch")
+    """Return an upstream module, and the transaction that has made changes to it."""
+    module = module_of(UPSTREAM)
+    made = Transaction("a-patch")
     make(made, module, *changes)
     return module, made
 
 
 def make(made: Transaction, module: Any, *changes: Any) -> None:
+    """Make changes to a module within a transaction."""
     body = module_of(BODY, "body")
     apply_changes(made, list(enumerate(changes)), module, body, Sites())
 
 
 def test_all_changes_are_made() -> None:
-    """Every change of the group, with its undo; the sites know where copies are repointed."""
+    """Every change has an undo and a site, which says where copies are repointed."""
     module, made = applied(
         Replace("upstream:one", by="new"), Wrap("upstream:two", by="by", rebind=False)
     )
@@ -57,17 +59,19 @@ def test_all_changes_are_made() -> None:
 
 
 def test_a_target_that_is_not_there_changes_nothing() -> None:
-    """Everything is looked up before the first change is made."""
-    module, before = module_of(UPSTREAM), dict(vars(module_of(UPSTREAM)))
-    calls: Any = [
+    """A missing target raises before the first change is made."""
+    module = module_of(UPSTREAM)
+    names_before = set(vars(module_of(UPSTREAM)))
+    changes: Any = [
         Replace("upstream:one", by="new"),
         Replace("upstream:missing", by="new"),
     ]
-    made, one = Transaction(), module.one
+    made = Transaction()
+    original = module.one
     with pytest.raises(TargetError):
-        make(made, module, *calls)
-    assert module.one is one
-    assert vars(module).keys() == before.keys()
+        make(made, module, *changes)
+    assert module.one is original
+    assert set(vars(module)) == names_before
     assert made.undos == []
 
 
@@ -77,9 +81,9 @@ def test_a_target_that_is_not_there_changes_nothing() -> None:
 def test_an_error_on_the_way_takes_back_what_was_made(
     call: str, error: type[BaseException]
 ) -> None:
-    """Also where it is no Exception, the very objects are back."""
+    """An error, also one that is no Exception, undoes the changes that were made before it."""
     module = module_of(UPSTREAM)
-    one, two = module.one, module.two
+    originals = (module.one, module.two)
     changes: Any = [
         Replace("upstream:one", by="new"),
         Wrap("upstream:two", by="by"),
@@ -88,12 +92,12 @@ def test_an_error_on_the_way_takes_back_what_was_made(
     made = Transaction()
     with pytest.raises(error):
         make(made, module, *changes)
-    assert (module.one, module.two) == (one, two)
+    assert (module.one, module.two) == originals
     assert made.undos == []
 
 
 def test_two_changes_of_one_target() -> None:
-    """Replaced and wrapped by the same patch, it is both."""
+    """A function that a patch wraps and replaces is the replacement within the wrapper."""
     module, made = applied(
         Wrap("upstream:one", by="by"), Replace("upstream:one", by="new")
     )
@@ -103,7 +107,7 @@ def test_two_changes_of_one_target() -> None:
 
 
 def test_unwind_runs_all_in_reverse_and_once() -> None:
-    """One undo that fails stops no other; a second time there is nothing left."""
+    """`unwind` runs all undos in reverse, also after one that fails, and runs them only once."""
     order: list[int] = []
 
     def failing() -> None:
@@ -122,7 +126,7 @@ def test_unwind_runs_all_in_reverse_and_once() -> None:
     [("return True", None), ("return 'no such device'", "no such device")],
 )
 def test_when_answers_true_or_a_reason(source: str, reason: str | None) -> None:
-    """The row's question to its body."""
+    """A `when` that returns True gives no reason to skip, and a text is that reason."""
     body = module_of(f"def here(): {source}", "body")
     assert reason_to_skip(row(when="here").patch, body) == reason
     assert reason_to_skip(row().patch, body) is None
@@ -130,13 +134,13 @@ def test_when_answers_true_or_a_reason(source: str, reason: str | None) -> None:
 
 @pytest.mark.parametrize("answer", ["None", "False", "''", "1", "[]"])
 def test_when_answers_nothing_else(answer: str) -> None:
-    """Falsehood is no reason: the error says what was returned and what is expected."""
+    """Any other answer of a `when` raises an error that says what is expected."""
     body = module_of(f"def here(): return {answer}", "body")
     with pytest.raises(TargetError, match="expected True or the reason to skip"):
         reason_to_skip(row(when="here").patch, body)
 
 
 def test_when_must_be_there() -> None:
-    """A misspelt `when` is named."""
+    """A `when` that the body does not have raises an error that names it."""
     with pytest.raises(TargetError, match="body body has no function 'here'"):
         reason_to_skip(row(when="here").patch, module_of("", "body"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ print(json.dumps(seen))
 
 @pytest.fixture
 def vended(world: World) -> World:
-    """A package that brings patchkit under another name, and a pack for each copy."""
+    """A world with a package that brings patchkit under another name."""
     for file in (REPOSITORY / "patchkit").rglob("*.py"):
         copy = world.folder / "vended" / file.relative_to(REPOSITORY / "patchkit")
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -48,8 +49,8 @@ def vended(world: World) -> World:
     return world
 
 
-def both(world: World, first: str, second: str, **environ: str) -> Any:
-    """Apply a patch of each copy to one function; return what is so then, and what was said."""
+def apply_both(world: World, first: str, second: str, **environ: str) -> Any:
+    """Apply a patch of each copy to one function; return what the program has seen, and stderr."""
     world.pack(row("first", "patch_a", first), patch_a=BY.format("first"))
     world.pack(
         row("second", "patch_b", second), name="second", patch_b=BY.format("second")
@@ -59,30 +60,30 @@ def both(world: World, first: str, second: str, **environ: str) -> Any:
     (world.folder / "code.py").write_text(CODE)
     done = world.run("code.py", **environ)
     assert done.returncode in (0, 70), done.stderr
-    return packages.json.loads(done.stdout.splitlines()[-1]), done.stderr
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr
 
 
 @pytest.mark.parametrize("first", [WRAP, REPLACE])
 def test_wraps_of_both_act(vended: World, first: str) -> None:
-    """What the first has put there is wrapped by the second, which says that there is a first."""
-    seen, said = both(vended, first, WRAP)
+    """The second copy wraps what the first has put there, and warns that there is a first."""
+    seen, stderr = apply_both(vended, first, WRAP)
     assert seen == [["first"], ["second", "first"], "applied", ""]
-    assert "patches this process too: patchkit (" in said
+    assert "patches this process too: patchkit (" in stderr
 
 
 @pytest.mark.parametrize("first", [WRAP, REPLACE])
 def test_a_replace_discards_nothing_of_the_other_copy(
     vended: World, first: str
 ) -> None:
-    """It is refused, with the names of both, and what the first has put there acts on."""
-    seen, _ = both(vended, first, REPLACE, PATCHKIT_ON_FAILURE="warn")
+    """A replacement by the second copy fails with the names of both, and the first acts on."""
+    seen, _ = apply_both(vended, first, REPLACE, PATCHKIT_ON_FAILURE="warn")
     assert seen[:3] == [["first"], ["first"], "failed"]
     assert "it would discard first of another copy" in seen[3]
     assert str(Path("patchkit") / "__init__.py") in seen[3]
 
 
 def test_one_copy_alone_speaks_of_no_other(vended: World) -> None:
-    """A copy that is installed and not imported is none."""
+    """A copy that is installed but not imported is not warned of."""
     vended.pack(row("p", "patch_a", REPLACE), patch_a=BY.format("p"))
     done = vended.run("-c", "import patchkit.auto, up.mod; print(up.mod.function())")
     assert (done.stdout.strip(), done.stderr) == ("['p']", "")

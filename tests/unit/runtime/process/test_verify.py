@@ -32,13 +32,13 @@ def works():
 
 @pytest.fixture
 def session(world: World) -> Any:
-    """Arms a session of a patch whose `verify` answers so."""
+    """Return a function that arms a session of a patch, whose `verify` runs these statements."""
 
     def make(answer: str, **more: Any) -> Any:
         world.module("up.mod", "def function(): return 'old'\n")
         body = f"def ANSWER(): {answer}\n{BODY}"
-        one = row("p", "patch_a", WRAP, roles="{Role.MAIN}", verify="'works'", **more)
-        world.pack(one, patch_a=body)
+        fields = {"roles": "{Role.MAIN}", "verify": "'works'", **more}
+        world.pack(row("p", "patch_a", WRAP, **fields), patch_a=body)
         made = world.session()
         made.arm({Role.MAIN})
         return made
@@ -46,17 +46,17 @@ def session(world: World) -> Any:
     return make
 
 
-def test_it_is_asked_once(session: Any) -> None:
-    """Not before it is applied; with the patch in effect; and its answer is told."""
-    one = session("return True")
+def test_a_verify_is_asked_once(session: Any) -> None:
+    """The first role entry after the apply asks `verify`, once, and writes its answer."""
+    armed = session("return True")
     importlib.import_module("up.mod")
     body = importlib.import_module("pack.patch_a")
     assert body.asked == []
     for _ in range(3):
-        one.enter(Role.MAIN)
+        armed.enter(Role.MAIN)
     assert body.asked == ["new"]
-    (told,) = [entry for entry in one.journal.entries if entry["event"] == "verify"]
-    assert (told["name"], told["answer"]) == ("p", True)
+    (entry,) = [entry for entry in armed.journal.entries if entry["event"] == "verify"]
+    assert (entry["name"], entry["answer"]) == ("p", True)
 
 
 @pytest.mark.parametrize(
@@ -68,37 +68,39 @@ def test_it_is_asked_once(session: Any) -> None:
         ("raise ValueError('broken')", "broken"),
     ],
 )
-def test_a_reason_is_a_failure(session: Any, answer: str, words: str) -> None:
-    """It stops the process, and is taken back; so is any other answer, and an exception."""
-    one = session(answer)
+def test_any_answer_but_true_is_a_failure(
+    session: Any, answer: str, words: str
+) -> None:
+    """A reason, any other answer or an exception fails the patch, which is undone, and raises."""
+    armed = session(answer)
     mod = importlib.import_module("up.mod")
     with pytest.raises(ApplyError, match=words) as caught:
-        one.enter(Role.MAIN)
+        armed.enter(Role.MAIN)
     assert isinstance(caught.value.__cause__, (VerifyError, ValueError))
-    assert one.states["p"].status == "failed"
+    assert armed.states["p"].status == "failed"
     assert mod.function() == "old"
-    (told,) = [entry for entry in one.journal.entries if entry["event"] == "verify"]
-    assert words in told["answer"]
+    (entry,) = [entry for entry in armed.journal.entries if entry["event"] == "verify"]
+    assert words in entry["answer"]
 
 
-def test_a_look_asks_what_was_applied_late(session: Any) -> None:
-    """No role is entered any more after the last one."""
-    one = session("return True")
+def test_a_look_asks_the_verify_of_a_late_patch(session: Any) -> None:
+    """A look asks the `verify` of a patch that was applied after the last role entry."""
+    armed = session("return True")
     importlib.import_module("up.mod")
-    one.lookout.look()
+    armed.lookout.look()
     assert importlib.import_module("pack.patch_a").asked == ["new"]
 
 
-def test_not_required(session: Any) -> None:
-    """The failure of such a patch is a warning."""
-    one = session("return 'too slow'", required="False")
+def test_a_verify_that_fails_an_optional_patch(session: Any) -> None:
+    """The role is entered without an error where the patch is not required."""
+    armed = session("return 'too slow'", required="False")
     importlib.import_module("up.mod")
-    one.enter(Role.MAIN)
-    assert one.states["p"].status == "failed"
+    armed.enter(Role.MAIN)
+    assert armed.states["p"].status == "failed"
 
 
 def test_a_verify_needs_a_body(world: World) -> None:
-    """There is no function to ask without one."""
+    """A row with a `verify` and no body is a DeclarationError."""
     world.module("up.mod", "def function(): return 'old'\n")
     edit = "Edit('up.mod:function', old='old', new='new')"
     world.module("pack.other", "")
@@ -111,12 +113,12 @@ def test_a_verify_needs_a_body(world: World) -> None:
 def test_status_tells_the_last_answer(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With its age, in the list and in JSON."""
+    """`status --verify` prints the last answer and its age, and the JSON format has it."""
     world.module("up.mod", "def function(): return 'old'\n")
-    one = row(
+    optional = row(
         "p", "patch_a", WRAP, roles="set(Role)", verify="'works'", required="False"
     )
-    world.pack(one, patch_a=f"def ANSWER(): return 'too slow'\n{BODY}")
+    world.pack(optional, patch_a=f"def ANSWER(): return 'too slow'\n{BODY}")
     code = (
         "import patchkit.auto as auto\nfrom patchkit import Role\nimport up.mod\n"
         "auto.session.enter(Role.MAIN)\n"
@@ -129,6 +131,7 @@ def test_status_tells_the_last_answer(
     assert "s ago" in shown
     main(["status", str(world.journal), "--format", "json"])
     (process,) = json.loads(capsys.readouterr().out)["processes"]
-    told = next(patch["verify"] for patch in process["patches"] if patch["name"] == "p")
-    assert told["ok"] is False
-    assert "too slow" in told["reason"]
+    patches = {patch["name"]: patch for patch in process["patches"]}
+    verify = patches["p"]["verify"]
+    assert verify["ok"] is False
+    assert "too slow" in verify["reason"]
