@@ -1,4 +1,4 @@
-"""What tests of origins share."""
+"""Helpers and constants that the tests of origins share."""
 
 from __future__ import annotations
 
@@ -21,11 +21,19 @@ WRAPS = (
 
 
 def load(*names: str) -> list[Any]:
-    """Import modules."""
+    """Import modules, and return them."""
     return [importlib.import_module(name) for name in names]
 
 
 def out_of_reach(world: World, code: str, **environ: str) -> list[str]:
-    """Run a child; what its journal says is out of reach."""
+    """Run code in a child process; return the copies that it reports as out of reach."""
     world.answer(f"{code}\nprint('null')", **environ)
-    return [words for line in world.entries() for words in line.get("out_of_reach", ())]
+    return reported_copies(world)
+
+
+def reported_copies(world: World) -> list[str]:
+    """Return the copies that the journals of all children report as out of reach."""
+    reported: list[str] = []
+    for entry in world.entries():
+        reported += entry.get("out_of_reach", ())
+    return reported

@@ -7,5 +7,5 @@ from .loaded import Loaded
 
 @pytest.fixture
 def loaded(monkeypatch: pytest.MonkeyPatch) -> Loaded:
-    """Upstream in memory."""
+    """Modules in memory, `up` among them, and the passes over their copies."""
     return Loaded(monkeypatch)

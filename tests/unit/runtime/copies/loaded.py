@@ -49,9 +49,11 @@ class Loaded:
         """Add a module; it knows upstream as `up`."""
         module = module_of("", name)
         self._monkeypatch.setitem(sys.modules, name, module)
-        vars(module).update(values, **({"up": self.up} if name != "up" else {}))
+        vars(module).update(values)
+        if name != "up":
+            vars(module)["up"] = self.up
         code = compile(source, name, "exec")
-        module.__spec__ = ModuleSpec(name, Keeper(source))  # type: ignore[arg-type]
+        module.__spec__ = ModuleSpec(name, SourceLoader(source))  # type: ignore[arg-type]
         exec(code, vars(module))
         return module
 
@@ -64,7 +66,7 @@ class Loaded:
     def changed(
         self, qualname: str, new: Any = None, declared: bool | Collection[str] = True
     ) -> tuple[Site, Callable[[], None]]:
-        """Put something new on an upstream attribute; returns what takes it off."""
+        """Put a new object on an upstream attribute; return its site, and what takes it off."""
         site = self.site(qualname, declared)
         new = New() if new is None else new
         return site, push(site, Layer(lambda _: new))
@@ -77,7 +79,7 @@ class Loaded:
         return words(outcome.rebound), words(outcome.left)
 
     def restore(self, *sites: Site) -> list[str]:
-        """Run the pass after an undo."""
+        """Run the pass after an undo; return words of what it restored."""
         return words(
             restore(sites, copies.scope.all_modules(), self._keepers(())).rebound
         )
@@ -86,7 +88,7 @@ class Loaded:
         return Keepers(keepers, self.bodies, self.sites)
 
 
-class Keeper:
+class SourceLoader:
     """A loader that keeps the source of its module.
 
     Args:
@@ -102,11 +104,11 @@ class Keeper:
 
 
 class New:
-    """What a patch has made."""
+    """An object that a patch puts in place of the original."""
 
     def __call__(self) -> None: ...
 
 
 def words(copies: Collection[Holder]) -> list[str]:
-    """Say where they are."""
+    """Return what messages call the copies, sorted."""
     return sorted(copy.words for copy in copies)

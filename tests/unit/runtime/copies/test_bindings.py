@@ -12,6 +12,8 @@ from support.undoing import undo
 
 from patchkit import Role
 
+from .bound import out_of_reach
+
 world = packages.world
 GOES = {
     "what never runs": """
@@ -47,6 +49,7 @@ outer(up.b.kept)
 
 
 def _user(world: World, code: str) -> Any:
+    """Arm a patch of `up.a:kept` after the code ran in `up.user`; return session and module."""
     world.module("up.base", "kept = object()")
     for name in "ab":
         world.module(f"up.{name}", "from up.base import kept")
@@ -61,8 +64,8 @@ def _user(world: World, code: str) -> Any:
 
 
 @pytest.mark.parametrize("code", GOES.values(), ids=GOES)
-def test_what_leads_to_the_target(world: World, code: str) -> None:
-    """It goes with the target, and comes back."""
+def test_a_name_whose_code_leads_to_the_target(world: World, code: str) -> None:
+    """The name is repointed with the target, and undo restores it."""
     session, user = _user(world, code)
     assert user.kept == [1]
     undo(session)
@@ -70,8 +73,8 @@ def test_what_leads_to_the_target(world: World, code: str) -> None:
 
 
 @pytest.mark.processes
-def test_what_python_warns_of(world: World) -> None:
-    """It was told when the module was compiled: here it is no error, and not told again."""
+def test_a_source_that_python_warns_of(world: World) -> None:
+    """Reading the source raises no warning that its compiler gave before: the name is repointed."""
     code = (
         "import up.user, warnings\nwarnings.simplefilter('error')\nimport patchkit.auto"
     )
@@ -84,26 +87,25 @@ def test_what_python_warns_of(world: World) -> None:
 
 
 @pytest.mark.parametrize("code", UNTOLD.values(), ids=UNTOLD)
-def test_what_code_binds_otherwise(world: World, code: str) -> None:
-    """It is left as it is, and reported: only plain assignments and imports tell."""
+def test_a_name_that_other_code_binds(world: World, code: str) -> None:
+    """A name that anything but a plain assignment or import binds is left and reported."""
     session, user = _user(world, code)
     assert user.kept is user.up.b.kept
-    assert (
-        "up.user:kept (origin unknown)" in (session.journal.entries[-1]["out_of_reach"])
-    )
+    reported = session.journal.entries[-1]["out_of_reach"]
+    assert "up.user:kept (origin unknown)" in reported
 
 
-def test_a_name_that_a_class_hides(world: World) -> None:
-    """Python writes `__kept` with the class's name before it: where it is from is not known."""
+def test_a_private_name_of_a_class(world: World) -> None:
+    """A class attribute `__kept`, whose name Python mangles, is left and reported."""
     session, user = _user(world, "class _C:\n    __kept = up.a.kept")
     assert vars(user._C)["_C__kept"] is user.up.b.kept
-    (told,) = session.journal.entries[-1]["out_of_reach"]
-    assert told == "up.user:_C._C__kept (origin unknown)"
+    (reported,) = session.journal.entries[-1]["out_of_reach"]
+    assert reported == "up.user:_C._C__kept (origin unknown)"
 
 
 @pytest.mark.processes
 def test_the_variable_of_a_comprehension(world: World) -> None:
-    """It binds no name of the module: where that is from is known, and there is nothing to say."""
+    """A comprehension's variable binds no name of the module: `kept` has one known origin."""
     world.module("up.base", "kept = object()")
     for name in "ab":
         world.module(f"up.{name}", "from up.base import kept")
@@ -113,15 +115,12 @@ def test_the_variable_of_a_comprehension(world: World) -> None:
     world.pack(
         row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]"
     )
-    world.answer("import up.user, up.a, patchkit.auto\nprint('null')")
-    assert not [
-        words for line in world.entries() for words in line.get("out_of_reach", ())
-    ]
+    assert out_of_reach(world, "import up.user, up.a, patchkit.auto") == []
 
 
 @pytest.mark.processes
 def test_a_byte_order_mark_in_a_zip_file(world: World) -> None:
-    """A loader gives the source as text, with the mark in it."""
+    """A copy is repointed although the loader returns its module's source with the mark in it."""
     world.module("up.a", "kept = object()")
     world.module("up.user", "\ufefffrom up.a import kept")
     world.pack(

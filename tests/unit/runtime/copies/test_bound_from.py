@@ -9,7 +9,7 @@ from support.undoing import undo
 
 from patchkit import Role
 
-from .bound import MAIN, WRAPS, load
+from .bound import MAIN, WRAPS, load, reported_copies
 
 world = packages.world
 
@@ -30,9 +30,13 @@ class C:
 """
 
 
-@pytest.mark.parametrize("late", [True, False])
-def test_upstreams_own_function_as_the_replacement(world: World, late: bool) -> None:
-    """A second row wraps the target, and not what took its place; undo leaves that alone too."""
+@pytest.mark.parametrize("armed_late", [True, False])
+def test_upstreams_own_function_as_the_replacement(
+    world: World, armed_late: bool
+) -> None:
+    """A second row wraps the target, but not upstream's function that replaces it; undo leaves
+    that function alone too.
+    """
     world.module("up.b", SOMEBODY)
     world.module("up.a", TARGET)
     world.module(
@@ -45,9 +49,8 @@ def test_upstreams_own_function_as_the_replacement(world: World, late: bool) -> 
         patch_a=f"from up.b import forward\n{WRAPS}",
     )
     session = world.session()
-    modules = load("up.b") if late else []
-    modules += load("up.a", "up.user") if late else []
-    originals = [vars(module).copy() for module in modules]
+    modules = load("up.b", "up.a", "up.user") if armed_late else []
+    values_before = [vars(module).copy() for module in modules]
     session.arm(MAIN)
     a, b, user = load("up.a", "up.b", "up.user")
     assert a.forward() == user.ours() == ("wrapped", "b")
@@ -55,14 +58,11 @@ def test_upstreams_own_function_as_the_replacement(world: World, late: bool) -> 
     undo(session, ["one"])
     assert a.forward() == user.ours() == ("wrapped", "a")
     undo(session)
-    assert (a.forward(), user.ours(), b.forward(), user.theirs()) == (
-        "a",
-        "a",
-        "b",
-        "b",
-    )
-    for module, names in zip(modules, originals, strict=True):
-        assert all(vars(module)[name] is value for name, value in names.items())
+    assert a.forward() == user.ours() == "a"
+    assert b.forward() == user.theirs() == "b"
+    for module, values in zip(modules, values_before, strict=True):
+        for name, value in values.items():
+            assert vars(module)[name] is value, name
 
 
 def test_a_method_of_another_class_as_the_replacement(world: World) -> None:
@@ -81,14 +81,17 @@ def test_a_method_of_another_class_as_the_replacement(world: World) -> None:
     assert a.C().forward() == ("wrapped", "D")
     assert b.D().forward() == user.Sub().forward() == "D"
     undo(session)
-    assert (a.C().forward(), b.D().forward(), user.Sub().forward()) == ("C", "D", "D")
+    assert a.C().forward() == "C"
+    assert b.D().forward() == user.Sub().forward() == "D"
 
 
 NEIGHBOUR = "from contextlib import nullcontext\nclass Kept:\n    made = nullcontext"
 
 
-def test_the_standard_librarys_own_in_a_child_of_another_role(world: World) -> None:
-    """What a forked engine core takes back leaves everybody's `nullcontext` where it is."""
+def test_a_standard_library_replacement_that_another_role_takes_back(
+    world: World,
+) -> None:
+    """An engine core that takes a patch back leaves everybody's own `nullcontext` where it is."""
     world.module("up.mod", "def record(name): return name")
     world.module("up.user", "from up.mod import record")
     world.module("up.neighbour", NEIGHBOUR)
@@ -103,26 +106,28 @@ def test_the_standard_librarys_own_in_a_child_of_another_role(world: World) -> N
     session = world.session()
     session.arm(MAIN)
     mod, user, neighbour = load("up.mod", "up.user", "up.neighbour")
-    theirs = neighbour.nullcontext
-    assert mod.record is user.record is theirs
+    library_function = neighbour.nullcontext
+    assert mod.record is user.record is library_function
     session.become([Role.ENGINE_CORE])
-    assert mod.record is user.record is not theirs
-    assert neighbour.nullcontext is vars(neighbour.Kept)["made"] is theirs
+    assert mod.record is user.record is not library_function
+    assert neighbour.nullcontext is vars(neighbour.Kept)["made"] is library_function
 
 
 # -- two targets, one object -----------------------------------------------------------------------
 
-TWO = "def f(): return 'f'\ndef g(): return 'g'"
+TWO_FUNCTIONS = "def f(): return 'f'\ndef g(): return 'g'"
 
 
 STUB = "def n(): return 'stub'\n"
 
 
-@pytest.mark.parametrize("late", [True, False])
+@pytest.mark.parametrize("armed_late", [True, False])
 @pytest.mark.parametrize("order", ["fg", "gf"])
-def test_two_targets_that_share_a_stub(world: World, late: bool, order: str) -> None:
+def test_two_targets_that_share_a_stub(
+    world: World, armed_late: bool, order: str
+) -> None:
     """Each copy gets back the original of its own target, those made meanwhile too."""
-    world.module("up.mod", TWO)
+    world.module("up.mod", TWO_FUNCTIONS)
     world.module("up.user", "from up.mod import f, g as other\nclass A:\n    run = f")
     world.module("up.latecomer", "from up.mod import g, f as other")
     world.pack(
@@ -131,7 +136,7 @@ def test_two_targets_that_share_a_stub(world: World, late: bool, order: str) -> 
         patch_a=STUB,
     )
     session = world.session()
-    if late:
+    if armed_late:
         load("up.mod", "up.user")
     session.arm(MAIN)
     mod, user, latecomer = load("up.mod", "up.user", "up.latecomer")
@@ -143,9 +148,9 @@ def test_two_targets_that_share_a_stub(world: World, late: bool, order: str) -> 
     assert (latecomer.other(), latecomer.g()) == ("f", "g")
 
 
-def test_a_row_that_wraps_one_of_them(world: World) -> None:
-    """The other one's copies stay stubs."""
-    world.module("up.mod", TWO)
+def test_a_row_that_wraps_one_of_two_targets_with_one_stub(world: World) -> None:
+    """The copies of the other target, which the same stub replaces, are not wrapped."""
+    world.module("up.mod", TWO_FUNCTIONS)
     world.module("up.user", "from up.mod import f, g")
     world.pack(
         row(
@@ -164,9 +169,9 @@ def test_a_row_that_wraps_one_of_them(world: World) -> None:
     assert (user.f(), user.g()) == ("stub", "stub")
 
 
-@pytest.mark.parametrize("late", [True, False])
-def test_one_original_under_two_names(world: World, late: bool) -> None:
-    """Each name's copies follow that name."""
+@pytest.mark.parametrize("armed_late", [True, False])
+def test_one_original_under_two_names(world: World, armed_late: bool) -> None:
+    """Each name's copies follow the patches of that name, and not those of the other."""
     world.module("up.mod", "def f(): return 'f'\ng = f")
     world.module("up.user", "from up.mod import f, g")
     world.pack(
@@ -175,7 +180,7 @@ def test_one_original_under_two_names(world: World, late: bool) -> None:
         patch_a=f"{STUB}def m(): return 'other'",
     )
     session = world.session()
-    if late:
+    if armed_late:
         load("up.user")
     session.arm(MAIN)
     (user,) = load("up.user")
@@ -186,9 +191,9 @@ def test_one_original_under_two_names(world: World, late: bool) -> None:
     assert (user.f(), user.g()) == ("f", "f")
 
 
-@pytest.mark.parametrize("late", [True, False])
-def test_two_targets_that_are_copies_of_one(world: World, late: bool) -> None:
-    """What they were copied from stays as it is, and each has followers of its own."""
+@pytest.mark.parametrize("armed_late", [True, False])
+def test_two_targets_that_are_copies_of_one(world: World, armed_late: bool) -> None:
+    """The function that both copy stays as it is, and importers follow their own target."""
     world.module("up.a", "def f(): return 'f'")
     for name in "bc":
         world.module(f"up.{name}", "from up.a import f")
@@ -200,7 +205,7 @@ def test_two_targets_that_are_copies_of_one(world: World, late: bool) -> None:
     )
     session = world.session()
     names = ("up.a", "up.b", "up.b_user", "up.c", "up.c_user")
-    if late:
+    if armed_late:
         load(*names)
     session.arm(MAIN)
     modules = load(*names)
@@ -235,10 +240,10 @@ class Kept:
 NAMES = ("CHOSEN", "COLOR", "LOGGER", "PATTERN", "DOTS", "MADE")
 
 
-@pytest.mark.parametrize("late", [True, False])
+@pytest.mark.parametrize("armed_late", [True, False])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_constant_that_others_hold(world: World, late: bool, name: str) -> None:
-    """Its own importers follow, whoever names the object otherwise does not."""
+def test_a_constant_that_others_hold(world: World, armed_late: bool, name: str) -> None:
+    """Importers of the constant follow it; who has the same object from elsewhere does not."""
     world.module("up.types", "class Type: ...\nuint8 = Type()")
     world.module("up.mod", SINGLETONS)
     world.module("up.neighbours", NEIGHBOURS)
@@ -250,12 +255,12 @@ def test_a_constant_that_others_hold(world: World, late: bool, name: str) -> Non
         row("one", "patch_a", f"Replace('up.mod:{name}', by='NEW')"),
         patch_a="NEW = [1]",
     )
-    everybody = ("up.types", "up.mod", "up.neighbours", "up.user")
+    module_names = ("up.types", "up.mod", "up.neighbours", "up.user")
     session = world.session()
-    if late:
-        load(*everybody)
+    if armed_late:
+        load(*module_names)
     session.arm(MAIN)
-    types, mod, neighbours, user = load(*everybody)
+    types, mod, neighbours, user = load(*module_names)
     new = vars(mod)[name]
     assert new == [1]
     assert user.kept is user.again is new
@@ -270,8 +275,8 @@ def test_a_constant_that_others_hold(world: World, late: bool, name: str) -> Non
     assert user.kept is user.again is vars(mod)[name] is not new
 
 
-def test_a_constant_among_its_neighbours(world: World) -> None:
-    """Two names of one module for one type are two constants."""
+def test_two_constants_of_one_module_that_are_one_object(world: World) -> None:
+    """A copy of the patched constant follows it; another constant that is the same object stays."""
     world.module("up.types", "uint8 = object()")
     world.module(
         "up.mod",
@@ -282,15 +287,16 @@ def test_a_constant_among_its_neighbours(world: World) -> None:
         patch_a="NEW = object()",
     )
     (mod,) = load("up.mod")
-    two = mod.TWO
+    original = mod.TWO
     session = world.session()
     session.arm(MAIN)
-    assert mod.TWO is two
-    assert mod.THREE is mod.ONE is not two
+    assert mod.TWO is original
+    assert mod.THREE is mod.ONE is not original
     undo(session)
-    assert mod.ONE is mod.TWO is mod.THREE is two
+    assert mod.ONE is mod.TWO is mod.THREE is original
 
 
+# What `up.user` executes, and whether its name goes with the target; None if that is unknown.
 STARS = {
     "theirs": ("from up.b import *\nfrom up.hides import *", False),
     "ours": ("from up.a import *\nfrom up.hides_theirs import *", True),
@@ -304,9 +310,11 @@ STARS = {
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("user", STARS)
-def test_a_star_import(world: World, user: str) -> None:
-    """It brings what the module exports; which of two bindings was the last, nobody can tell."""
+@pytest.mark.parametrize("case", STARS)
+def test_a_star_import(world: World, case: str) -> None:
+    """A star import binds what the module exports; a name that is also bound otherwise is left and
+    reported.
+    """
     world.module("up.base", "kept = object()")
     for name in "ab":
         world.module(f"up.{name}", "from up.base import kept")
@@ -315,14 +323,13 @@ def test_a_star_import(world: World, user: str) -> None:
         "up.hides_theirs", "__all__ = ('other',)\nfrom up.b import kept\nother = 1"
     )
     world.module("up.private", "from up.a import kept as _kept")
-    code, goes = STARS[user]
-    world.module("up.user", code)
+    source, goes = STARS[case]
+    world.module("up.user", source)
     world.pack(
         row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]"
     )
-    went = "import up.user, patchkit.auto, json\nprint(json.dumps(up.user.kept == [1]))"
-    assert world.answer(went) is bool(goes)
-    told = [one for line in world.entries() for one in line.get("out_of_reach", ())]
-    assert [one for one in told if "up.user" in one] == (
-        ["up.user:kept (origin unknown)"] if goes is None else []
-    )
+    code = "import up.user, patchkit.auto, json\nprint(json.dumps(up.user.kept == [1]))"
+    assert world.answer(code) is bool(goes)
+    expected = ["up.user:kept (origin unknown)"] if goes is None else []
+    reported = [words for words in reported_copies(world) if "up.user" in words]
+    assert reported == expected

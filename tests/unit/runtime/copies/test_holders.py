@@ -56,8 +56,8 @@ def test_what_is_out_of_reach_is_named(loaded: Loaded, source: str) -> None:
     assert loaded.repoint(site) == ([], HOLDERS[source])
 
 
-def test_what_a_dispatcher_of_the_same_module_has(loaded: Loaded) -> None:
-    """It goes on calling the original, whatever the name holds."""
+def test_a_dispatcher_of_the_targets_own_module(loaded: Loaded) -> None:
+    """A dispatcher of the target's own module keeps the original, and is reported."""
     source = (
         "import functools\n@functools.singledispatch\ndef on(x): ...\n"
         "on.register(int, function)"
@@ -69,7 +69,7 @@ def test_what_a_dispatcher_of_the_same_module_has(loaded: Loaded) -> None:
 
 @pytest.mark.parametrize("kind", ["static", "klass", "prop"])
 def test_the_function_inside_of_a_method(loaded: Loaded, kind: str) -> None:
-    """Who took it out of a static or class method or a property has it apart."""
+    """A name for the function inside a static or class method or a property is reported."""
     method = vars(loaded.up.Thing)[kind]
     loaded.add("up.user", inside=method.fget if kind == "prop" else method.__func__)
     site, _ = loaded.changed(f"Thing.{kind}")
@@ -77,7 +77,7 @@ def test_the_function_inside_of_a_method(loaded: Loaded, kind: str) -> None:
 
 
 def test_what_our_own_wrappers_hold_is_no_finding(loaded: Loaded) -> None:
-    """A wrapper has the original in its closure, on purpose; wherever the wrapper is."""
+    """The original that a wrapper of ours holds is not reported, wherever the wrapper is bound."""
     original = loaded.up.function
 
     def wrapper(below: object = original) -> object:
@@ -90,8 +90,8 @@ def test_what_our_own_wrappers_hold_is_no_finding(loaded: Loaded) -> None:
     assert loaded.repoint(site) == ([], [])
 
 
-def test_a_class_in_its_own_methods(loaded: Loaded) -> None:
-    """`super()` needs the class in a closure; that is how it should be."""
+def test_a_class_in_the_closures_of_its_own_methods(loaded: Loaded) -> None:
+    """The closure that `super()` has the class in is not reported."""
     source = "class Deep(Thing):\n    def method(self): return super().method()\nAlias = Deep"
     exec(source, vars(loaded.up))
     site, _ = loaded.changed("Deep", type("Deep", (loaded.up.Deep,), {}))
@@ -99,7 +99,7 @@ def test_a_class_in_its_own_methods(loaded: Loaded) -> None:
 
 
 def test_annotations_and_bases_are_no_holders(loaded: Loaded) -> None:
-    """What only says what is there is not in the way."""
+    """Annotations, base classes and `__all__` that hold the original are not reported."""
     source = "from up import Thing\nclass A:\n    x: Thing\n__all__ = [Thing]\ny: Thing\ndel Thing"
     loaded.add("up.user", source)
     site, _ = loaded.changed("Thing")
@@ -107,7 +107,7 @@ def test_annotations_and_bases_are_no_holders(loaded: Loaded) -> None:
 
 
 def test_a_holder_that_two_modules_import_is_told_once(loaded: Loaded) -> None:
-    """A function by where it was made, a table by where it was found first."""
+    """A function is reported where it was made, a table where it was found first, each once."""
     source = (
         "from up import function\ndef default(x=function): ...\ntable = {'k': function}"
     )
@@ -121,7 +121,7 @@ def test_a_holder_that_two_modules_import_is_told_once(loaded: Loaded) -> None:
 
 
 def test_a_large_container_is_not_looked_through(loaded: Loaded) -> None:
-    """The pass is bounded."""
+    """A copy in a container of more than `MOST` items is not reported."""
     loaded.add("up.user", f"table = [up.function, *range({MOST})]")
     site, _ = loaded.changed("function")
     assert loaded.repoint(site) == ([], [])
@@ -145,7 +145,7 @@ FULL = {
 def test_the_largest_container_that_is_looked_through(
     loaded: Loaded, source: str
 ) -> None:
-    """One item more is too many."""
+    """A copy is reported in a container of `MOST` items, and not in one with an item more."""
     loaded.add("up.user", source.format(MOST - 1))
     site, _ = loaded.changed("function")
     assert loaded.repoint(site) == ([], FULL[source])
@@ -153,27 +153,28 @@ def test_the_largest_container_that_is_looked_through(
     assert loaded.repoint(site) == ([], [])
 
 
-def test_holders_in_packages_that_have_nothing_to_do_with_it(loaded: Loaded) -> None:
-    """A package that imports the target's is looked into; it cannot be missed by its name."""
+def test_a_holder_in_another_package(loaded: Loaded) -> None:
+    """A holder in another package that imports from the target's package is reported."""
     loaded.add("plugin", "from up import Thing\ntable = {'k': Thing.method}")
     site, _ = loaded.changed("Thing.method")
     assert loaded.repoint(site) == ([], ["plugin:table['k']"])
 
 
-def test_quick_and_named_parts_are_the_same(loaded: Loaded) -> None:
-    """What is looked for quickly is all that can be named."""
+def test_quick_parts_cover_all_named_parts(loaded: Loaded) -> None:
+    """The quick search for a holder's parts covers all parts that can be named."""
     kinds = HolderKinds()
     for source in HOLDERS:
         module = loaded.add("up.user", f"from up import function\n{source}")
         for name, value in vars(module).items():
             kind = kinds[type(value)]
             if kind is not None and not name.startswith("__"):
-                quick = {id(part) for part in kind.parts(value)}
-                assert {id(part) for _, part in kind.named(value)} <= quick
+                quick_ids = {id(part) for part in kind.parts(value)}
+                named_ids = {id(part) for _, part in kind.named(value)}
+                assert named_ids <= quick_ids
 
 
 def test_a_class_that_another_package_imported_first(loaded: Loaded) -> None:
-    """It is looked into with its own module, whoever has it too and comes before."""
+    """A class is looked into with its own module, though a module that comes before imported it."""
     loaded.add("a_script")
     source = "class K:\n    kept = up.function\n    def m(self, x=up.function): ..."
     user = loaded.add("up.user", source)

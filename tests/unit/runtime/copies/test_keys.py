@@ -30,7 +30,8 @@ TABLES = {
 def test_a_key_is_repointed_in_place(loaded: Loaded, source: str) -> None:
     """The dict stays the same object with its items in the same order; undo restores the key."""
     user = loaded.add("up.user", source)
-    table, before = user.table, list(user.table.items())
+    table = user.table
+    before = list(table.items())
     original = loaded.up.function
     site, undo = loaded.changed("function", new := New())
     assert loaded.repoint(site) == (["up.user:table (a key)"], [])
@@ -44,7 +45,7 @@ def test_a_key_is_repointed_in_place(loaded: Loaded, source: str) -> None:
 
 @pytest.mark.parametrize("qualname", ["Thing", "Thing.method"])
 def test_classes_and_methods_are_keys_too(loaded: Loaded, qualname: str) -> None:
-    """Also in a dict of a class."""
+    """A class or method that is a key, here in a dict of a class, is repointed and restored."""
     user = loaded.add("up.user", f"class A:\n    table = {{up.{qualname}: 1}}")
     (original,) = user.A.table
     site, undo = loaded.changed(qualname, new := New())
@@ -55,7 +56,7 @@ def test_classes_and_methods_are_keys_too(loaded: Loaded, qualname: str) -> None
 
 
 def test_a_key_goes_with_its_target(loaded: Loaded) -> None:
-    """A second patch, and the undo of the first, move it along."""
+    """A key is what its target holds, also after a second patch and the undo of the first."""
     user = loaded.add("up.user", "table = {up.function: 1}")
     original = loaded.up.function
     site, undo = loaded.changed("function")
@@ -69,7 +70,7 @@ def test_a_key_goes_with_its_target(loaded: Loaded) -> None:
 
 
 def test_a_key_that_was_set_while_the_patch_was_applied(loaded: Loaded) -> None:
-    """The pass after the undo restores it."""
+    """The pass after the undo restores a key that was set to the new object."""
     original = loaded.up.function
     site, undo = loaded.changed("function")
     loaded.repoint(site)
@@ -80,7 +81,9 @@ def test_a_key_that_was_set_while_the_patch_was_applied(loaded: Loaded) -> None:
 
 
 def test_a_key_that_is_an_object_of_a_body(loaded: Loaded) -> None:
-    """It is restored in a module that has it from the target by name, and stays in any other."""
+    """A body's object as a key is restored in a module that imports it from the target, and
+    stays in any other.
+    """
     new, original = New(), loaded.up.function
     site = loaded.site("function")
     undo = push(site, Layer(lambda _: new, base=True))
@@ -107,14 +110,16 @@ LEFT = {
 
 @pytest.mark.parametrize("source", LEFT)
 def test_a_key_that_is_out_of_reach(loaded: Loaded, source: str) -> None:
-    """A dict of another type may keep an order of its own; it is reported, and left as it is."""
+    """A key in a dict of another type, which may keep an order of its own, or in a dict in a
+    closure is reported and left.
+    """
     loaded.add("up.user", source)
     site, _ = loaded.changed("function")
     assert loaded.repoint(site) == ([], [LEFT[source]])
 
 
 def test_a_key_in_another_package(loaded: Loaded) -> None:
-    """It is reported, unless `rebind` names the package."""
+    """A key in another package is reported and left, unless `rebind` names the package."""
     plugin = loaded.add("plugin", "from up import Thing\ntable = {Thing.method: 1}")
     (original,) = plugin.table
     site, _ = loaded.changed("Thing.method")
@@ -124,9 +129,10 @@ def test_a_key_in_another_package(loaded: Loaded) -> None:
     assert loaded.repoint(site) == (["plugin:table (a key)"], [])
 
 
-def test_a_key_that_others_may_have_given(loaded: Loaded) -> None:
-    """An object that does not prove where it is from is reported."""
-    loaded.up.shared = shared = New()
+def test_a_key_of_unknown_origin(loaded: Loaded) -> None:
+    """A key that does not tell that it came from the target is reported and left."""
+    shared = New()
+    loaded.up.shared = shared
     user = loaded.add("up.user", "table = {up.shared: 1}")
     site, _ = loaded.changed("shared")
     _, left = loaded.repoint(site)
@@ -135,13 +141,13 @@ def test_a_key_that_others_may_have_given(loaded: Loaded) -> None:
 
 
 class Unhashable:
-    """What cannot be a key."""
+    """Its instances cannot be keys."""
 
     __hash__ = None  # type: ignore[assignment]
 
 
 class Equal:
-    """What is equal to a key that is there."""
+    """Its instances are equal to a key that the dict has."""
 
     def __eq__(self, other: object) -> bool:
         return other == "there"
@@ -158,7 +164,7 @@ class Equal:
     ],
 )
 def test_a_key_that_cannot_be_replaced(loaded: Loaded, new: Any, reason: str) -> None:
-    """It is reported with the reason, and the dict is left as it is."""
+    """A key is reported with the reason, and its dict is left as it is."""
     user = loaded.add("up.user", "table = {up.function: 1, 'there': 2}")
     before = list(user.table.items())
     site, undo = loaded.changed("function", new)
@@ -168,8 +174,8 @@ def test_a_key_that_cannot_be_replaced(loaded: Loaded, new: Any, reason: str) ->
     assert list(user.table.items()) == before
 
 
-def test_a_key_that_somebody_has_taken_out(loaded: Loaded) -> None:
-    """It does not come back by an undo."""
+def test_a_key_that_was_deleted_meanwhile(loaded: Loaded) -> None:
+    """Undo does not put back a key that was deleted while the patch was applied."""
     user = loaded.add("up.user", "table = {up.function: 1, 'a': 2}")
     site, undo = loaded.changed("function")
     loaded.repoint(site)
@@ -179,31 +185,32 @@ def test_a_key_that_somebody_has_taken_out(loaded: Loaded) -> None:
 
 
 def test_no_other_thread_misses_a_key() -> None:
-    """Between any two instructions all the other keys are there, and one of the two."""
+    """While a key is replaced, all other keys and either the old or the new one are there."""
     old, new = object(), object()
     holder: dict[Any, Any] = {"before": 0, old: 1, "after": 2, "last": 3}
-    seen = []
+    key_sets = []
 
     def trace(frame: FrameType, event: str, _argument: object) -> Any:
         frame.f_trace_opcodes = True
         if event == "opcode":  # where another thread may go on
-            seen.append(set(holder))
+            key_sets.append(set(holder))
         return trace
 
-    before = sys.gettrace()
+    previous_trace = sys.gettrace()
     sys.settrace(trace)
     try:
         replace_key(holder, old, new)
     finally:
-        sys.settrace(before)
+        sys.settrace(previous_trace)
     others = {"before", "after", "last"}
-    assert {old, *others} in seen
-    assert {new, *others} in seen
-    assert all(keys in ({old, *others}, {new, *others}) for keys in seen)
+    assert {old, *others} in key_sets
+    assert {new, *others} in key_sets
+    for keys in key_sets:
+        assert keys in ({old, *others}, {new, *others})
     assert list(holder.items()) == [("before", 0), (new, 1), ("after", 2), ("last", 3)]
 
 
 def test_a_key_that_is_gone_is_a_key_error() -> None:
-    """Another thread may have taken it out since it was found."""
+    """Replacing a key that another thread has deleted meanwhile raises a KeyError."""
     with pytest.raises(KeyError, match="gone"):
         replace_key({"other": 1}, "gone", "new")

@@ -10,23 +10,23 @@ if TYPE_CHECKING:
     from .loaded import Loaded
 
 
-def test_a_module_that_is_whole_by_then(loaded: Loaded) -> None:
-    """It is looked at at once; what was there before, and whole, is not looked at again."""
-    looked: list[str] = []
-    late = Latecomers(["up"])
+def test_a_module_that_was_imported_since(loaded: Loaded) -> None:
+    """A module that was imported since is searched at once; one from before is not searched."""
+    searched_names: list[str] = []
+    latecomers = Latecomers(["up"])
     loaded.add("up.late")
-    late.revisit(looked.append)
-    assert looked.count("up.late") == 1
-    assert "up" not in looked
+    latecomers.revisit(searched_names.append)
+    assert searched_names.count("up.late") == 1
+    assert "up" not in searched_names
 
 
 def test_a_module_that_is_still_importing(loaded: Loaded) -> None:
-    """It is looked at once its import has ended, and not before."""
-    looked: list[str] = []
-    late = Latecomers(["up"])
+    """A half imported module is searched once its import has ended, and not before."""
+    searched_names: list[str] = []
+    latecomers = Latecomers(["up"])
     spec = loaded.add("up.late").__spec__
     spec._initializing = True
-    late.revisit(looked.append)
-    assert "up.late" not in looked
+    latecomers.revisit(searched_names.append)
+    assert "up.late" not in searched_names
     spec._initializing = False
-    assert looked.count("up.late") == 1
+    assert searched_names.count("up.late") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,7 @@ from .loaded import Loaded, New
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# For each kind of place: the code that puts a copy there, and what reads the copy again.
 PLACES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "global": ("a{n} = {copy}", lambda v: v),
     "class": ("class a{n}:\n    kept = {copy}", lambda v: vars(v)["kept"]),
@@ -56,7 +58,9 @@ PLACEMENTS = st.lists(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(before=PLACEMENTS, meanwhile=PLACEMENTS)
-def test_any_placement(before: list[Any], meanwhile: list[Any]) -> None:
+def test_copies_in_any_place_follow_apply_and_undo(
+    before: list[Any], meanwhile: list[Any]
+) -> None:
     """After apply each copy in scope is the new object, and every other holder is reported.
 
     After undo each is the original again, also those made while the patch was on.
@@ -70,36 +74,39 @@ def test_any_placement(before: list[Any], meanwhile: list[Any]) -> None:
         old = placed(loaded, before, 0)
         undos = [push(site, Layer(lambda _: New())) for site in sites.values()]
         rebound, left = loaded.repoint(*sites.values())
-        for module, kind, copy, look in old:
-            follows = kind in WRITABLE and module != "stranger"
-            assert look() is (sites[copy].current if follows else originals[copy])
-        assert len(rebound) == sum(
-            kind in WRITABLE and m != "stranger" for m, kind, *_ in old
-        )
+        following = [_follows(module, kind) for module, kind, _, _ in old]
+        for (_, _, copy, look), follows in zip(old, following, strict=True):
+            expected = sites[copy].current if follows else originals[copy]
+            assert look() is expected
+        assert len(rebound) == sum(following)
         assert len(rebound) + len(left) == len(old)
         new = placed(loaded, meanwhile, len(before))
         for undo in undos:
             undo()
         loaded.restore(*sites.values())
-        assert all(look() is originals[copy] for _, _, copy, look in old)
+        for _, _, copy, look in old:
+            assert look() is originals[copy]
         for module, kind, copy, look in new:
-            if kind in WRITABLE and module != "stranger":
+            if _follows(module, kind):
                 assert look() is originals[copy]
 
 
+def _follows(module: str, kind: str) -> bool:
+    """Tell whether a copy of a kind in a module is repointed."""
+    return kind in WRITABLE and module != "stranger"
+
+
 def placed(loaded: Loaded, placements: list[Any], start: int) -> list[Any]:
-    """Write the copies into modules; each with what looks at it."""
-    found = []
+    """Write each copy into a module of its own; return them with functions that read them."""
+    copies = []
     for number, (module, kind, copy) in enumerate(placements, start):
-        source, look = PLACES[kind]
-        name = f"{module}.m{number}"
-        made = loaded.add(name, source.format(n=number, copy=copy))
-        found.append(
-            (
-                module,
-                kind,
-                copy,
-                lambda m=made, n=number, f=look: f(getattr(m, f"a{n}")),
-            )
-        )
-    return found
+        source, read = PLACES[kind]
+        code = source.format(n=number, copy=copy)
+        holder = loaded.add(f"{module}.m{number}", code)
+        copies.append((module, kind, copy, partial(_look, holder, f"a{number}", read)))
+    return copies
+
+
+def _look(holder: Any, name: str, read: Callable[[Any], Any]) -> Any:
+    """Read the copy that lies in a module under a name."""
+    return read(getattr(holder, name))

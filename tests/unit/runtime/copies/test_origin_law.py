@@ -86,17 +86,15 @@ class Name:
 
     @property
     def target(self) -> str:
-        """As rows name it."""
+        """What rows call the name."""
         return f"up.m{self.module}:{self.name}"
 
     @property
     def made(self) -> str:
-        """What made the object that it began with."""
-        return (
-            self.parent.made
-            if self.parent
-            else self.code.partition(" = ")[2] or self.name
-        )
+        """The expression, or the function's name, that made the object that it began with."""
+        if self.parent:
+            return self.parent.made
+        return self.code.partition(" = ")[2] or self.name
 
     @property
     def is_untold(self) -> bool:
@@ -106,11 +104,11 @@ class Name:
 
     @property
     def line(self) -> list[Name]:
-        """Itself, and what it is bound from, and so on."""
+        """The name, what it is bound from, what that is bound from, and so on."""
         return [self, *(self.parent.line if self.parent else ())]
 
     def look(self) -> Any:
-        """What it is now."""
+        """Return what the name holds now."""
         values = vars(sys.modules[f"up.m{self.module}"])
         outer, _, inner = self.name.partition(".")
         return vars(values[outer])[inner] if inner else values[outer]
@@ -128,12 +126,12 @@ def programs(draw: st.DrawFn) -> list[Name]:
 
 @st.composite
 def bound(draw: st.DrawFn, module: int, new: str, names: tuple[Name, ...]) -> Name:
-    """Bind one name."""
+    """Draw what binds one name: a definition, a shared object, or one of the names before it."""
     parent = draw(st.sampled_from((None, *names))) if names else None
     if parent is None:
-        made = f"def {new}(*args, **kwargs): return {new!r}"
-        shared = [f"{new} = {one}" for one in SINGLETONS]
-        return Name(module, new, draw(st.sampled_from((made, *shared))))
+        definition = f"def {new}(*args, **kwargs): return {new!r}"
+        shared = [f"{new} = {expression}" for expression in SINGLETONS]
+        return Name(module, new, draw(st.sampled_from((definition, *shared))))
     outer = f"K{new}"
     if parent.module != module:
         code = draw(st.sampled_from(THERE)) if "." not in parent.name else THERE[1]
@@ -165,20 +163,22 @@ class Patched:
 @st.composite
 def patches(draw: st.DrawFn, names: list[Name]) -> list[Patched]:
     """One to four rows; their objects may be upstream's own, and may be shared."""
-    found = []
+    rows = []
     for number in range(draw(st.integers(1, 4))):
         at = draw(st.sampled_from(names))
-        before = [
-            one for one in names if one.module < at.module and "." not in one.name
+        earlier = [name for name in names if name.module < at.module]
+        others = [
+            name.name
+            for name in earlier
+            if "." not in name.name and name.made != at.made
         ]
-        others = [one.name for one in before if one.made != at.made]
-        shared = [one for one in ("fun", "atom") if f"up.shared.{one}" != at.made]
+        shared = [name for name in ("fun", "atom") if f"up.shared.{name}" != at.made]
         by = draw(st.sampled_from(("stub", "Cls", f"own{number}", *shared, *others)))
         if at.code.startswith(f"def {at.name}("):
             by = draw(st.sampled_from(("around", "stub", f"own{number}")))
         roles = draw(st.sets(st.sampled_from(ROLES), min_size=1))
-        found.append(Patched(at, by, frozenset(roles)))
-    return found
+        rows.append(Patched(at, by, frozenset(roles)))
+    return rows
 
 
 STEPS = st.lists(
@@ -194,7 +194,7 @@ STEPS = st.lists(
 def test_names_go_with_what_they_were_bound_from(
     names: list[Name], early: int, steps: list[tuple[str, int]], data: st.DataObject
 ) -> None:
-    """After every step, and after all was taken back."""
+    """A name holds what it was bound from holds, after every step and after all was undone."""
     folder = Path(tempfile.mkdtemp())
     with importable(folder):
         Trial(World(folder), names, data.draw(patches(names))).run(early, steps)
@@ -203,7 +203,7 @@ def test_names_go_with_what_they_were_bound_from(
 
 @contextlib.contextmanager
 def importable(folder: Path) -> Iterator[None]:
-    """Have a folder's modules found, and forgotten at the end."""
+    """Let the modules of a folder be imported, and forget them at the end."""
     before = set(sys.modules)
     sys.path.insert(0, str(folder))
     try:
@@ -232,29 +232,29 @@ class Trial:
             own = [name for name in names if name.module == module]
             code = [name.code for name in own]
             if module % 2:
-                code += [
-                    f"__all__ = {[name.name for name in own if '.' not in name.name]}"
-                ]
+                exported = [name.name for name in own if "." not in name.name]
+                code.append(f"__all__ = {exported}")
             world.module(f"up.m{module}", HEAD + "\n".join(code))
         bodies = {f"patch_{number}": self._body(number) for number in self.rows}
         world.pack(*(self._row(number) for number in self.rows), stubs=STUBS, **bodies)
         self.session = world.session()
-        self.was: dict[Name, list[Any]] = {}
+        self.held_before: dict[Name, list[Any]] = {}
 
     def _body(self, number: int) -> str:
         by, at = self.rows[number].by, self.rows[number].at
-        taken = [
-            name for name in self.names if name.name == by and name.module < at.module
+        imports = [
+            f"from up.m{name.module} import {name.name}"
+            for name in self.names
+            if name.name == by and name.module < at.module
         ]
-        lines = [f"from up.m{name.module} import {name.name}" for name in taken]
-        return "\n".join([BODY, f"def own{number}(*args, **kwargs): ...", *lines])
+        return "\n".join([BODY, f"def own{number}(*args, **kwargs): ...", *imports])
 
     def _row(self, number: int) -> str:
-        one = self.rows[number]
-        change = f"Replace({one.at.target!r}, by={one.by!r}, unrelated=True)"
-        if one.by == "around":
-            change = f"Wrap({one.at.target!r}, by='around')"
-        roles = ", ".join(f"Role.{role.name}" for role in one.roles)
+        patched = self.rows[number]
+        change = f"Replace({patched.at.target!r}, by={patched.by!r}, unrelated=True)"
+        if patched.by == "around":
+            change = f"Wrap({patched.at.target!r}, by='around')"
+        roles = ", ".join(f"Role.{role.name}" for role in patched.roles)
         return row(f"p{number}", f"patch_{number}", change, roles=f"{{{roles}}}")
 
     def run(self, early: int, steps: list[tuple[str, int]]) -> None:
@@ -291,7 +291,8 @@ class Trial:
 
     def _check(self) -> None:
         for name in self._there():
-            value, own = name.look(), self._replacement(name)
+            value = name.look()
+            own = self._replacement(name)
             if getattr(own, "__name__", "") == "around":
                 assert value() == "around", name
             elif own is not None:
@@ -302,22 +303,19 @@ class Trial:
             else:
                 assert self._is_original(name, value), name
         for name in self._there():
-            self.was.setdefault(name, []).append(name.look())
+            self.held_before.setdefault(name, []).append(name.look())
 
     def _check_bound(self, name: Name, parent: Name) -> None:
-        """Compare with what it was bound from; where no code says so, with what that ever was."""
-        value, now = name.look(), parent.look()
+        """Compare a name with what it was bound from, or all that this held if no code tells."""
+        value = name.look()
         if not name.is_untold:
-            assert value is now, name
-        else:
-            known = [
-                one
-                for above in parent.line
-                for one in (above.look(), *self.was.get(above, ()))
-            ]
-            assert self._is_original(name, value) or any(
-                value is one for one in known
-            ), name
+            assert value is parent.look(), name
+            return
+        known = []
+        for ancestor in parent.line:
+            known += [ancestor.look(), *self.held_before.get(ancestor, ())]
+        is_known = any(value is held for held in known)
+        assert self._is_original(name, value) or is_known, name
 
     def _check_originals(self) -> None:
         for name in self._there():
@@ -327,7 +325,7 @@ class Trial:
                 assert self._is_original(name, name.look()), name
 
     def _is_original(self, name: Name, value: Any) -> bool:
-        """Whether a value is what the first of the names that this one is from began with."""
+        """Tell whether a value is what the first name in a name's line began with."""
         while name.parent is not None:
             name = name.parent
         if name.code.startswith("def "):
@@ -339,17 +337,22 @@ class Trial:
         return [name for name in self.names if f"up.m{name.module}" in sys.modules]
 
     def _replacement(self, name: Name) -> Any:
-        """The object of the last row that is on, of those that wrap if there are any."""
-        found = None
-        for number, one in self.rows.items():
-            if one.at == name and number not in self.undone and self.role in one.roles:
-                last = vars(sys.modules[f"pack.patch_{number}"])[one.by]
-                found = found if getattr(found, "__name__", "") == "around" else last
-        return found
+        """Return the object of the last row that is on; of one that wraps if there is any."""
+        replacement = None
+        for number, patched in self.rows.items():
+            is_on = number not in self.undone and self.role in patched.roles
+            if not is_on or patched.at != name:
+                continue
+            last = vars(sys.modules[f"pack.patch_{number}"])[patched.by]
+            if getattr(replacement, "__name__", "") != "around":
+                replacement = last
+        return replacement
 
 
 def test_a_name_that_was_patched_while_it_held_a_replacement(tmp_path: Path) -> None:
-    """What was bound from it goes with it again, though it holds what was there before both."""
+    """What was bound from such a name follows it again once its own patch is undone, though it
+    gets back an object that is older than both replacements.
+    """
     both = frozenset(ROLES)
     first = Name(0, "n0_0", "n0_0 = ...")
     second = Name(1, "n1_0", "from up.m0 import n0_0 as n1_0", first)

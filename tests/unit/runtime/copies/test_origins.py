@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def test_a_place_leads_to_where_it_was_bound_from(loaded: Loaded) -> None:
-    """To the very name of the very module, through as many steps as there are; to no other."""
+    """A place leads to each name that it was bound from, in one step or more, and to no other."""
     first = loaded.add("up.first", "from up import function as one\ntwo = 2")
     second = loaded.add("up.second", "from up.first import one as two")
     origins = Origins(loaded.sites)
@@ -27,8 +27,8 @@ def test_a_place_leads_to_where_it_was_bound_from(loaded: Loaded) -> None:
     assert not origins.leads((first, "one"), (second, "two"))
 
 
-def test_a_place_that_has_it_from_its_own_module(loaded: Loaded) -> None:
-    """Another name of the same module is a step like any other."""
+def test_a_place_that_was_bound_from_a_name_of_its_own_module(loaded: Loaded) -> None:
+    """A place that was bound from another name of its module leads to it, and on from there."""
     user = loaded.add(
         "up.user", "from up import function\nmine = function\nkept = mine"
     )
@@ -38,8 +38,8 @@ def test_a_place_that_has_it_from_its_own_module(loaded: Loaded) -> None:
     assert not origins.leads((user, "mine"), (user, "kept"))
 
 
-def test_two_modules_that_have_it_from_each_other(loaded: Loaded) -> None:
-    """A circle leads from each to the other, and to nothing else."""
+def test_two_places_that_were_bound_from_one_another(loaded: Loaded) -> None:
+    """Each of two places that were bound from one another leads to the other, and nowhere else."""
     loaded.add("up.a", function=loaded.up.function)
     b = loaded.add("up.b", "from up.a import function")
     a = loaded.add("up.a", "from up.b import function")
@@ -50,10 +50,18 @@ def test_two_modules_that_have_it_from_each_other(loaded: Loaded) -> None:
 
 
 def test_a_class_that_a_function_makes(loaded: Loaded) -> None:
-    """A name there may be the function's own; only what is bound in the class itself leads on."""
-    source = "from up import function\ndef make(function):\n    class Inner:\n"
-    source += "        kept = function\n        again = kept\n    return Inner\n"
-    source += "class Outer:\n    kept = function\nInner = make(print)"
+    """A name in a class that a function makes may be the function's own, and leads nowhere."""
+    source = """
+from up import function
+def make(function):
+    class Inner:
+        kept = function
+        again = kept
+    return Inner
+class Outer:
+    kept = function
+Inner = make(print)
+"""
     user = loaded.add("up.user", source)
     for cls in (user.Inner, user.Outer):
         cls.__module__ = "up.user"

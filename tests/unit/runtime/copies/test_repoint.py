@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 def test_copies_are_repointed_under_whatever_name(loaded: Loaded) -> None:
     """Every module global that is the original becomes the new object, and is reported."""
-    one = loaded.add("up.one", "from up import function")
-    two = loaded.add(
+    importer = loaded.add("up.one", "from up import function")
+    renamer = loaded.add(
         "up.two", "from up import function as renamed\nagain = renamed\nother = len"
     )
     site, undo = loaded.changed("function", new := New())
@@ -37,10 +37,11 @@ def test_copies_are_repointed_under_whatever_name(loaded: Loaded) -> None:
         ["up.one:function", "up.two:again", "up.two:renamed"],
         [],
     )
-    assert one.function is two.renamed is two.again is new
-    assert two.other is len
+    assert importer.function is renamer.renamed is renamer.again is new
+    assert renamer.other is len
     undo()
-    assert one.function is two.renamed is two.again is loaded.up.function
+    original = loaded.up.function
+    assert importer.function is renamer.renamed is renamer.again is original
 
 
 def test_a_second_name_in_the_targets_own_module_is_a_copy(loaded: Loaded) -> None:
@@ -52,7 +53,7 @@ def test_a_second_name_in_the_targets_own_module_is_a_copy(loaded: Loaded) -> No
 
 
 def test_main_is_in_scope(loaded: Loaded) -> None:
-    """A script that imported by name is part of what runs here."""
+    """A copy in `__main__` is repointed like one in the target's own package."""
     loaded.add("__main__", "from up import function")
     site, _ = loaded.changed("function")
     assert loaded.repoint(site) == (["__main__:function"], [])
@@ -61,7 +62,9 @@ def test_main_is_in_scope(loaded: Loaded) -> None:
 def test_other_packages_are_reported_and_by_declaration_repointed(
     loaded: Loaded,
 ) -> None:
-    """The scope is the target's own package; a namesake is not part of it."""
+    """A copy in another package is reported, and repointed if `rebind` names the package, which
+    does not cover packages whose names only begin like it.
+    """
     names = ("plugin.a", "plugins", "upper")
     for name in names:
         loaded.add(name, "from up import function")
@@ -75,33 +78,29 @@ def test_other_packages_are_reported_and_by_declaration_repointed(
 
 
 def test_a_copy_that_refuses_is_named_and_left(loaded: Loaded) -> None:
-    """Whatever a class raises, the other copies follow."""
+    """A copy whose class raises when it is written is reported; the other copies follow."""
     closed = """
         from up import function
         class Closed(type):
             def __setattr__(cls, name, value): raise RuntimeError('closed')
         class Kept(metaclass=Closed): kept = function
     """
-    one, two = (
-        loaded.add("up.one", dedent(closed)),
-        loaded.add("up.two", "from up import function"),
-    )
+    refusing = loaded.add("up.one", dedent(closed))
+    importer = loaded.add("up.two", "from up import function")
     site, undo = loaded.changed("function", new := New())
     rebound, left = loaded.repoint(site)
     assert rebound == ["up.one:function", "up.two:function"]
     assert left == ["up.one:Kept.kept (RuntimeError: closed)"]
-    assert two.function is new
+    assert importer.function is new
     undo()
-    assert one.Kept.kept is two.function is loaded.up.function
+    assert refusing.Kept.kept is importer.function is loaded.up.function
 
 
 def test_packs_keep_the_originals(loaded: Loaded) -> None:
-    """A body calls the original under the name that it imported, and nothing in it is reported."""
+    """A pack's modules keep the original; a copy in a helper is reported, one in a body is not."""
     source = "from up import function\ntable = {'k': function}"
-    body, helper = (
-        loaded.add("up.pack.patch_a", source),
-        loaded.add("up.pack.helper", source),
-    )
+    body = loaded.add("up.pack.patch_a", source)
+    helper = loaded.add("up.pack.helper", source)
     namesake = loaded.add("up.packages_of_others", "from up import function")
     original = loaded.up.function
     loaded.bodies = ("up.pack.patch_a",)
@@ -116,13 +115,12 @@ def test_packs_keep_the_originals(loaded: Loaded) -> None:
 
 def test_a_container_is_known_by_identity(loaded: Loaded) -> None:
     """A dict is a copy where it is the very one, not where it is equal."""
-    same, equal = (
-        loaded.add("up.same", "from up import TABLE"),
-        loaded.add("up.equal", "TABLE={}"),
-    )
+    same = loaded.add("up.same", "from up import TABLE")
+    equal = loaded.add("up.equal", "TABLE={}")
     site, _ = loaded.changed("TABLE", {"new": 1})
     loaded.repoint(site)
-    assert (same.TABLE, equal.TABLE) == ({"new": 1}, {})
+    assert same.TABLE == {"new": 1}
+    assert equal.TABLE == {}
 
 
 def test_a_method_that_was_copied_out_of_its_class(loaded: Loaded) -> None:
@@ -134,14 +132,13 @@ def test_a_method_that_was_copied_out_of_its_class(loaded: Loaded) -> None:
 
 
 def test_all_sites_in_one_pass(loaded: Loaded) -> None:
-    """Several originals are looked for together."""
+    """One pass repoints the copies of several targets."""
     other = loaded.add("up.other", "from up import function, Thing")
-    (one, _), (two, _) = (
-        loaded.changed("function", "new f"),
-        loaded.changed("Thing", "new class"),
-    )
-    loaded.repoint(one, two)
-    assert (other.function, other.Thing) == ("new f", "new class")
+    function_site, _ = loaded.changed("function", "new f")
+    class_site, _ = loaded.changed("Thing", "new class")
+    loaded.repoint(function_site, class_site)
+    assert other.function == "new f"
+    assert other.Thing == "new class"
 
 
 # -- classes ---------------------------------------------------------------------------------------
@@ -157,20 +154,17 @@ class Outer:
 
 
 def test_what_a_class_body_stored(loaded: Loaded) -> None:
-    """Attributes of classes are copies, of nested classes too; undo restores them."""
+    """Attributes of classes, also of nested ones, are repointed, and restored by undo."""
     user = loaded.add("up.user", CLASSES + "del function")
     site, undo = loaded.changed("function", new := New())
     assert loaded.repoint(site) == (
         ["up.user:Outer.Inner.stored", "up.user:Outer.stored"],
         [],
     )
-    assert vars(user.Outer)["stored"] is vars(user.Outer.Inner)["stored"] is new
+    outer, inner = vars(user.Outer), vars(user.Outer.Inner)
+    assert outer["stored"] is inner["stored"] is new
     undo()
-    assert (
-        vars(user.Outer)["stored"]
-        is vars(user.Outer.Inner)["stored"]
-        is loaded.up.function
-    )
+    assert outer["stored"] is inner["stored"] is loaded.up.function
 
 
 def test_another_class_that_took_a_method(loaded: Loaded) -> None:
@@ -192,7 +186,7 @@ def test_a_base_class_is_no_copy_of_what_a_class_inherits(loaded: Loaded) -> Non
 
 
 def test_a_class_that_was_imported_is_looked_into_once(loaded: Loaded) -> None:
-    """Under the name of the module that made it, whoever imported it."""
+    """What a class holds is reported once, under the module that made it."""
     loaded.add(
         "up.a",
         "from up import function\nclass Mine:\n    stored = staticmethod(function)",
@@ -203,8 +197,8 @@ def test_a_class_that_was_imported_is_looked_into_once(loaded: Loaded) -> None:
     assert loaded.repoint(site) == (["up.a:function", "up.b:function"], left)
 
 
-def test_what_a_class_holds_is_told_once(loaded: Loaded) -> None:
-    """However many modules have imported the class."""
+def test_a_function_inside_that_a_class_holds_is_reported_once(loaded: Loaded) -> None:
+    """The function inside a static method is reported once, whoever imports the class with it."""
     inside = vars(loaded.up.Thing)["static"].__func__
     loaded.add("up.a", "class Mine: ...", inside=inside).Mine.kept = inside
     loaded.add("up.b", "from up.a import Mine\nfrom up import function")
@@ -215,7 +209,7 @@ def test_what_a_class_holds_is_told_once(loaded: Loaded) -> None:
 
 
 def test_a_place_that_the_target_has_its_value_from(loaded: Loaded) -> None:
-    """It is no copy of the target, though no code says how it came by the value."""
+    """The place that the target's code copied is no copy, whatever put the value there."""
     stub = New()
     home = loaded.add("up.home", stub=stub)
     mod = loaded.add("up.mod", "from up.home import stub")
@@ -228,7 +222,7 @@ def test_a_place_that_the_target_has_its_value_from(loaded: Loaded) -> None:
 
 
 def test_the_definition_of_what_the_target_has_copied(loaded: Loaded) -> None:
-    """It is no copy of the target, and needs no word."""
+    """The definition that the target was copied from is not repointed, and not reported."""
     home = loaded.add("up.home", "def helper(): ...")
     mod = loaded.add("up.mod", "from up.home import helper")
     site = loaded.sites.at(locate(mod, "helper"))
@@ -240,7 +234,7 @@ def test_the_definition_of_what_the_target_has_copied(loaded: Loaded) -> None:
 
 
 def test_a_class_that_refuses_is_reported(loaded: Loaded) -> None:
-    """What cannot be written is out of reach, with the reason; nothing fails."""
+    """A class attribute that cannot be written is reported with the reason; nothing fails."""
     source = """
 class Meta(type):
     def __setattr__(cls, name, value): raise TypeError('frozen')
@@ -258,7 +252,7 @@ class Mine(metaclass=Meta):
 
 @pytest.mark.parametrize("name", ["NUMBER", "TEXT", "PAIR", "NOTHING"])
 def test_an_equal_constant_is_no_copy(loaded: Loaded, name: str) -> None:
-    """Constants are shared by code that has nothing to do with each other."""
+    """A number, text, tuple or None is not looked for, since unrelated code has the same one."""
     value = getattr(loaded.up, name)
     other = loaded.add("up.other", its_own=value)
     site, _ = loaded.changed(name)
@@ -286,7 +280,7 @@ def test_what_the_target_has_from_elsewhere(loaded: Loaded) -> None:
 
 
 def test_a_module_is_a_copy_of_nothing(loaded: Loaded) -> None:
-    """A proxy that one importer gets in place of `torch` stays that importer's."""
+    """What replaces a module in one importer, such as a proxy for `torch`, reaches no other one."""
     torch = loaded.add("torch")
     loaded.up.torch = torch
     other = loaded.add("up.other", torch=torch)
@@ -296,8 +290,8 @@ def test_a_module_is_a_copy_of_nothing(loaded: Loaded) -> None:
     assert copies.scope.untraced(site) is None
 
 
-def test_an_instance_of_a_foreign_class_is_at_home(loaded: Loaded) -> None:
-    """The logger of a module is of logging's class, and the module's own all the same."""
+def test_an_instance_of_another_modules_class_is_repointed(loaded: Loaded) -> None:
+    """A copy of a module's logger is repointed, although the logger's class is another module's."""
     import logging
 
     loaded.up.logger = logging.getLogger("up")
@@ -350,7 +344,8 @@ def test_strange_things_in_sys_modules(
 
     instance = Posing()
     instance.copy = function  # type: ignore[attr-defined]
-    for name, value in {"none": None, "posing": Posing, "instance": instance}.items():
+    strange = {"none": None, "posing": Posing, "instance": instance}
+    for name, value in strange.items():
         monkeypatch.setitem(sys.modules, f"up.{name}", value)
     site, _ = loaded.changed("function", new := New())
     assert loaded.repoint(site)[0] == ["up.instance:copy"]

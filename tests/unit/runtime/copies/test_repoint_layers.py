@@ -38,26 +38,26 @@ def test_a_copy_of_a_lower_layer(loaded: Loaded) -> None:
 
 
 def test_a_copy_of_a_replacement(loaded: Loaded) -> None:
-    """Who has it from the target gets the original back; who has it from the body keeps it."""
+    """Undo restores a replacement that came from the target, and leaves one from the body."""
     site = loaded.site("function", ("plugin",))
     new = New()
     undo = push(site, Layer(lambda _: new, base=True))
     source = "from up import function\nrenamed = function\nclass Mine:\n    stored = function"
-    upstream, plugin = loaded.add("up.between", source), loaded.add("plugin", source)
+    upstream = loaded.add("up.between", source)
+    plugin = loaded.add("plugin", source)
     loaded.add("body", new=new)
     others = loaded.add("up.others", "from body import new as function")
     undo()
     names = ("Mine.stored", "function", "renamed")
-    places = [
-        f"{module}:{name}" for module in ("plugin", "up.between") for name in names
-    ]
-    assert loaded.restore(site) == places
+    restored = [f"plugin:{name}" for name in names]
+    restored += [f"up.between:{name}" for name in names]
+    assert loaded.restore(site) == restored
     assert upstream.renamed is plugin.Mine.stored is loaded.up.function
     assert others.function is new
 
 
 def test_a_replacement_that_is_upstreams_own(loaded: Loaded) -> None:
-    """Who has `Thing` has it from there, and not from `function`, which it stood in for."""
+    """Undo leaves `Thing`, which stood in for `function`, where it was imported as `Thing`."""
     site = loaded.site("function")
     undo = push(site, Layer(lambda _: loaded.up.Thing, base=True))
     user = loaded.add("up.user", "from up import Thing, function")
@@ -67,7 +67,7 @@ def test_a_replacement_that_is_upstreams_own(loaded: Loaded) -> None:
 
 
 def test_what_a_class_stored_while_a_wrapper_was_on(loaded: Loaded) -> None:
-    """Undo reaches class attributes that were made since."""
+    """A class attribute that was bound while the wrapper was on is restored after the undo."""
     site = loaded.site("function")
     undo = push(site, Layer(lambda _: New()))
     user = loaded.add(
@@ -79,19 +79,19 @@ def test_what_a_class_stored_while_a_wrapper_was_on(loaded: Loaded) -> None:
 
 
 def test_restoring_leaves_originals_alone(loaded: Loaded) -> None:
-    """Who holds an original after an undo is right, although another patch changes its like."""
+    """A copy of the original stays, although another copy of it has a patch of its own."""
     function = loaded.up.function
     twin = loaded.add("up.twin", "from up import function")
     other = loaded.add("up.other", "from up import function")
-    still = loaded.sites.at(locate(twin, "function"))
-    still.rebind = frozenset({"up"})
-    push(still, Layer(lambda below: ["still", below]))
-    loaded.restore(still)
+    twin_site = loaded.sites.at(locate(twin, "function"))
+    twin_site.rebind = frozenset({"up"})
+    push(twin_site, Layer(lambda below: ["still", below]))
+    loaded.restore(twin_site)
     assert other.function is function
 
 
 def test_a_place_with_a_patch_of_its_own_is_no_copy(loaded: Loaded) -> None:
-    """What another patch has put there stays until that one is undone."""
+    """A place that another patch changes keeps what it holds when the target's patch is undone."""
     new = New()
     first = loaded.site("function")
     undo = push(first, Layer(lambda _: new, base=True))
@@ -102,37 +102,37 @@ def test_a_place_with_a_patch_of_its_own_is_no_copy(loaded: Loaded) -> None:
     assert twin.function is new
 
 
-def test_a_write_that_is_torn_off_is_taken_back(
+def test_a_copy_whose_write_is_interrupted_is_restored(
     loaded: Loaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each copy is noted before it is written, so that undo finds it whatever happens then."""
-    one = loaded.add("up.one", "from up import function")
+    """Undo restores a copy although the pass was interrupted right after it had written it."""
+    importer = loaded.add("up.one", "from up import function")
     site, undo = loaded.changed("function")
 
-    def torn(owner: Any, step: Any, value: Any) -> None:
+    def write_and_interrupt(owner: Any, step: Any, value: Any) -> None:
         owner[step.key] = value
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("patchkit.runtime.copies.repointing.write", torn)
+    monkeypatch.setattr("patchkit.runtime.copies.repointing.write", write_and_interrupt)
     with pytest.raises(KeyboardInterrupt):
         loaded.repoint(site)
-    assert one.function is site.current
+    assert importer.function is site.current
     undo()
-    assert one.function is loaded.up.function
+    assert importer.function is loaded.up.function
 
 
 # -- where to look ---------------------------------------------------------------------------------
 
 
 def test_modules_since_a_module_began_to_load(loaded: Loaded) -> None:
-    """Only the module and what began to load later can have copied at its first execution."""
+    """They are the module and those that began to load after it did, the last one first."""
     loaded.add("later")
     loaded.add("latest")
     assert copies.scope.modules_since("up").modules == ["latest", "later", "up"]
 
 
 def test_modules_since_a_module_that_is_gone(loaded: Loaded) -> None:
-    """A module that took itself out of `sys.modules` hides nothing."""
+    """All modules are in the scope if the named one is no longer in `sys.modules`."""
     loaded.add("later")
     assert "up" in copies.scope.modules_since("no such module").modules
 
@@ -140,7 +140,7 @@ def test_modules_since_a_module_that_is_gone(loaded: Loaded) -> None:
 def test_early_a_module_that_names_nothing_of_the_target_is_not_looked_into(
     loaded: Loaded,
 ) -> None:
-    """It can have copied nothing yet; late it may have, by way of somebody else."""
+    """Such a module can have copied nothing at the target's import; a late pass looks into it."""
     loaded.add("up.user", "held = [up.function]\ndel up")
     site, _ = loaded.changed("function")
     keepers = Keepers((), (), loaded.sites)
@@ -151,7 +151,9 @@ def test_early_a_module_that_names_nothing_of_the_target_is_not_looked_into(
 
 
 def test_early_what_the_targets_module_holds_itself_is_found(loaded: Loaded) -> None:
-    """A class attribute and a table of the module that is patched at its import."""
+    """A pass at the import repoints class attributes of the target's module, and reports its
+    tables.
+    """
     exec(
         "class Mine:\n    stored = function\nREGISTRY = {'k': function}",
         vars(loaded.up),
@@ -164,7 +166,7 @@ def test_early_what_the_targets_module_holds_itself_is_found(loaded: Loaded) -> 
 
 
 def test_subclasses_of_a_replaced_class_are_named(loaded: Loaded) -> None:
-    """A base class cannot be repointed, so the journal says who has the old one."""
+    """The subclasses that go on deriving from a replaced class are named."""
     thing = loaded.up.Thing
     new = type("Thing", (thing,), {})
     assert copies.scope.subclasses_left(thing, new) == ["up:Sub (derives from it)"]

@@ -1,4 +1,4 @@
-"""Whose an object is, by its own word."""
+"""Which module made an object, as far as the object itself tells."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ class OwnKind(ModuleType):
 
 
 @pytest.mark.parametrize("name", ["function", "Thing", "thing"])
-def test_what_a_modules_code_has_made(name: str) -> None:
-    """A function by its globals, whatever it says; a class by its word; an object by its class."""
+def test_the_maker_of_what_a_modules_code_has_made(name: str) -> None:
+    """A function tells its maker by its globals, a class by its `__module__`, an instance by its
+    class.
+    """
     module = module_of(SOURCE, "up.mod")
     assert maker_of(vars(module)[name]) == "up.mod"
 
 
 @pytest.mark.parametrize("kind", [ModuleType, OwnKind])
-def test_a_module_is_its_own(kind: Any) -> None:
-    """It is named as it calls itself, and not as the code that made its class."""
+def test_a_module_is_its_own_maker(kind: Any) -> None:
+    """A module's maker is its own name, and not the module that defines its class."""
     assert maker_of(kind("up.mod")) == "up.mod"
 
 
-def test_an_instance_is_its_classes() -> None:
-    """It cannot claim another module; what is written in C claims none."""
+def test_the_maker_of_an_instance_is_that_of_its_class() -> None:
+    """An instance's own `__module__` does not count; an instance of a class in C has no maker."""
     assert maker_of(1) is None
-    thing = module_of(SOURCE, "up.mod").Thing()
-    thing.__module__ = "elsewhere"
-    assert maker_of(thing) == "up.mod"
+    instance = module_of(SOURCE, "up.mod").Thing()
+    instance.__module__ = "elsewhere"
+    assert maker_of(instance) == "up.mod"

@@ -18,7 +18,7 @@ world = packages.world
 def test_a_pass_that_fails_takes_the_patches_back(
     world: World, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
-    """All patches of the pass have failed; of target and copies nothing stays."""
+    """All patches of the pass have failed, and target and copies are the original again."""
     world.module("up.mod", UPSTREAM)
     world.module("up.user", "from up.mod import function")
     world.pack(
@@ -27,15 +27,16 @@ def test_a_pass_that_fails_takes_the_patches_back(
         patch_a=BODY,
         patch_b=BODY,
     )
-    user, module = load("up.user"), load("up.mod")
+    user = load("up.user")
+    module = load("up.mod")
     original = module.function
     session = world.session()
-    left = [ValueError("fault")] * times
+    faults = [ValueError("fault")] * times
 
-    def write(*found: Any, _write: Any = repointing._Pass._write) -> None:
-        _write(*found)
-        if left:
-            raise left.pop()
+    def write(*args: Any, _write: Any = repointing._Pass._write) -> None:
+        _write(*args)
+        if faults:
+            raise faults.pop()
 
     monkeypatch.setattr(repointing._Pass, "_write", write)
     with pytest.raises(ApplyError, match="ValueError: fault"):

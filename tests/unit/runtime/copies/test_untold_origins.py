@@ -27,7 +27,7 @@ table = {'names': NAMES}
 
 @pytest.mark.processes
 def test_what_no_code_names_is_left_and_reported(world: World) -> None:
-    """A shared constant may be from anywhere, also where a module has it from the target."""
+    """A shared constant in a container, or bound by `setattr`, is left and reported."""
     world.module("up.types", "names = object()")
     world.module("up.mod", "import up.types\nNAMES = up.types.names\nROW = [NAMES]")
     world.module("up.user", HOLDERS)
@@ -37,13 +37,14 @@ def test_what_no_code_names_is_left_and_reported(world: World) -> None:
         patch_a="NEW = object()",
     )
     code = "import up.user, up.other, patchkit.auto\nassert up.user.kept is not up.mod.NAMES"
-    cannot = "(origin unknown)"
-    places = ["up.mod:ROW[0]", "up.user:kept", "up.user:table['names']"]
     assert sorted(out_of_reach(world, code)) == [
-        f"{place} {cannot}" for place in places
+        "up.mod:ROW[0] (origin unknown)",
+        "up.user:kept (origin unknown)",
+        "up.user:table['names'] (origin unknown)",
     ]
 
 
+# What binds the name once more; without code here, another module does.
 AGAIN = {
     "an update": "globals().update(kept=up.a.kept)",
     "a loop": "for C.kept in [up.a.kept]: pass",
@@ -61,23 +62,26 @@ def test_what_may_have_been_bound_again(world: World, means: str) -> None:
     world.module("up.base", "kept = object()")
     for name in "ab":
         world.module(f"up.{name}", "from up.base import kept")
-    theirs = "up.b.kept" if AGAIN[means] else "None"
-    head = f"import up.a, up.b\nkept = {theirs}\nclass C:\n    kept = {theirs}\n"
+    rebinding = AGAIN[means]
+    first_value = "up.b.kept" if rebinding else "None"
+    head = (
+        f"import up.a, up.b\nkept = {first_value}\nclass C:\n    kept = {first_value}\n"
+    )
     world.module("up.binder", "import up.a, up.user\nup.user.kept = up.a.kept")
-    world.module("up.user", head + AGAIN[means])
+    world.module("up.user", head + rebinding)
     world.pack(
         row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]"
     )
-    where = "kept" if means in ("an update", "another module") else "C.kept"
-    user = "up.user" if AGAIN[means] else "up.binder"
-    code = f"import {user}, patchkit.auto\nassert up.user.{where} != [1]"
-    assert f"up.user:{where} (origin unknown)" in out_of_reach(world, code)
+    name = "kept" if means in ("an update", "another module") else "C.kept"
+    importer = "up.user" if rebinding else "up.binder"
+    code = f"import {importer}, patchkit.auto\nassert up.user.{name} != [1]"
+    assert f"up.user:{name} (origin unknown)" in out_of_reach(world, code)
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize("more", ["", "def f(): ...\n"])
 def test_a_file_that_was_changed_since(world: World, more: str) -> None:
-    """It does not say what was executed: what is there is left and reported."""
+    """A copy in a module whose file was changed after its import is left and reported."""
     world.module("up.base", "kept = object()")
     for name in "ab":
         world.module(f"up.{name}", "from up.base import kept")
@@ -94,13 +98,13 @@ def test_a_file_that_was_changed_since(world: World, more: str) -> None:
         import patchkit.auto
         assert up.user.kept is not up.a.kept
     """
-    told = out_of_reach(world, dedent(code))
-    assert told == ["up.user:kept (origin unknown)"]
+    reported = out_of_reach(world, dedent(code))
+    assert reported == ["up.user:kept (origin unknown)"]
 
 
 @pytest.mark.processes
 def test_what_an_instance_sets(world: World) -> None:
-    """An attribute of `self` is not the class's."""
+    """An assignment to `self.kept` does not make the origin of the class's `kept` unknown."""
     world.module("up.base", "kept = object()")
     for name in "ab":
         world.module(f"up.{name}", "from up.base import kept")
@@ -115,7 +119,7 @@ def test_what_an_instance_sets(world: World) -> None:
 
 
 def test_a_copy_of_what_was_added(world: World) -> None:
-    """Nothing can take its place: it stays, and undo says so."""
+    """A copy of an added function stays after the undo, and follows when it is added again."""
     world.module("up.mod", "def f(): ...")
     world.module("up.user", "from up.mod import added")
     world.pack(
@@ -141,7 +145,7 @@ def test_a_copy_of_what_was_added(world: World) -> None:
 
 
 def test_an_application_that_is_a_pack_itself(world: World) -> None:
-    """Its modules follow where the row names it; its bodies keep the originals."""
+    """The application's modules follow where `rebind` names it; its bodies keep the originals."""
     world.module("up.mod", "def f(): return 'f'")
     world.module("app.service", "from up.mod import f")
     world.pack(
@@ -160,7 +164,7 @@ def test_an_application_that_is_a_pack_itself(world: World) -> None:
 
 @pytest.mark.processes
 def test_an_application_that_is_a_pack_and_not_named(world: World) -> None:
-    """It keeps what it has, and that is said."""
+    """Copies in an application that `rebind` does not name are left and reported."""
     world.module("up.mod", "def f(): return 'f'")
     world.module("app.service", "from up.mod import f")
     world.pack(
@@ -193,7 +197,7 @@ def register(name):
 def test_what_the_targets_own_decorator_put_into_an_earlier_module(
     world: World,
 ) -> None:
-    """A global follows, a table is reported."""
+    """A global that the decorator has set is repointed; an item of a table is reported."""
     world.module("up.registry", REGISTRY)
     world.module(
         "up.mod", "from up.registry import register\n@register('act')\nclass Act: ..."
