@@ -46,6 +46,7 @@ class Recorder:
 
     @property
     def imports(self) -> list[str]:
+        """The names of the modules that were imported, in order."""
         return [name for event, name in self.events if event == "imported"]
 
 
@@ -57,6 +58,7 @@ class Lab:
         self.log = log
 
     def write(self, path: str, code: str = "") -> Path:
+        """Write a module whose first lines log its execution; return its file."""
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         begin = "import lab_log\nlab_log.executions.append(__name__)\n"
@@ -66,6 +68,7 @@ class Lab:
 
     @property
     def executions(self) -> list[str]:
+        """The names of the modules that were executed, in order."""
         executions: list[str] = self.log.executions
         return executions
 
@@ -95,6 +98,7 @@ def _restored_imports() -> Iterator[None]:
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
+    """An empty laboratory, whose folder is first on `sys.path`."""
     log: Any = types.ModuleType("lab_log")
     log.executions = []
     sys.modules["lab_log"] = log
@@ -106,11 +110,13 @@ def lab(tmp_path: Path) -> Lab:
 
 @pytest.fixture
 def recorder() -> Recorder:
+    """The watcher of the test's finder."""
     return Recorder()
 
 
 @pytest.fixture
 def finder(recorder: Recorder) -> Iterator[Finder]:
+    """A finder that tells the recorder, installed until the test ends."""
     finder = Finder(recorder)
     finder.install()
     yield finder

@@ -54,7 +54,7 @@ REPLACE = "Replace('up.mod:Thing', by='Thing')"
 
 
 def a_world(world: World, *changes: str, module: str = MODULE, **fields: str) -> World:
-    """A module to run, one that imports it as well, and one patch."""
+    """Write a module to run, one that imports it as well, and one patch."""
     world.module("up.mod", module)
     world.module("up.user", USER)
     world.pack(
@@ -64,12 +64,13 @@ def a_world(world: World, *changes: str, module: str = MODULE, **fields: str) ->
 
 
 def last(done: Any) -> Any:
+    """Return what the last line on stdout of a run that succeeded holds as JSON."""
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def run_as_main(world: World, module: str = "up.mod", **environ: str) -> Any:
-    """Run it as `patchkit run -- python -m` does."""
+    """Run a module as `patchkit run -- python -m` does."""
     return world.run(
         "-m", "patchkit", "run", "--", sys.executable, "-m", module, **environ
     )
@@ -82,15 +83,16 @@ NEW = ["new", "up.mod", "old"]
 
 
 @pytest.mark.processes
-def test_there_is_one_copy(world: World) -> None:
-    """Who imports the module finds the one that runs."""
+def test_a_module_that_runs_is_imported_by_others(world: World) -> None:
+    """Who imports the module that runs gets that one, patched."""
     by = ["by", "old"]
-    assert last(run_as_main(a_world(world))) == ["up.mod", by, NEW, [by, NEW]]
+    done = run_as_main(a_world(world))
+    assert last(done) == ["up.mod", by, NEW, [by, NEW]]
 
 
 @pytest.mark.processes
-def test_one_that_its_package_imports(world: World) -> None:
-    """It is not executed again."""
+def test_a_module_that_its_package_imports(world: World) -> None:
+    """A module that its package has imported is not executed again when it runs."""
     a_world(
         world, module=f"print('executed')\n{MODULE.replace('from __future__', '#')}"
     )
@@ -101,8 +103,8 @@ def test_one_that_its_package_imports(world: World) -> None:
 
 
 @pytest.mark.processes
-def test_what_is_main(world: World) -> None:
-    """`sys.modules["__main__"]` is the module itself, and so tells what it was run by."""
+def test_main_is_the_module_itself(world: World) -> None:
+    """`sys.modules["__main__"]` is the module itself, with its spec; `sys.argv` has its file."""
     text = "print(json.dumps([main is sys.modules['up.mod'], main.__spec__.name, sys.argv]))"
     module = MODULE.replace("    main()", f"    main = sys.modules['__main__']; {text}")
     done = run_as_main(a_world(world, WRAP, module=module))
@@ -111,7 +113,7 @@ def test_what_is_main(world: World) -> None:
 
 @pytest.mark.processes
 def test_calls_beside_the_execution(world: World) -> None:
-    """BeforeImport runs before the module, AfterImport before it acts."""
+    """BeforeImport's call runs before the module, AfterImport's before its main part."""
     changes = (
         "BeforeImport('up.mod', call='before')",
         "AfterImport('up.mod', call='after')",
@@ -159,7 +161,7 @@ def test_children_that_are_spawned(world: World) -> None:
 
 @pytest.mark.processes
 def test_a_role_that_is_entered_late(world: World) -> None:
-    """A patch for a role that the process takes on later is made then."""
+    """A patch for a role that the process enters while the module runs is applied then."""
     module = MODULE.replace("    main()", LATE)
     done = run_as_main(a_world(world, WRAP, module=module, roles="{Role.WORKER}"))
     assert last(done) == ["old", ["by", "old"], "old"]
@@ -167,7 +169,7 @@ def test_a_role_that_is_entered_late(world: World) -> None:
 
 @pytest.mark.processes
 def test_a_role_that_a_spawned_child_enters_late(world: World) -> None:
-    """It reaches the globals of the functions; `__mp_main__` is only a copy of these."""
+    """A patch for that role reaches the module and what the child has as `__main__`."""
     head = MODULE.partition("if __name__")[0]
     module = f"""{head}
 def late():
@@ -196,8 +198,10 @@ LATE = """
 
 
 @pytest.mark.processes
-def test_undo_takes_both_back(world: World) -> None:
-    """Undone, neither copy holds anything of the patch; applied again, both do."""
+def test_undo_reaches_the_module_and_its_importer(world: World) -> None:
+    """Undone, neither the module nor its importer has anything of the patches; applied again,
+    both do.
+    """
     module = MODULE.replace(
         "    main()",
         """
@@ -210,29 +214,27 @@ def test_undo_takes_both_back(world: World) -> None:
     main()
 """,
     )
-    first, undone, again = run_as_main(
-        a_world(world, module=module)
-    ).stdout.splitlines()
+    done = run_as_main(a_world(world, module=module))
+    first, undone, again = done.stdout.splitlines()
     assert json.loads(undone)[1:] == ["old", "old", ["old", "old"]]
     assert again == first
 
 
 @pytest.mark.processes
-def test_lines_stay(world: World) -> None:
+def test_lines_of_a_traceback(world: World) -> None:
     """A traceback shows each line where it is in the file."""
     module = MODULE.replace("return 'old'\ndef main", "raise ValueError\ndef main")
     done = run_as_main(a_world(world, WRAP, module=module))
-    text = module.splitlines()
-    assert f"line {text.index('    main()') + 1}, in <module>" in done.stderr
-    assert (
-        f"line {text.index('def helper(): raise ValueError') + 1}, in helper"
-        in done.stderr
-    )
+    lines = module.splitlines()
+    call_line = lines.index("    main()") + 1
+    helper_line = lines.index("def helper(): raise ValueError") + 1
+    assert f"line {call_line}, in <module>" in done.stderr
+    assert f"line {helper_line}, in helper" in done.stderr
 
 
 @pytest.mark.processes
-def test_no_source(world: World) -> None:
-    """Where the code cannot be made to tell, a required patch stops the process and says why."""
+def test_a_module_without_source(world: World) -> None:
+    """A required patch of a module that runs without source stops the process and says why."""
     import py_compile
 
     file = a_world(world).folder / "up" / "mod.py"
@@ -252,7 +254,7 @@ def test_no_source(world: World) -> None:
 def test_a_target_that_is_started_by_its_file(
     world: World, options: tuple[str, ...]
 ) -> None:
-    """`python FILE` is what Ray does: a required patch stops the process, and says why."""
+    """`python FILE`, as Ray runs it: a required patch stops the process, and says why."""
     (world.folder / "sitecustomize.py").write_text("import patchkit.auto\n")
     file = str(a_world(world).folder / "up" / "mod.py")
     done = world.run(*options, file)
@@ -264,7 +266,7 @@ def test_a_target_that_is_started_by_its_file(
 
 @pytest.mark.processes
 def test_a_file_that_only_has_the_name_of_a_target(world: World) -> None:
-    """It lies below no folder that modules are imported from: it is somebody else's."""
+    """A file below no folder that modules are imported from is no target, and runs."""
     (world.folder / "sitecustomize.py").write_text("import patchkit.auto\n")
     a_world(world)
     other = world.folder / "elsewhere" / "up" / "mod.py"
@@ -276,7 +278,7 @@ def test_a_file_that_only_has_the_name_of_a_target(world: World) -> None:
 
 @pytest.mark.processes
 def test_armed_in_the_middle(world: World) -> None:
-    """A module that arms patchkit itself has begun without it; that is said, not passed over."""
+    """A module that arms patchkit itself had begun without it, and fails; `warn` only warns."""
     module = MODULE.replace("import json", "import patchkit.auto, json")
     done = a_world(world, module=module).run("-m", "up.mod")
     assert done.returncode == 1
@@ -296,7 +298,7 @@ NO_MAIN_PART = {
 @pytest.mark.processes
 @pytest.mark.parametrize(("module", "reason"), NO_MAIN_PART.items())
 def test_without_a_main_part(world: World, module: str, reason: str) -> None:
-    """What acts while it is imported cannot be patched before that: a required patch stops it."""
+    """A required patch of a module that has no main part of its own stops it, and says why."""
     a_world(world, WRAP, module=f"def helper(): ...\n{module}")
     done = run_as_main(world)
     assert done.returncode == 1
@@ -309,7 +311,7 @@ def test_without_a_main_part(world: World, module: str, reason: str) -> None:
 
 @pytest.mark.processes
 def test_refused_for_a_role_that_is_entered_late(world: World) -> None:
-    """It is said when the process enters a role of the patch."""
+    """A module without a main part is stopped when the process enters a role of the patch."""
     module = """
     from patchkit import Role
     from patchkit.runtime.reach.arming import current
@@ -323,7 +325,7 @@ def test_refused_for_a_role_that_is_entered_late(world: World) -> None:
 
 @pytest.mark.processes
 def test_globals_without_a_module(world: World) -> None:
-    """`runpy` runs it in a bare dict, as a profiler does: it is patched, and the dict is filled."""
+    """A module that `runpy` runs in a bare dict, as a profiler does, is patched in that dict."""
     code = """
     import patchkit.auto, runpy
     print(runpy.run_module('up.mod', run_name='__main__')['helper']())
@@ -336,14 +338,14 @@ def test_globals_without_a_module(world: World) -> None:
 
 
 def test_main_as_a_target_is_refused(world: World) -> None:
-    """A row names the module that is run, not what it is called there."""
+    """A row whose target is in `__main__` is refused: it is to name the module that is run."""
     world.pack(row("p", "patch_a", "Replace('__main__:helper', by='by')"), patch_a=BODY)
     with pytest.raises(DeclarationError, match="the module that is run"):
         read_pack("pack")
 
 
 class ALoader:
-    """Hands out a source; one that transforms may be put on it."""
+    """A loader that has a source; a test may give it a `source_to_code`."""
 
     source_to_code: Callable[..., CodeType]
 
@@ -356,16 +358,20 @@ class ALoader:
 
 @pytest.mark.parametrize("source", [None, "def"])
 def test_a_source_that_cannot_be_used(source: str | None) -> None:
-    """It is said why."""
+    """A module without source or with a syntax error is refused; the error names the source."""
     with pytest.raises(TargetError, match="source"):
         running_code(ALoader(source), "up.mod", "here.py")
 
 
 def test_a_loader_that_transforms() -> None:
-    """What the loader makes of the source is used: it compiles the tree itself."""
-    loader, trees = ALoader(f"x = 1\n{GUARD} pass"), []
-    loader.source_to_code = lambda tree, file: (
-        trees.append(tree) or compile(tree, file, "exec")
-    )  # type: ignore[method-assign]
+    """The loader's own `source_to_code` compiles the tree."""
+    trees: list[Any] = []
+
+    def source_to_code(tree: Any, file: str) -> CodeType:
+        trees.append(tree)
+        return compile(tree, file, "exec")
+
+    loader = ALoader(f"x = 1\n{GUARD} pass")
+    loader.source_to_code = source_to_code  # type: ignore[method-assign]
     running_code(loader, "up.mod", "here.py")
     assert len(trees) == 1

@@ -32,7 +32,7 @@ def test_import_is_told_before_and_after(
     assert recorder.modules == [module]
 
 
-def test_unwatched(lab: Lab, finder: Finder, recorder: Recorder) -> None:
+def test_unwatched_module(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     """Of other modules nothing is told, and their specs are not touched."""
     lab.write("lab_mod.py")
     finder.watch({"lab_other"})
@@ -41,7 +41,9 @@ def test_unwatched(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     assert recorder.events == []
 
 
-def test_watched_thrice(lab: Lab, finder: Finder, recorder: Recorder) -> None:
+def test_watched_and_installed_thrice(
+    lab: Lab, finder: Finder, recorder: Recorder
+) -> None:
     """However often a name is watched and the finder installed, an execution is told once."""
     lab.write("lab_mod.py")
     for _ in range(3):
@@ -62,8 +64,8 @@ def test_submodule(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     assert recorder.imports == ["lab_pkg.sub"]
 
 
-def test_module_error(lab: Lab, finder: Finder, recorder: Recorder) -> None:
-    """A module that raises is not imported; the retry that succeeds is told."""
+def test_module_that_raises(lab: Lab, finder: Finder, recorder: Recorder) -> None:
+    """A module that raises is not told of as imported; the retry that succeeds is."""
     lab.write(
         "lab_mod.py", "if len(lab_log.executions) == 1: raise OSError('first time')"
     )
@@ -76,10 +78,10 @@ def test_module_error(lab: Lab, finder: Finder, recorder: Recorder) -> None:
 
 
 @pytest.mark.parametrize("moment", ["on_importing", "on_imported"])
-def test_watcher_error(
+def test_watcher_that_raises(
     lab: Lab, finder: Finder, recorder: Recorder, moment: str
 ) -> None:
-    """What the watcher raises is what the import raises; the next import tells again."""
+    """What the watcher raises comes out of the import; the next import tells again."""
     lab.write("lab_mod.py")
     error = LookupError("the watcher's own")
 
@@ -225,12 +227,14 @@ def test_told_equals_executed(
 
 
 def _take(step: str, lab: Lab) -> None:
+    """Take one step of the law, and let an import fail only where it is to."""
     verb, _, name = step.partition(" ")
     if verb in {"fail", "succeed"}:
         lab.log.fail = verb == "fail"
     elif verb == "evict":
-        for evicted in ["lab_pkg.sub"] if name else ["lab_pkg", "lab_pkg.sub"]:
-            sys.modules.pop(evicted, None)
+        sys.modules.pop("lab_pkg.sub", None)
+        if not name:
+            sys.modules.pop("lab_pkg", None)
     else:
         try:
             if verb == "import":

@@ -33,6 +33,7 @@ class Half:
     def import_with(
         self, act: Callable[[Any], object], statements: str = "value = 1"
     ) -> Any:
+        """Import a module that calls `act` with itself, and then executes the statements."""
         self.lab.log.act = lambda: act(sys.modules[NAME])
         self.lab.write(f"{NAME}.py", f"lab_log.act()\n{statements}")
         return importlib.import_module(NAME)
@@ -43,8 +44,10 @@ def half(lab: Lab) -> Half:
     return Half(lab)
 
 
-def test_told_at_the_end(half: Half, finder: Finder, recorder: Recorder) -> None:
-    """The watcher is told when the import ends, with the whole module, and everything is plain."""
+def test_watcher_is_told_at_the_end_of_the_import(
+    half: Half, finder: Finder, recorder: Recorder
+) -> None:
+    """The watcher is told when the import ends, with the whole module; its spec is plain again."""
     answers: list[object] = []
     recorder.on_imported = lambda name, module: answers.append(module.value)
 
@@ -60,8 +63,8 @@ def test_told_at_the_end(half: Half, finder: Finder, recorder: Recorder) -> None
     assert not finder.await_import(NAME, module)
 
 
-def test_asked_again(half: Half, finder: Finder, recorder: Recorder) -> None:
-    """Who asks several times is told once, and another finder once as well."""
+def test_awaited_several_times(half: Half, finder: Finder, recorder: Recorder) -> None:
+    """A module that is awaited several times is told of once, and once by another finder."""
     second_recorder = type(recorder)()
     second = Finder(second_recorder)
     second.install()
@@ -76,7 +79,7 @@ def test_asked_again(half: Half, finder: Finder, recorder: Recorder) -> None:
 
 
 def test_import_that_fails(half: Half, finder: Finder, recorder: Recorder) -> None:
-    """Of an import that fails nothing is told; the next one is not awaited any more."""
+    """An import that fails is not told of; the next one is no longer awaited."""
 
     def act(module: Any) -> None:
         finder.await_import(NAME, module)
@@ -112,7 +115,7 @@ def test_module_replaces_itself(half: Half, finder: Finder, recorder: Recorder) 
 
 
 def test_watched_already(half: Half, finder: Finder, recorder: Recorder) -> None:
-    """A module that is watched and half imported is told of once, asked or not."""
+    """A module that is watched and half imported is told of once, though it is awaited too."""
     finder.watch([NAME])
     answers: list[bool] = []
     half.import_with(lambda module: answers.append(finder.await_import(NAME, module)))
@@ -154,17 +157,23 @@ def test_uninstalled_meanwhile(half: Half, finder: Finder, recorder: Recorder) -
     assert recorder.events == []
 
 
-def test_spec_meanwhile(half: Half, finder: Finder, recorder: Recorder) -> None:
-    """A spec that is awaited compares, prints and reads as ever."""
+def test_spec_while_it_is_awaited(
+    half: Half, finder: Finder, recorder: Recorder
+) -> None:
+    """A spec that is awaited compares, prints and reads as before."""
 
     def act(module: Any) -> None:
         spec = module.__spec__
-        before = repr(spec), str(module), copy.copy(spec)
+        spec_before = copy.copy(spec)
+        spec_repr = repr(spec)
+        module_text = str(module)
         assert finder.await_import(NAME, module)
-        assert (repr(spec), str(module)) == before[:2]
-        assert before[2] == spec
+        assert repr(spec) == spec_repr
+        assert str(module) == module_text
+        assert spec_before == spec
         assert isinstance(spec, importlib.machinery.ModuleSpec)
-        assert (type(spec).__module__, type(spec).__qualname__) == _home(before[2])
+        assert type(spec).__module__ == type(spec_before).__module__
+        assert type(spec).__qualname__ == type(spec_before).__qualname__
         spec._initializing = True
         assert spec._initializing is True
         assert spec.parent == ""
@@ -176,10 +185,6 @@ def test_spec_meanwhile(half: Half, finder: Finder, recorder: Recorder) -> None:
 
     half.import_with(act)
     assert recorder.imports == [NAME]
-
-
-def _home(thing: object) -> tuple[str, str]:
-    return type(thing).__module__, type(thing).__qualname__
 
 
 class SpecOfAnotherKind(importlib.machinery.ModuleSpec):
@@ -196,20 +201,20 @@ class FinalSpec(importlib.machinery.ModuleSpec):
 
 
 @pytest.mark.parametrize(
-    ("kind", "can"),
+    ("kind", "is_awaitable"),
     [(SpecOfAnotherKind, True), (SlottedSpec, True), (FinalSpec, False)],
 )
 def test_spec_of_another_kind(
-    lab: Lab, finder: Finder, recorder: Recorder, kind: type[Any], can: bool
+    lab: Lab, finder: Finder, recorder: Recorder, kind: type[Any], is_awaitable: bool
 ) -> None:
-    """A spec of a derived class is awaited where that is possible; where not, the answer is no."""
+    """A spec of a derived class is awaited, unless nothing can derive from that class."""
     module = types.ModuleType(NAME)
     module.__spec__ = spec = kind(NAME, None)
     sys.modules[NAME] = module
     spec._initializing = True
-    assert finder.await_import(NAME, module) is can
+    assert finder.await_import(NAME, module) is is_awaitable
     spec._initializing = False
-    assert recorder.imports == [NAME] * can
+    assert recorder.imports == ([NAME] if is_awaitable else [])
     assert type(spec) is kind
     assert not any("patchkit" in key for key in vars(spec))
 
@@ -237,7 +242,7 @@ def test_lazy_shell(lab: Lab, finder: Finder, recorder: Recorder) -> None:
 
 
 def test_lazy_module_that_loads(lab: Lab, finder: Finder, recorder: Recorder) -> None:
-    """For a lazy module that loads already, unwatched, nothing can be promised."""
+    """A lazy module that is loading already, unwatched, cannot be awaited."""
     answers: list[bool] = []
     lab.log.act = lambda: answers.append(finder.await_import(NAME, module))
     file = lab.write(f"{NAME}.py", "lab_log.act()\nvalue = 1")
@@ -249,8 +254,10 @@ def test_lazy_module_that_loads(lab: Lab, finder: Finder, recorder: Recorder) ->
     assert answers == [False]
 
 
-def test_threads_at_the_end(lab: Lab, finder: Finder, recorder: Recorder) -> None:
-    """Law: threads that ask while an import ends are told exactly if they were promised it."""
+def test_threads_that_ask_while_an_import_ends(
+    lab: Lab, finder: Finder, recorder: Recorder
+) -> None:
+    """Law: the watcher is told of an import exactly if any thread was promised it as it ended."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
@@ -261,6 +268,7 @@ def test_threads_at_the_end(lab: Lab, finder: Finder, recorder: Recorder) -> Non
 
 
 def _race_with_the_end(finder: Finder, recorder: Recorder) -> None:
+    """Let three threads await an import that ends at the same time."""
     recorder.events.clear()
     module = sys.modules[NAME] = types.ModuleType(NAME)
     module.__spec__ = spec = importlib.machinery.ModuleSpec(NAME, None)
@@ -305,7 +313,7 @@ class StagedSpec(importlib.machinery.ModuleSpec):
         self.on_stored()
 
 
-def test_asked_between_store_and_call(finder: Finder, recorder: Recorder) -> None:
+def test_asked_too_late(finder: Finder, recorder: Recorder) -> None:
     """Who asks too late takes back its own request, never the promise made to another."""
     module = sys.modules[NAME] = types.ModuleType(NAME)
     module.__spec__ = spec = StagedSpec(NAME, None)
@@ -338,8 +346,8 @@ def test_asked_between_store_and_call(finder: Finder, recorder: Recorder) -> Non
     assert recorder.imports == [NAME]
 
 
-def test_asked_just_before_the_end(finder: Finder, recorder: Recorder) -> None:
-    """Who asks while the import ends unnoticed is told no, and leaves the spec plain."""
+def test_asked_while_the_import_ends(finder: Finder, recorder: Recorder) -> None:
+    """Who asks while the import ends unnoticed is refused, and the spec stays plain."""
     module = sys.modules[NAME] = types.ModuleType(NAME)
     module.__spec__ = spec = StagedSpec(NAME, None)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from patchkit.runtime.imports.finder import Finder
 
 
-class _Meta:
+class _OneModuleFinder:
     """A finder that serves one module with a loader made for the test."""
 
     def __init__(self, name: str, loader: Any) -> None:
@@ -74,7 +74,7 @@ def test_module_attributes(lab: Lab, finder: Finder) -> None:
 
 
 def test_specs_stay_equal(lab: Lab, finder: Finder) -> None:
-    """Two specs of one watched module are equal, as two of an unwatched one are."""
+    """Two specs of one watched module are equal, as they are for an unwatched one."""
     lab.write("lab_mod.py")
     finder.watch(["lab_mod"])
     first, second = (importlib.util.find_spec("lab_mod") for _ in range(2))
@@ -85,7 +85,7 @@ def test_specs_stay_equal(lab: Lab, finder: Finder) -> None:
 
 
 def test_copies_of_loaders(lab: Lab, finder: Finder, recorder: Recorder) -> None:
-    """A copy of a loader tells like it; a pickled one, which may travel, is a plain loader."""
+    """A shallow copy of a loader tells like it; a deep or pickled one is a plain loader."""
     lab.write("lab_mod.py")
     finder.watch(["lab_mod"])
     spec = importlib.util.find_spec("lab_mod")
@@ -211,7 +211,7 @@ def test_lazy_loader(lab: Lab, finder: Finder, recorder: Recorder) -> None:
 
 
 def test_lazy_finder(lab: Lab, finder: Finder, recorder: Recorder) -> None:
-    """A module of a finder that makes loaders lazy is told of, loads when the watcher reads it."""
+    """A module that a finder makes lazy is told of, and loads when the watcher reads it."""
     lab.write("lab_mod.py", "value = 1")
     sys.meta_path.append(_LazyFinder())  # type: ignore[arg-type]
     sys.meta_path.remove(importlib.machinery.PathFinder)
@@ -247,9 +247,9 @@ class _OldLoader:
     sys.version_info >= (3, 15), reason="Python 3.15 knows no load_module"
 )
 def test_old_loader(finder: Finder, recorder: Recorder) -> None:
-    """A loader that has only load_module is left alone; later looks see its module."""
+    """A loader that has only load_module is left alone; its module counts as whole."""
     loader: Any = _OldLoader()
-    sys.meta_path.append(_Meta("lab_old", loader))  # type: ignore[arg-type]
+    sys.meta_path.append(_OneModuleFinder("lab_old", loader))  # type: ignore[arg-type]
     finder.watch(["lab_old"])
     module = importlib.import_module("lab_old")
     assert module.value == 1
@@ -315,9 +315,9 @@ LOADERS = [
 
 @pytest.mark.parametrize("kind", LOADERS)
 def test_loader_with_state(finder: Finder, recorder: Recorder, kind: type[Any]) -> None:
-    """Loaders that keep state or cannot be copied work, are told of, and look what they are."""
+    """A loader that keeps state or cannot be copied works, is told of, and keeps its type."""
     loader = kind()
-    sys.meta_path.append(_Meta("lab_odd", loader))  # type: ignore[arg-type]
+    sys.meta_path.append(_OneModuleFinder("lab_odd", loader))  # type: ignore[arg-type]
     finder.watch(["lab_odd"])
     module = importlib.import_module("lab_odd")
     assert module.is_the_made_one
@@ -327,11 +327,11 @@ def test_loader_with_state(finder: Finder, recorder: Recorder, kind: type[Any]) 
 
 
 def test_finder_that_remembers_its_spec(finder: Finder, recorder: Recorder) -> None:
-    """A finder that returns the same spec each time is instrumented once, not once a time."""
+    """The spec of a finder that returns the same one each time is instrumented once."""
     remembered = importlib.util.spec_from_loader("lab_odd", _Loader())
-    meta = _Meta("lab_odd", None)
-    meta.find_spec = lambda name, *_: remembered if name == "lab_odd" else None  # type: ignore[method-assign]
-    sys.meta_path.append(meta)  # type: ignore[arg-type]
+    stranger = _OneModuleFinder("lab_odd", None)
+    stranger.find_spec = lambda name, *_: remembered if name == "lab_odd" else None  # type: ignore[method-assign]
+    sys.meta_path.append(stranger)  # type: ignore[arg-type]
     finder.watch(["lab_odd"])
     loaders = [importlib.util.find_spec("lab_odd").loader for _ in range(3)]  # type: ignore[union-attr]
     assert loaders[0] is loaders[1] is loaders[2]

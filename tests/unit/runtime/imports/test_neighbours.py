@@ -94,6 +94,8 @@ class SimulatedWatchdog:
 
 
 class SimulatedWatchdogLoader:
+    """The loader that the simulated watchdog puts around another's."""
+
     def __init__(self, loader: Any, loaded: list[str]) -> None:
         self.loader = loader
         self.loaded = loaded
@@ -114,7 +116,7 @@ class SimulatedWatchdogLoader:
 def test_answering_finder_is_overtaken(
     lab: Lab, finder: Finder, recorder: Recorder
 ) -> None:
-    """A finder put in front, which answers by itself, is overtaken at the next import of any."""
+    """Our finder overtakes one in front that answers by itself at the next search of any module."""
     lab.write("lab_mod.py")
     finder.watch(["lab_mod"])
     stranger = Answering()
@@ -127,7 +129,7 @@ def test_answering_finder_is_overtaken(
 
 
 def test_insisting_finder(lab: Lab, finder: Finder, recorder: Recorder) -> None:
-    """A finder that always comes back to the front keeps it: nobody moves for ever."""
+    """A finder that always moves to the front keeps its place, and ours moves no more."""
     stranger = Insisting()
     sys.meta_path.insert(0, stranger)  # type: ignore[arg-type]
     for number in range(5):
@@ -147,7 +149,7 @@ def test_insisting_finder(lab: Lab, finder: Finder, recorder: Recorder) -> None:
 def test_delegating_finder(
     lab: Lab, finder: Finder, recorder: Recorder, kind: type[Any], front: bool
 ) -> None:
-    """With a finder that asks the others in turn, before or behind ours, we tell once."""
+    """Each execution is told once where a finder before or behind ours asks the others itself."""
     lab.write("lab_pkg/__init__.py")
     lab.write("lab_pkg/sub.py")
     finder.watch(["lab_pkg", "lab_pkg.sub"])
@@ -162,7 +164,9 @@ def test_delegating_finder(
 
 
 @pytest.mark.parametrize("front", [True, False])
-def test_wrapt(lab: Lab, finder: Finder, recorder: Recorder, front: bool) -> None:
+def test_finder_of_wrapt(
+    lab: Lab, finder: Finder, recorder: Recorder, front: bool
+) -> None:
     """With wrapt's finder before or behind ours and hooks on one module, each fires once."""
     lab.write("lab_mod.py")
     calls: list[Any] = []
@@ -180,12 +184,12 @@ def test_wrapt(lab: Lab, finder: Finder, recorder: Recorder, front: bool) -> Non
 
 
 def _hook_with_wrapt(hook: Callable[[Any], None], name: str) -> None:
-    """Register without wrapt's own installation, which would stay for other tests."""
+    """Register a hook without wrapt's own installation, which would stay for other tests."""
     wrapt.importer._post_import_hooks[name] = [hook]
 
 
 @pytest.mark.filterwarnings("ignore::ImportWarning", "ignore::DeprecationWarning")
-def test_old_finder(lab: Lab, finder: Finder, recorder: Recorder) -> None:
+def test_finder_without_find_spec(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     """A finder of the old kind, which importlib knew up to Python 3.11, is left to importlib."""
     file = lab.write("lab_mod.py")
 

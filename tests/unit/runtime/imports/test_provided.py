@@ -44,11 +44,13 @@ class Provider:
 
 @pytest.fixture
 def provider() -> Provider:
+    """The provider of the test's finder."""
     return Provider()
 
 
 @pytest.fixture
 def finder(recorder: Recorder, provider: Provider) -> Iterator[Finder]:
+    """A finder with the provider, installed until the test ends."""
     finder = Finder(recorder, provider)
     finder.install()
     yield finder
@@ -56,11 +58,12 @@ def finder(recorder: Recorder, provider: Provider) -> Iterator[Finder]:
 
 
 def load(name: str) -> Any:
+    """Import a module."""
     return importlib.import_module(name)
 
 
 def test_what_nobody_finds_is_provided(finder: Finder, recorder: Recorder) -> None:
-    """Its execution is told like any other's."""
+    """A module that no other finder has is made from the provider's spec, and told of."""
     finder.watch(["lab_made"])
     assert load("lab_made").provided
     assert recorder.events == [("importing", "lab_made"), ("imported", "lab_made")]
@@ -69,7 +72,7 @@ def test_what_nobody_finds_is_provided(finder: Finder, recorder: Recorder) -> No
 def test_what_somebody_finds_is_not_asked_for(
     lab: Lab, finder: Finder, provider: Provider, recorder: Recorder
 ) -> None:
-    """Whoever has the module comes first, also a finder that lies last."""
+    """The provider is not asked for a module that another finder has, even the last one."""
     lab.write("lab_made.py")
 
     class Last:
@@ -86,8 +89,10 @@ def test_what_somebody_finds_is_not_asked_for(
     assert recorder.imports == ["lab_made", "lab_made_last"]
 
 
-def test_only_of_watched_names(finder: Finder, provider: Provider) -> None:
-    """Nobody is asked for any other name, nor after the finder has gone."""
+def test_provider_is_asked_for_watched_names_only(
+    finder: Finder, provider: Provider
+) -> None:
+    """The provider is asked for watched names only, and for none after the finder has gone."""
     finder.watch(["lab_made"])
     with pytest.raises(ModuleNotFoundError):
         load("lab_made_other")
@@ -99,7 +104,7 @@ def test_only_of_watched_names(finder: Finder, provider: Provider) -> None:
 
 
 def test_nothing_provided_is_not_found(finder: Finder, provider: Provider) -> None:
-    """Without a spec the import fails as ever, and the next one asks again."""
+    """Without a spec from the provider the import fails, and the next one asks again."""
     finder.watch(["lab_gone"])
     for _ in range(2):
         with pytest.raises(ModuleNotFoundError, match="No module named 'lab_gone'"):
@@ -107,8 +112,8 @@ def test_nothing_provided_is_not_found(finder: Finder, provider: Provider) -> No
     assert provider.asked == ["lab_gone"] * 2
 
 
-def test_whoever_is_asked_may_look_itself(finder: Finder, provider: Provider) -> None:
-    """While it is asked, the name is not provided: it sees what there is without it."""
+def test_provider_that_searches_itself(finder: Finder, provider: Provider) -> None:
+    """A provider that searches for the name it is asked for finds what there is without it."""
     specs = []
     provider.then = lambda: specs.append(importlib.util.find_spec("lab_made"))
     finder.watch(["lab_made"])
@@ -117,8 +122,8 @@ def test_whoever_is_asked_may_look_itself(finder: Finder, provider: Provider) ->
     assert provider.asked == ["lab_made"]
 
 
-def test_what_it_raises_comes_out(finder: Finder, provider: Provider) -> None:
-    """An error of the provider's is the import's."""
+def test_provider_that_raises(finder: Finder, provider: Provider) -> None:
+    """An error that the provider raises comes out of the import; a later import succeeds."""
 
     def fail() -> None:
         raise ValueError("no")

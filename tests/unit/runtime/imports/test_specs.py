@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tests.unit.imports.conftest import Lab, Recorder
 
 
-def test_probe(lab: Lab, finder: Finder, recorder: Recorder) -> None:
-    """Asking whether a module is there tells nothing and loses nothing (vLLM asks for torch)."""
+def test_search_without_import(lab: Lab, finder: Finder, recorder: Recorder) -> None:
+    """Searching for a module's spec, as vLLM does for torch, tells nothing; its import is told."""
     lab.write("lab_mod.py")
     finder.watch(["lab_mod"])
     for _ in range(3):
@@ -66,7 +66,9 @@ def test_second_copy_of_a_module(lab: Lab, finder: Finder, recorder: Recorder) -
     assert recorder.modules == [imported, copied]
 
 
-def test_unwatched_path(lab: Lab, finder: Finder, recorder: Recorder) -> None:
+def test_unwatched_module_from_a_path(
+    lab: Lab, finder: Finder, recorder: Recorder
+) -> None:
     """A module that is not watched is loaded from a path by a loader that is not touched."""
     file = lab.write("lab_mod.py")
     finder.watch(["lab_other"])
@@ -76,7 +78,7 @@ def test_unwatched_path(lab: Lab, finder: Finder, recorder: Recorder) -> None:
 
 
 def test_spec_from_file_location_looks_as_ever(finder: Finder) -> None:
-    """The function of importlib.util keeps its signature, and can be sent by reference."""
+    """The function of importlib.util keeps its signature, and is pickled by reference."""
     function = importlib.util.spec_from_file_location
     assert list(inspect.signature(function).parameters)[:2] == ["name", "location"]
     assert pickle.loads(pickle.dumps(function)) is function
@@ -84,7 +86,7 @@ def test_spec_from_file_location_looks_as_ever(finder: Finder) -> None:
 
 
 def test_uninstall(lab: Lab, recorder: Recorder) -> None:
-    """Uninstalled, a finder has left everything as it was, and what it instrumented is silent."""
+    """A finder that is uninstalled restores what it changed; what it instrumented tells nothing."""
     lab.write("lab_mod.py")
     before = sys.meta_path[:], importlib.util.spec_from_file_location
     finder = Finder(recorder)
@@ -107,7 +109,7 @@ def test_uninstall(lab: Lab, recorder: Recorder) -> None:
 def test_uninstall_under_another_hook(
     lab: Lab, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What somebody put over our hook stays theirs, and ours beneath it is silent."""
+    """What somebody put over our hook stays, and our hook beneath it changes nothing."""
     file = lab.write("lab_mod.py")
     original = importlib.util.spec_from_file_location
     finder = Finder(recorder)
@@ -122,7 +124,7 @@ def test_uninstall_under_another_hook(
 
 
 def test_several_finders(lab: Lab, finder: Finder, recorder: Recorder) -> None:
-    """Finders tell their own watchers, keep their places, and leave no trace in any order."""
+    """Two finders each tell their own watcher, keep their places, and leave no trace."""
     lab.write("lab_mod.py")
     file = lab.write("lab_path.py")
     hook = importlib.util.spec_from_file_location
@@ -190,14 +192,14 @@ def test_importlib_util_later(run_child: Callable[..., Any]) -> None:
 
 
 def test_importlib_util_watched(finder: Finder, recorder: Recorder) -> None:
-    """A watcher may watch importlib.util itself."""
+    """A watcher of importlib.util itself is told of its reload, and the hook is put on again."""
     finder.watch(["importlib.util"])
     importlib.reload(importlib.util)
     assert recorder.imports == ["importlib.util"]
     assert importlib.util.spec_from_file_location.__closure__ is not None
 
 
-def test_pkgutil(lab: Lab, finder: Finder) -> None:
+def test_walk_of_pkgutil(lab: Lab, finder: Finder) -> None:
     """Walking packages finds watched modules like others."""
     lab.write("lab_pkg/__init__.py")
     lab.write("lab_pkg/inner/__init__.py")

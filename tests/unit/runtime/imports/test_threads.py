@@ -34,13 +34,13 @@ wrapt.register_post_import_hook(lambda module: told.append(module.__name__), "pk
 """
 
 
-def test_ours_ends(run_child: Callable[..., Any]) -> None:
+def test_race_with_our_finder_ends(run_child: Callable[..., Any]) -> None:
     """With our finder both imports end, and the submodule is told of."""
     child = run_child(RACE + OURS + "race()")
     assert (child.stdout, child.stderr) == ("ends pkg.sub\n", "")
 
 
-def test_the_race_is_real(run_child: Callable[..., Any]) -> None:
+def test_race_with_wrapts_finder_hangs(run_child: Callable[..., Any]) -> None:
     """The same race with wrapt's finder in place of ours hangs: so the test above can fail."""
     child = run_child(RACE + WRAPT + "race(limit=1)")
     assert (child.stdout, child.stderr) == ("hangs\n", "")
