@@ -42,20 +42,20 @@ def spread(count: int = 4, gap: int = 200_000) -> dict[str, bytes]:
 
 def with_claimed_size(data: bytes, name: str, size: int) -> bytes:
     """The wheel, with another unpacked size in its table of contents."""
-    at = _entry(data, name)
-    return data[: at + 24] + struct.pack("<I", size) + data[at + 28 :]
+    start = _entry_start(data, name)
+    return data[: start + 24] + struct.pack("<I", size) + data[start + 28 :]
 
 
 def with_offset(data: bytes, name: str, offset: int) -> bytes:
     """The wheel, with a member said to lie elsewhere."""
-    at = _entry(data, name)
-    return data[: at + 42] + struct.pack("<I", offset) + data[at + 46 :]
+    start = _entry_start(data, name)
+    return data[: start + 42] + struct.pack("<I", offset) + data[start + 46 :]
 
 
 def with_flag(data: bytes, name: str, flag: int) -> bytes:
     """The wheel, with a member's flags set in the table of contents."""
-    at = _entry(data, name)
-    return data[: at + 8] + struct.pack("<H", flag) + data[at + 10 :]
+    start = _entry_start(data, name)
+    return data[: start + 8] + struct.pack("<H", flag) + data[start + 10 :]
 
 
 def renamed(data: bytes, old: str, new: str) -> bytes:
@@ -64,7 +64,7 @@ def renamed(data: bytes, old: str, new: str) -> bytes:
     return data.replace(old.encode(), new.encode())
 
 
-def _entry(data: bytes, name: str) -> int:
+def _entry_start(data: bytes, name: str) -> int:
     """Where a member's entry in the table of contents begins."""
     return data.rindex(b"PK\x01\x02", 0, data.rindex(name.encode()))
 

@@ -22,5 +22,5 @@ def buyer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Customer]
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    with customer(tmp_path) as found:
-        yield found
+    with customer(tmp_path) as new_customer:
+        yield new_customer

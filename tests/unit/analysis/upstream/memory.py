@@ -41,8 +41,10 @@ class Memory:
         return frozenset(self._files)
 
     def mark(self, path: str) -> ContentMark | None:
-        found = self._files.get(path)
-        return None if found is None else ContentMark(len(found), zlib.crc32(found))
+        content = self._files.get(path)
+        if content is None:
+            return None
+        return ContentMark(len(content), zlib.crc32(content))
 
     def prefetch(self, paths: Iterable[str]) -> None:
         return None
@@ -61,10 +63,12 @@ def resolve(source: str, qualname: str, **modules: str) -> Resolution:
 
 
 def _dotted(key: str) -> str:
+    """The module that a keyword stands for."""
     return "up." + key.replace("__", ".")
 
 
 def _path(name: str) -> str:
+    """The path of a module's file; a name that ends in a dot is a package's."""
     if name.endswith("."):
         return name[:-1].replace(".", "/") + "/__init__.py"
     return name.replace(".", "/") + ".py"

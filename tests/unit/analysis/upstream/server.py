@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import json
@@ -27,10 +28,14 @@ class Shop:
         files: content by filename.
         behaviours: by filename; see `_Handler`. The key "" holds for all.
         yanked: filenames.
-        has_hashes: whether pages say hashes.
+        has_hashes: whether pages state hashes.
         is_json: whether pages are JSON where the client takes that.
-        etag: of pages.
-        user: `name:password` that is asked for.
+        etag: of pages; empty for none.
+        user: `name:password` that a client has to send; empty if none is needed.
+        asked: all requests, each as method, path and range.
+        clients: the address of each connection.
+        sent: how many bytes of content went out.
+        url: where the server listens.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -46,9 +51,11 @@ class Shop:
     url: str = ""
 
     def project_links(self, project: str) -> list[str]:
+        """The filenames on a project's page."""
         return [name for name in self.files if re.split(r"-\d", name)[0] == project]
 
     def requests_of(self, filename: str) -> list[str]:
+        """The requests in which a filename, or a part of one, occurs."""
         return [line for line in self.asked if filename in line]
 
 
@@ -93,8 +100,10 @@ class _Handler(BaseHTTPRequestHandler):
         shop = self.shop
         names = shop.project_links(project)
         behaviour = shop.behaviours.get(f"page {project}", "")
-        if behaviour == "broken" or not names:
-            self._send(500 if behaviour else 404, b"")
+        if behaviour == "broken":
+            self._send(500, b"")
+        elif not names:
+            self._send(404, b"")
         elif shop.etag and self.headers.get("If-None-Match") == shop.etag:
             self._send(304, b"", ETag=shop.etag)
         elif shop.is_json and JSON in self.headers.get("Accept", ""):
@@ -112,12 +121,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _file(self, name: str) -> None:
         shop = self.shop
         behaviour = shop.behaviours.get(name, shop.behaviours.get("", ""))
-        seen = len(shop.requests_of(name))
+        request_count = len(shop.requests_of(name))
         data = shop.files.get(name)
         if (
             data is None
             or behaviour == "gone"
-            or (behaviour == "gone-midway" and seen > 1)
+            or (behaviour == "gone-midway" and request_count > 1)
         ):
             self._send(404, b"not here")
         elif behaviour == "moved" and "moved" not in self.path:
@@ -126,24 +135,28 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(302, b"", Location=self.path)
         elif behaviour == "elsewhere":
             self._send(302, b"", Location="file:///etc/passwd")
-        elif behaviour == "broken" or (behaviour == "busy" and seen == 1):
-            self._send(500 if behaviour == "broken" else 503, b"")
+        elif behaviour == "broken":
+            self._send(500, b"")
+        elif behaviour == "busy" and request_count == 1:
+            self._send(503, b"")
         else:
-            self._content(data, behaviour, seen)
+            self._content(data, behaviour, request_count)
 
-    def _content(self, data: bytes, behaviour: str, seen: int) -> None:
-        asked = self.headers.get("Range", "")
-        cut = behaviour == "cut" or (behaviour == "cut-once" and seen == 1)
-        if not asked or behaviour == "whole":
+    def _content(self, data: bytes, behaviour: str, request_count: int) -> None:
+        requested_range = self.headers.get("Range", "")
+        cut = behaviour == "cut" or (behaviour == "cut-once" and request_count == 1)
+        if not requested_range or behaviour == "whole":
             self._send(200, data, cut=cut)
             return
-        if behaviour == "no-tail" and asked.startswith("bytes=-"):
+        if behaviour == "no-tail" and requested_range.startswith("bytes=-"):
             self._send(416, b"", **{"Content-Range": f"bytes */{len(data)}"})
             return
-        first, last = _span(asked, len(data))
+        first, last = _span(requested_range, len(data))
         if behaviour == "other" and first > 0:
             first -= 1
-        total = len(data) + (seen - 1 if behaviour == "changed" else 0)
+        total = len(data)
+        if behaviour == "changed":
+            total += request_count - 1
         body = data[first : last + 1]
         if behaviour == "long":
             body = body[:-1]
@@ -160,27 +173,29 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":
-            body = body[: len(body) // 2] if cut else body
+            if cut:
+                body = body[: len(body) // 2]
             self.shop.sent += len(body)
             with contextlib.suppress(OSError):
                 self.wfile.write(body)
         self.close_connection = self.close_connection or cut
 
 
-def _span(asked: str, size: int) -> tuple[int, int]:
-    first, _, last = asked.removeprefix("bytes=").partition("-")
+def _span(requested_range: str, size: int) -> tuple[int, int]:
+    """The first and the last byte that a `Range` header asks for."""
+    first, _, last = requested_range.removeprefix("bytes=").partition("-")
     if not first:
         return max(0, size - int(last)), size - 1
     return int(first), min(int(last), size - 1)
 
 
 def _basic(user: str) -> str:
-    import base64
-
+    """The `Authorization` header of a user."""
     return "Basic " + base64.b64encode(user.encode()).decode()
 
 
 def _html(shop: Shop, names: list[str]) -> bytes:
+    """A page of PEP 503."""
     lines = []
     for name in names:
         digest = hashlib.sha256(shop.files[name]).hexdigest()
@@ -193,17 +208,19 @@ def _html(shop: Shop, names: list[str]) -> bytes:
 
 
 def _json(shop: Shop, names: list[str]) -> bytes:
-    files = [
-        {
+    """A page of PEP 691."""
+    files: list[dict[str, Any]] = []
+    for name in names:
+        hashes: dict[str, str] = {}
+        if shop.has_hashes:
+            hashes["sha256"] = hashlib.sha256(shop.files[name]).hexdigest()
+        file: dict[str, Any] = {
             "filename": name,
             "url": f"/files/{name}",
-            "hashes": {"sha256": hashlib.sha256(shop.files[name]).hexdigest()}
-            if shop.has_hashes
-            else {},
+            "hashes": hashes,
             "yanked": "broken" if name in shop.yanked else False,
         }
-        for name in names
-    ]
+        files.append(file)
     return json.dumps({"meta": {"api-version": "1.1"}, "files": files}).encode()
 
 

@@ -62,12 +62,11 @@ def customer(place: Path) -> Iterator[Customer]:
 def prefetch(releases: list[Release], paths: list[str]) -> dict[str, UpstreamError]:
     """Fetch files of many releases at once: the error of each that cannot be read."""
     results = for_each(releases, lambda release: release.source.prefetch(paths))
-    found = zip(releases, results, strict=True)
-    return {
-        one.version: result
-        for one, result in found
-        if isinstance(result, UpstreamError)
-    }
+    errors: dict[str, UpstreamError] = {}
+    for release, result in zip(releases, results, strict=True):
+        if isinstance(result, UpstreamError):
+            errors[release.version] = result
+    return errors
 
 
 def stock(buyer: Customer, *versions: str, name: str = WHEEL) -> None:
@@ -77,14 +76,14 @@ def stock(buyer: Customer, *versions: str, name: str = WHEEL) -> None:
         buyer.shop.files[name.format(version)] = archives.wheel(files, method=0)
 
 
-def found(buyer: Customer, spec: str) -> list[str]:
-    """The versions that a requirement finds there."""
+def found_versions(buyer: Customer, spec: str) -> list[str]:
+    """The versions that the customer finds for a requirement."""
     with buyer.library() as library:
         return [release.version for release in find_releases(spec, library)]
 
 
 def age(library: Library, url: str) -> None:
-    """Let a page that is kept be old."""
+    """Date a page in the cache back, so that it counts as old."""
     page = library.cache.page(url)
     assert page is not None
     library.cache.keep_page(url, page._replace(fetched=100_000.0))

@@ -16,15 +16,15 @@ from patchkit.core.rows.target import Target
 CORPUS = Path(__file__).parent / "corpus_fingerprints.json"
 
 
-def of(source: str) -> str:
+def fingerprint_of(source: str) -> str:
     """The fingerprint of `x` in a module."""
-    found = fingerprint.of_resolution(resolve(source, "x"))
-    assert found is not None
-    return found
+    result = fingerprint.of_resolution(resolve(source, "x"))
+    assert result is not None
+    return result
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("source", "edited"),
     [
         ("def x(): return 1", "# why\ndef x():\n\n    return (1)  # one"),
         ("def x(): return 1", 'def x():\n    """Doc."""\n    return 1'),
@@ -45,13 +45,13 @@ def of(source: str) -> str:
         ("def x(): ...", "from x import y\nclass C: ...\ndef x(): ..."),
     ],
 )
-def test_what_does_not_count(one: str, other: str) -> None:
-    """Comments, docstrings, layout, spelling, annotations of variables, the neighbours."""
-    assert of(one) == of(other)
+def test_an_edit_without_effect_keeps_the_fingerprint(source: str, edited: str) -> None:
+    """Comments, docstrings, layout, spelling, annotated variables and neighbours do not count."""
+    assert fingerprint_of(source) == fingerprint_of(edited)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("source", "edited"),
     [
         ("def x(): return 1", "def x(): return 2"),
         ("def x(): return 1", "def x(): return True"),
@@ -79,20 +79,20 @@ def test_what_does_not_count(one: str, other: str) -> None:
         ("from a import x", "from b import x"),
     ],
 )
-def test_what_counts(one: str, other: str) -> None:
-    """Names, constants, operators, decorators, defaults, order, bases, annotations in classes."""
-    assert of(one) != of(other)
+def test_an_edit_with_effect_changes_the_fingerprint(source: str, edited: str) -> None:
+    """Names, constants, operators, decorators, defaults, order, bases and fields' types count."""
+    assert fingerprint_of(source) != fingerprint_of(edited)
 
 
-def test_is_that_of_the_definition() -> None:
+def test_a_name_has_the_fingerprint_of_its_definition() -> None:
     """A re-export, an alias and an inherited member have the fingerprint of what they lead to."""
-    a = "def x(): return 1\nclass B:\n def run(self): ..."
-    plain = of("def x(): return 1")
-    assert fingerprint.of_resolution(resolve("from .a import x", "x", a=a)) == plain
-    assert (
-        fingerprint.of_resolution(resolve("from .a import *\ny = x", "y", a=a)) == plain
-    )
-    inherited = resolve("from .a import B\nclass C(B): ...", "C.run", a=a)
+    module_a = "def x(): return 1\nclass B:\n def run(self): ..."
+    of_definition = fingerprint_of("def x(): return 1")
+    reexported = resolve("from .a import x", "x", a=module_a)
+    assert fingerprint.of_resolution(reexported) == of_definition
+    alias = resolve("from .a import *\ny = x", "y", a=module_a)
+    assert fingerprint.of_resolution(alias) == of_definition
+    inherited = resolve("from .a import B\nclass C(B): ...", "C.run", a=module_a)
     own = resolve("class B:\n def run(self): ...", "B.run")
     assert fingerprint.of_resolution(inherited) == fingerprint.of_resolution(own)
 
@@ -166,15 +166,15 @@ WRAPPED = {
 
 
 @pytest.mark.parametrize(("source", "name"), WRAPPED.values(), ids=WRAPPED)
-def test_what_a_call_wraps_counts(source: str, name: str) -> None:
-    """Another body of the function that stands behind a name is another source of that name."""
-    first, second = (
-        facts_of(
-            release(source.replace("{}", one), a=f"def f(): return {one}"),
-            Target("up", name),
-        )
-        for one in ("int", "str")
-    )
+def test_editing_what_a_call_wraps_changes_the_fingerprint(
+    source: str, name: str
+) -> None:
+    """Editing what a call or decorator wraps changes fingerprint and wording of the name."""
+    target = Target("up", name)
+    with_int = release(source.replace("{}", "int"), a="def f(): return int")
+    with_str = release(source.replace("{}", "str"), a="def f(): return str")
+    first = facts_of(with_int, target)
+    second = facts_of(with_str, target)
     assert first.fingerprint
     assert first.fingerprint != second.fingerprint
     assert first.wording is None or first.wording != second.wording
@@ -191,54 +191,54 @@ def test_what_a_call_wraps_counts(source: str, name: str) -> None:
         "class x: ...\nclass C:\n @x.register\n def f(self): return {}",
     ],
 )
-def test_what_is_only_used_does_not_count(source: str) -> None:
-    """Helpers, and classes whose instances are constants, have sources of their own."""
-    assert of(source.format(1)) == of(source.format(2))
+def test_editing_what_is_only_used_keeps_the_fingerprint(source: str) -> None:
+    """Editing a function or class that `x` only calls, or that names `x`, does not count."""
+    assert fingerprint_of(source.format(1)) == fingerprint_of(source.format(2))
 
 
-def test_a_written_constructor_is_made_of_the_fields() -> None:
-    """That of a dataclass has no other source when a method of its class changes."""
+def test_a_generated_constructor_changes_with_the_fields_only() -> None:
+    """The fingerprint of a dataclass's `__init__` changes with a field, and not with a method."""
     head = "from dataclasses import dataclass\n@dataclass\n"
     source = f"{head}class C:\n a: int = 1\n def f(self): return 1"
-    edits = (
-        ("return 1", "return 2"),
-        ("a: int = 1", "a: int = 2"),
-        ("a: int", "b: int"),
-    )
-    texts = (source, *(source.replace(*one) for one in edits))
-    plain, *others = (
-        fingerprint.of_resolution(resolve(one, "C.__init__")) for one in texts
-    )
-    assert [one == plain for one in others] == [True, False, False]
+
+    def of_constructor(text: str) -> str | None:
+        return fingerprint.of_resolution(resolve(text, "C.__init__"))
+
+    original = of_constructor(source)
+    assert of_constructor(source.replace("return 1", "return 2")) == original
+    assert of_constructor(source.replace("a: int = 1", "a: int = 2")) != original
+    assert of_constructor(source.replace("a: int", "b: int")) != original
 
 
-def test_all_parts_of_a_property_count() -> None:
-    """The setter is part of the property."""
+def test_editing_the_setter_changes_the_fingerprint_of_a_property() -> None:
+    """The setter of a property is part of its source."""
     source = "class C:\n @property\n def p(self): ...\n @p.setter\n def p(self, v): self.v = v"
-    other = source.replace("self.v = v", "self.w = v")
-    one, two = (
-        fingerprint.of_resolution(resolve(text, "C.p")) for text in (source, other)
-    )
-    assert one != two
+    edited = source.replace("self.v = v", "self.w = v")
+    original_fingerprint = fingerprint.of_resolution(resolve(source, "C.p"))
+    edited_fingerprint = fingerprint.of_resolution(resolve(edited, "C.p"))
+    assert original_fingerprint != edited_fingerprint
 
 
-def test_nothing_has_no_fingerprint() -> None:
-    """What is absent or undecidable has none."""
+def test_an_absent_or_undecidable_name_has_no_fingerprint() -> None:
+    """A name that is absent or undecidable has no fingerprint."""
     assert fingerprint.of_resolution(resolve("", "x")) is None
     assert fingerprint.of_resolution(resolve("if a: x = 1", "x")) is None
 
 
-def test_is_short_and_hexadecimal() -> None:
-    """Sixteen digits: a lock of hundreds stays readable."""
-    found = of("x = 1")
-    assert len(found) == 16
-    int(found, 16)
+def test_a_fingerprint_is_short_and_hexadecimal() -> None:
+    """A fingerprint has sixteen hexadecimal digits, so that a lock of hundreds stays readable."""
+    digits = fingerprint_of("x = 1")
+    assert len(digits) == 16
+    int(digits, 16)
 
 
-def test_reads_what_is_deeper_than_pythons_stack() -> None:
-    """A sum of thousands is no recursion, and a number of thousands of digits is a number."""
-    assert of("x = " + "+".join(["1"] * 900)) != of("x = " + "+".join(["1"] * 899))
-    tree = ast.Module([ast.Expr(ast.Tuple([ast.Constant(10**5000)], ast.Load()))], [])
+def test_deep_sums_and_huge_numbers_have_a_fingerprint() -> None:
+    """A sum of 900 terms hits no recursion limit, and 10**5000 no limit of digits."""
+    sum_of_900 = "x = " + "+".join(["1"] * 900)
+    sum_of_899 = "x = " + "+".join(["1"] * 899)
+    assert fingerprint_of(sum_of_900) != fingerprint_of(sum_of_899)
+    huge_number = ast.Constant(10**5000)
+    tree = ast.Module([ast.Expr(ast.Tuple([huge_number], ast.Load()))], [])
     assert fingerprint.of_nodes([tree])
 
 
@@ -264,11 +264,11 @@ def x(a, /, b, *c, d=1, **e):
 '''
 
 
-def test_is_the_same_on_every_python() -> None:
-    """The serialisation is our own: these are fixed, whichever Python runs the tests."""
+def test_fingerprints_are_the_same_on_every_python() -> None:
+    """Two sources of many spellings have the fingerprints that the corpus file records."""
     expected = json.loads(CORPUS.read_text())
-    assert of(SPELLINGS) == expected["spellings"]
-    assert (
-        of("class x(y, metaclass=z):\n  a: int = 1\n  @b\n  def c(self): ...")
-        == expected["class"]
+    assert fingerprint_of(SPELLINGS) == expected["spellings"]
+    of_class = fingerprint_of(
+        "class x(y, metaclass=z):\n  a: int = 1\n  @b\n  def c(self): ..."
     )
+    assert of_class == expected["class"]

@@ -30,58 +30,68 @@ STANDARD = ("textwrap", "queue", "sched", "shlex", "string", "fnmatch", "cmd")
 
 
 def _source(name: str) -> str:
+    """The source of a standard module."""
     module = __import__(name)
     return Path(module.__file__).read_text()
 
 
 def _targets(tree: ast.Module) -> list[str]:
-    found = []
-    for one in tree.body:
-        if isinstance(one, (ast.FunctionDef, ast.ClassDef)):
-            found.append(one.name)
-            found += [
-                f"{one.name}.{inner.name}"
-                for inner in getattr(one, "body", ())
-                if isinstance(one, ast.ClassDef) and isinstance(inner, ast.FunctionDef)
+    """The qualnames of a module's functions and classes, and of the methods of the latter."""
+    qualnames: list[str] = []
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef):
+            qualnames.append(statement.name)
+        elif isinstance(statement, ast.ClassDef):
+            qualnames.append(statement.name)
+            methods = [
+                member
+                for member in statement.body
+                if isinstance(member, ast.FunctionDef)
             ]
-    return list(dict.fromkeys(found))
+            qualnames += [f"{statement.name}.{method.name}" for method in methods]
+    return list(dict.fromkeys(qualnames))
 
 
 @lru_cache(maxsize=len(STANDARD))
 def _original(name: str) -> dict[str, str | None]:
-    return _prints(_source(name), _targets(ast.parse(_source(name))))
+    """The fingerprints of a standard module that is not edited, by target."""
+    return _fingerprints(_source(name), _targets(ast.parse(_source(name))))
 
 
-def _prints(source: str, targets: list[str]) -> dict[str, str | None]:
+def _fingerprints(source: str, targets: list[str]) -> dict[str, str | None]:
+    """The fingerprint of each target in a source."""
     resolver = Resolver(Memory({"up.": source}))
     return {
-        one: fingerprint.of_resolution(resolver.resolve(Target("up", one)))
-        for one in targets
+        qualname: fingerprint.of_resolution(resolver.resolve(Target("up", qualname)))
+        for qualname in targets
     }
 
 
 def _spaced(source: str, chance: random.Random) -> str:
     """Comments and blank lines anywhere between statements."""
-    tree = ast.parse(source)
-    starts = {
-        one.lineno - len(getattr(one, "decorator_list", ())): one.col_offset
-        for one in ast.walk(tree)
-        if isinstance(one, ast.stmt)
-    }
-    single = {at for at in starts if sum(one == at for one in starts) == 1}
+    columns: dict[int, int] = {}  # of the statement that begins on a line
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.stmt):
+            decorators = getattr(node, "decorator_list", ())
+            columns[node.lineno - len(decorators)] = node.col_offset
     lines = source.splitlines()
-    alone = [
-        at
-        for at in sorted(single)
-        if lines[at - 1][: starts[at]].strip() == ""
-        and lines[at - 1].strip()
-        and not lines[at - 1].lstrip().startswith(("else", "elif", "except", "finally"))
+    places = [
+        number
+        for number in sorted(columns)
+        if _may_follow_a_remark(lines[number - 1], columns[number])
     ]
-    for at in sorted(chance.sample(alone, min(5, len(alone))), reverse=True):
-        if lines[at - 2].rstrip().endswith("\\") if at > 1 else False:
-            continue
-        lines.insert(at - 1, " " * starts[at] + "# a remark\n")
+    chosen = chance.sample(places, min(5, len(places)))
+    for number in sorted(chosen, reverse=True):
+        is_continued = number > 1 and lines[number - 2].rstrip().endswith("\\")
+        if not is_continued:
+            lines.insert(number - 1, " " * columns[number] + "# a remark\n")
     return "\n".join(lines)
+
+
+def _may_follow_a_remark(line: str, column: int) -> bool:
+    """Whether a line begins with the statement at this column, and with no branch of another."""
+    is_branch = line.lstrip().startswith(("else", "elif", "except", "finally"))
+    return not line[:column].strip() and bool(line.strip()) and not is_branch
 
 
 def _reformatted(source: str, _: random.Random) -> str:
@@ -90,29 +100,29 @@ def _reformatted(source: str, _: random.Random) -> str:
 
 
 def _reordered(source: str, chance: random.Random) -> str:
-    """Functions of the module in another order, behind all other statements."""
+    """Functions of the module in another order, before all other statements."""
     tree = ast.parse(source)
-    names = [one.name for one in tree.body if isinstance(one, ast.FunctionDef)]
-    loose = [
-        one
-        for one in tree.body
-        if isinstance(one, ast.FunctionDef) and not one.decorator_list
-        if names.count(one.name) == 1
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    names = [function.name for function in functions]
+    movable = [
+        function
+        for function in functions
+        if not function.decorator_list and names.count(function.name) == 1
     ]
-    fixed = [one for one in tree.body if one not in loose]
-    chance.shuffle(loose)
-    return ast.unparse(ast.Module([*loose, *fixed], []))
+    fixed = [statement for statement in tree.body if statement not in movable]
+    chance.shuffle(movable)
+    return ast.unparse(ast.Module([*movable, *fixed], []))
 
 
 def _documented(source: str, _: random.Random) -> str:
     """Other docstrings, annotated parameters."""
     tree = ast.parse(source)
-    for one in ast.walk(tree):
-        if isinstance(one, (ast.FunctionDef, ast.ClassDef)):
-            one.body.insert(0, ast.Expr(ast.Constant("Another text.")))
-        if isinstance(one, ast.FunctionDef):
-            one.returns = ast.Name("int", ast.Load())
-            for argument in one.args.args:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            node.body.insert(0, ast.Expr(ast.Constant("Another text.")))
+        if isinstance(node, ast.FunctionDef):
+            node.returns = ast.Name("int", ast.Load())
+            for argument in node.args.args:
                 argument.annotation = ast.Name("str", ast.Load())
     return ast.unparse(ast.fix_missing_locations(tree))
 
@@ -134,35 +144,36 @@ HARMLESS: dict[str, Callable[[str, random.Random], str]] = {
 def test_an_edit_that_changes_nothing_is_no_drift(
     name: str, edit: str, chance: random.Random
 ) -> None:
-    """Comments, layout, order and documentation leave every fingerprint of a module."""
+    """Editing comments, layout, order or documentation of a module changes no fingerprint."""
     source = _source(name)
     targets = _targets(ast.parse(source))
-    assert _prints(HARMLESS[edit](source, chance), targets) == _original(name)
+    assert _fingerprints(HARMLESS[edit](source, chance), targets) == _original(name)
 
 
 class _Change(ast.NodeTransformer):
     """Changes one place of a tree.
 
     Args:
-        at: which of the places that can be changed, counted in order.
+        place: which of the places that can be changed, counted in order.
     """
 
-    def __init__(self, at: int) -> None:
-        self.left = at
-        self.done = ""
+    def __init__(self, place: int) -> None:
+        self.places_before = place
+        self.is_done = False
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         changed = super().generic_visit(node)
-        if self.done or not _can_change(changed):
+        if self.is_done or not _can_change(changed):
             return changed
-        self.left -= 1
-        if self.left < 0:
-            self.done = type(changed).__name__
+        self.places_before -= 1
+        if self.places_before < 0:
+            self.is_done = True
             return _changed(changed)
         return changed
 
 
 def _can_change(node: ast.AST) -> bool:
+    """Whether `_changed` knows a change of a node."""
     if isinstance(node, ast.arguments):
         return bool(node.defaults)
     return isinstance(
@@ -171,20 +182,19 @@ def _can_change(node: ast.AST) -> bool:
 
 
 def _changed(node: ast.AST) -> Any:
+    """The node, with another default, operator, result, argument or name."""
     if isinstance(node, ast.arguments):
         node.defaults[0] = ast.Constant("another default")
     elif isinstance(node, ast.BinOp):
-        node.op = ast.Mult() if not isinstance(node.op, ast.Mult) else ast.Sub()
+        node.op = ast.Sub() if isinstance(node.op, ast.Mult) else ast.Mult()
     elif isinstance(node, ast.Compare):
-        node.ops[0] = (
-            ast.NotEq() if not isinstance(node.ops[0], ast.NotEq) else ast.Eq()
-        )
+        is_inequality = isinstance(node.ops[0], ast.NotEq)
+        node.ops[0] = ast.Eq() if is_inequality else ast.NotEq()
     elif isinstance(node, ast.BoolOp):
         node.op = ast.And() if isinstance(node.op, ast.Or) else ast.Or()
     elif isinstance(node, ast.Return):
-        node.value = ast.Tuple(
-            [node.value or ast.Constant(None), ast.Constant(7)], ast.Load()
-        )
+        value = node.value or ast.Constant(None)
+        node.value = ast.Tuple([value, ast.Constant(7)], ast.Load())
     elif isinstance(node, ast.Call):
         node.args = [*node.args, ast.Constant("one more")]
     elif isinstance(node, ast.Name):
@@ -199,58 +209,59 @@ def _changed(node: ast.AST) -> Any:
 def test_an_edit_that_changes_something_is_seen(
     name: str, place: int, chance: random.Random
 ) -> None:
-    """A changed default, operator, call, name or result is drift of that target, of no other."""
+    """Changing a default, operator, call, name or result is drift of that target and its class."""
     source = _source(name)
     tree = ast.parse(source)
-    mine, edited = chance.choice(_functions(tree))
+    qualname, function = chance.choice(_functions(tree))
     targets = _targets(tree)
     change = _Change(place % 25)
-    for at, statement in enumerate(edited.body):
-        edited.body[at] = change.visit(statement)
-    if not change.done:
-        change.left = 0
-        change.visit(edited.args)
+    for index, statement in enumerate(function.body):
+        function.body[index] = change.visit(statement)
+    if not change.is_done:
+        change.places_before = 0
+        change.visit(function.args)
     before = _original(name)
-    after = _prints(ast.unparse(ast.fix_missing_locations(tree)), targets)
-    around = {mine, mine.rpartition(".")[0]}
-    differ = {one for one in targets if before[one] != after[one]}
-    assert differ <= around
-    assert (mine in differ) is bool(change.done)
+    after = _fingerprints(ast.unparse(ast.fix_missing_locations(tree)), targets)
+    drifted = {target for target in targets if before[target] != after[target]}
+    owner = qualname.rpartition(".")[0]
+    assert drifted <= {qualname, owner}
+    assert (qualname in drifted) is change.is_done
 
 
 def _functions(tree: ast.Module) -> list[tuple[str, ast.FunctionDef]]:
     """Functions and methods whose qualname is theirs alone."""
-    found = [(one.name, one) for one in tree.body if isinstance(one, ast.FunctionDef)]
-    found += [
-        (f"{one.name}.{inner.name}", inner)
-        for one in tree.body
-        if isinstance(one, ast.ClassDef)
-        for inner in one.body
-        if isinstance(inner, ast.FunctionDef)
+    functions = [
+        (node.name, node) for node in tree.body if isinstance(node, ast.FunctionDef)
     ]
-    names = [name for name, _ in found]
-    return [(name, one) for name, one in found if names.count(name) == 1]
+    for owner in tree.body:
+        if isinstance(owner, ast.ClassDef):
+            methods = [node for node in owner.body if isinstance(node, ast.FunctionDef)]
+            functions += [(f"{owner.name}.{node.name}", node) for node in methods]
+    qualnames = [qualname for qualname, _ in functions]
+    return [pair for pair in functions if qualnames.count(pair[0]) == 1]
 
 
 @given(st.sampled_from(STANDARD), st.randoms(use_true_random=False))
 @settings(max_examples=10, deadline=None)
-def test_a_target_that_is_renamed_or_moved_is_absent(
+def test_a_renamed_target_is_no_longer_present_under_its_old_name(
     name: str, chance: random.Random
 ) -> None:
-    """Its old place is absent; the new one has the same source, its name aside."""
+    """The old name is no longer present; the new one has the same fingerprint, its name aside."""
     tree = ast.parse(_source(name))
-    choice = chance.choice(
-        [one for one in tree.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))]
-    )
-    old = choice.name
-    if sum(getattr(one, "name", "") == old for one in tree.body) > 1:
+    definitions = [
+        node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    ]
+    definition = chance.choice(definitions)
+    old_name = definition.name
+    names = [getattr(statement, "name", "") for statement in tree.body]
+    if names.count(old_name) > 1:
         return
-    before = fingerprint.of_nodes([choice], named=False)
-    choice.name = "renamed_here"
-    moved = Resolver(Memory({"up.": ast.unparse(tree)}))
-    found = moved.resolve(Target("up", "renamed_here"))
-    assert moved.resolve(Target("up", old)).state != "present"
-    assert fingerprint.of_nodes(found.nodes, named=False) == before
+    before = fingerprint.of_nodes([definition], named=False)
+    definition.name = "renamed_here"
+    resolver = Resolver(Memory({"up.": ast.unparse(tree)}))
+    renamed = resolver.resolve(Target("up", "renamed_here"))
+    assert resolver.resolve(Target("up", old_name)).state != "present"
+    assert fingerprint.of_nodes(renamed.nodes, named=False) == before
 
 
 @pytest.mark.processes
@@ -272,7 +283,7 @@ def test_other_pythons_agree(tmp_path: Path) -> None:
     root = str(Path(fingerprint.__file__).parents[3])
     for version in ("3.10", "3.11", "3.12", "3.13"):
         try:
-            done = subprocess.run(
+            completed = subprocess.run(
                 [f"python{version}", "-c", script, root, *paths],
                 capture_output=True,
                 text=True,
@@ -282,5 +293,5 @@ def test_other_pythons_agree(tmp_path: Path) -> None:
             )
         except FileNotFoundError:
             continue
-        if done.returncode == 0:
-            assert done.stdout.split() == ours, version
+        if completed.returncode == 0:
+            assert completed.stdout.split() == ours, version

@@ -1,3 +1,5 @@
+"""Wordings: where a definition is written, and which edits give it another mark."""
+
 from __future__ import annotations
 
 import ast
@@ -30,16 +32,19 @@ def wording(source: str, qualname: str = "x", **modules: str) -> Wording | None:
     }
 
     def read(module: str) -> tuple[bytes, bool] | None:
-        found = texts.get(module)
-        return (textwrap.dedent(found[0]).encode(), found[1]) if found else None
+        if module not in texts:
+            return None
+        text, is_package = texts[module]
+        return textwrap.dedent(text).encode(), is_package
 
     return wording_of(read, "up", qualname)
 
 
 def mark(source: str, qualname: str = "x", **modules: str) -> str:
-    found = wording(source, qualname, **modules)
-    assert found is not None
-    return found.mark
+    """The mark of a wording that there must be."""
+    written = wording(source, qualname, **modules)
+    assert written is not None
+    return written.mark
 
 
 PLAIN = "def x(a):\n    return a\n"
@@ -66,14 +71,14 @@ PLAIN = "def x(a):\n    return a\n"
     ],
 )
 def test_finds_the_lines_of_a_definition(source: str, lines: tuple[int, int]) -> None:
-    """Decorators, brackets and remarks belong to it; what follows does not."""
-    found = wording(source)
-    assert found is not None
-    assert found.lines == (lines,)
+    """A wording spans a definition with decorators, brackets and remarks, and nothing after it."""
+    written = wording(source)
+    assert written is not None
+    assert written.lines == (lines,)
 
 
-def test_finds_members() -> None:
-    """Of the class that is named, at any depth, and none of a function's own names."""
+def test_finds_members_of_nested_classes() -> None:
+    """A member is found in the class that its qualname names, at any depth, never in a function."""
     source = """
     class A:
         def x(self): return 1
@@ -84,17 +89,16 @@ def test_finds_members() -> None:
         def x(self):
             def x(): return 3
     """
-    found = [wording(source, name) for name in ("A.x", "B.C.x", "B.x", "x")]
-    assert [one and one.lines for one in found] == [
-        ((3, 3),),
-        ((7, 7),),
-        ((8, 9),),
-        None,
-    ]
+    lines_by_qualname = {"A.x": (3, 3), "B.C.x": (7, 7), "B.x": (8, 9)}
+    for qualname, lines in lines_by_qualname.items():
+        written = wording(source, qualname)
+        assert written is not None, qualname
+        assert written.lines == (lines,), qualname
+    assert wording(source, "x") is None
 
 
 @pytest.mark.parametrize(
-    "other",
+    "edited",
     [
         "def x(a):\n    return b\n",
         "@y\n" + PLAIN,
@@ -111,32 +115,32 @@ def test_finds_members() -> None:
         "if y:\n" + textwrap.indent(PLAIN, "    "),
     ],
 )
-def test_another_text_or_binding_is_another_wording(other: str) -> None:
-    """Whatever may bind the name counts, and so do the conditions around it."""
-    found = wording(other)
-    assert found is None or found.mark != mark(PLAIN)
+def test_another_text_or_binding_is_another_wording(edited: str) -> None:
+    """Other text, whatever else may bind the name, and a condition around it change the mark."""
+    written = wording(edited)
+    assert written is None or written.mark != mark(PLAIN)
 
 
-def test_conditions_count() -> None:
-    """Also those of an `else`, which stand above it."""
+def test_the_condition_above_an_else_counts() -> None:
+    """A definition in an `else` has another mark if the condition of its `if` changes."""
     source = "if {}:\n    y = 1\nelse:\n    def x(a): ...\n"
     assert mark(source.format("a")) != mark(source.format("b"))
 
 
 def test_the_rest_of_the_module_does_not_count() -> None:
-    """Other definitions come and go."""
-    assert mark(
-        "import y\ndef z(): return 1\n\n\n" + PLAIN + "\n\nclass Y: ...\n"
-    ) == mark(PLAIN)
+    """Imports and definitions around a definition do not change its mark."""
+    before = "import y\ndef z(): return 1\n\n\n"
+    after = "\n\nclass Y: ...\n"
+    assert mark(before + PLAIN + after) == mark(PLAIN)
 
 
 def test_follows_plain_imports() -> None:
-    """A re-export is written as what it leads to, and where from."""
+    """A re-export has the module and the lines of its definition, and a mark of its own."""
     source = "from .a import (  # here\n    x as y,\n)\n"
-    found = wording(source, "y", a="from up.b import x\n", b=PLAIN)
-    assert found is not None
-    assert (found.module, found.lines) == ("up.b", ((1, 2),))
-    assert found.mark != mark(PLAIN)
+    written = wording(source, "y", a="from up.b import x\n", b=PLAIN)
+    assert written is not None
+    assert (written.module, written.lines) == ("up.b", ((1, 2),))
+    assert written.mark != mark(PLAIN)
 
 
 @pytest.mark.parametrize(
@@ -153,18 +157,18 @@ def test_follows_plain_imports() -> None:
         ("class A:\n    def x(self): ...\ndef A(): ...", "A.x"),
     ],
 )
-def test_says_nothing_of_what_indentation_does_not_tell(
+def test_there_is_no_wording_where_indentation_does_not_tell(
     source: str, qualname: str
 ) -> None:
-    """Missing, inherited, bound or imported in several ways, indented by tabs, items."""
+    """Names that are missing, inherited, ambiguous, indented by tabs, or items have no wording."""
     assert wording(source, qualname) is None
 
 
-def test_a_text_that_misleads_is_refused() -> None:
+def test_a_text_that_misleads_gets_no_wording_in_the_lock() -> None:
     """Where the parser sees other lines than indentation does, the lock gets no wording."""
-    tricky = 'def x():\n    a = """\nclass y:\n"""\n    return a\n'
-    assert wording(tricky) is not None
-    assert facts_of(release(tricky), Target("up", "x")).wording is None
+    misleading = 'def x():\n    a = """\nclass y:\n"""\n    return a\n'
+    assert wording(misleading) is not None
+    assert facts_of(release(misleading), Target("up", "x")).wording is None
     assert facts_of(release(PLAIN), Target("up", "x")).wording == mark(PLAIN)
 
 
@@ -172,48 +176,49 @@ def _edited(source: str, chance: random.Random, names: list[str]) -> str:
     """Change lines: cut, doubled, moved, indented, or others that bind or wrap a name."""
     lines = source.splitlines()
     for _ in range(chance.randint(1, 3)):
-        at = chance.randrange(len(lines))
+        index = chance.randrange(len(lines))
+        line = lines[index]
         name = chance.choice(names).split(".")[0]
-        lines[at : at + 1] = chance.choice(
-            [
-                [],
-                [lines[at], lines[at]],
-                [lines[at].replace("1", "2").replace("self", "this")],
-                ["    " + lines[at]],
-                [lines[at].removeprefix("    ")],
-                [lines[at], f"{name} = print"],
-                [lines[at], f"from os import path as {name}"],
-                [lines[at], "# a remark"],
-                [lines[at], f"{name} = cache({name})", f"def {name}(): return {at}"],
-                [f"def {name}(): return {at}", f"{name}.more = {name}"],
-                [lines[at], f"@{name}.register(int)", f"def _(): return {at}"],
-                [lines[at], f"register_custom_op(op_func={name}, mutates_args=[{at}])"],
-                [lines[at], '"""', lines[at], '"""'],
-                [lines[at - 1], lines[at]],
-            ]
-        )
+        replacements: list[list[str]] = [
+            [],
+            [line, line],
+            [line.replace("1", "2").replace("self", "this")],
+            ["    " + line],
+            [line.removeprefix("    ")],
+            [line, f"{name} = print"],
+            [line, f"from os import path as {name}"],
+            [line, "# a remark"],
+            [line, f"{name} = cache({name})", f"def {name}(): return {index}"],
+            [f"def {name}(): return {index}", f"{name}.more = {name}"],
+            [line, f"@{name}.register(int)", f"def _(): return {index}"],
+            [line, f"register_custom_op(op_func={name}, mutates_args=[{index}])"],
+            [line, '"""', line, '"""'],
+            [lines[index - 1], line],
+        ]
+        lines[index : index + 1] = chance.choice(replacements)
     return "\n".join(lines)
 
 
 @given(st.sampled_from(STANDARD), st.integers(0, 1 << 32))
 @settings(max_examples=30, deadline=None)
 def test_the_same_wording_is_the_same_source(name: str, seed: int) -> None:
-    """Whatever is edited: a target with a wording that was reviewed has a reviewed fingerprint."""
+    """Whatever is edited, a target that keeps its wording keeps its fingerprint."""
     chance = random.Random(seed)
     source = _source(name)
     targets = _targets(ast.parse(source))
-    source = _edited(source, chance, targets) if seed % 2 else source
+    if seed % 2:
+        source = _edited(source, chance, targets)
     edited = _edited(source, chance, targets)
     try:
         ast.parse(source)
         ast.parse(edited)
     except SyntaxError:
         return
-    old, new = (Resolver(Memory({"up.": text})) for text in (source, edited))
-    for target in (
-        Target("up", one) for one in chance.sample(targets, min(8, len(targets)))
-    ):
+    old = Resolver(Memory({"up.": source}))
+    new = Resolver(Memory({"up.": edited}))
+    for qualname in chance.sample(targets, min(8, len(targets))):
+        target = Target("up", qualname)
         before = facts_of(old, target)
-        written = wording(edited, target.qualname)
+        written = wording(edited, qualname)
         if before.wording and written and written.mark == before.wording:
             assert facts_of(new, target).fingerprint == before.fingerprint

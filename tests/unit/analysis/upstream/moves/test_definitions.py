@@ -27,7 +27,7 @@ STANDARD = (
 
 def names(text: str) -> list[str]:
     """What a text defines, by qualname."""
-    return [one.qualname for one in scan(dedent(text).encode())]
+    return [definition.qualname for definition in scan(dedent(text).encode())]
 
 
 def test_lists_classes_functions_and_variables() -> None:
@@ -60,36 +60,41 @@ def test_a_branch_ends_what_came_before() -> None:
     assert names(text) == ["A", "A.b", "c", "D", "D.e"]
 
 
-def test_quotes_to_the_end() -> None:
+def test_quotes_a_definition_to_its_end() -> None:
     """Closing brackets and comments at the margin do not end a definition."""
     text = b"def a(\n    x,\n) -> int:\n# why\n    return x\n\n\nb = 1\n"
     first = scan(text)[0]
     assert block(text, first) == b"def a(\n    x,\n) -> int:\n# why\n    return x\n\n\n"
 
 
-def test_what_lines_do_not_tell_is_left_to_the_parser() -> None:
-    """A text at the margin looks like the end; then nothing is said."""
+def test_a_definition_with_a_string_at_the_margin_is_not_quoted() -> None:
+    """`parse_definition` gives None, as text at the margin looks like the end of a definition."""
     text = b"def a():\n    x = '''\nhere\n'''\n    return x\n"
     assert parse_definition(text, scan(text)[0]) is None
 
 
 @pytest.mark.parametrize("name", STANDARD)
 def test_agrees_with_the_parser(name: str) -> None:
-    """It finds every definition of a standard module, and quotes it or says nothing."""
+    """Each class and function of a standard module is found; what is parsed of it has its name."""
     text = Path(str(importlib.import_module(name).__file__)).read_bytes()
-    found = {one.qualname: one for one in scan(text) if one.kind != "name"}
+    scanned = {
+        definition.qualname: definition
+        for definition in scan(text)
+        if definition.kind != "name"
+    }
     for qualname, node in _defined(ast.parse(text).body, ""):
-        assert qualname in found
-        quoted = parse_definition(text, found[qualname])
-        if quoted is not None:
-            assert getattr(quoted, "name", "") == node.name
+        assert qualname in scanned
+        parsed = parse_definition(text, scanned[qualname])
+        if parsed is not None:
+            assert getattr(parsed, "name", "") == node.name
 
 
 def _defined(
-    body: Sequence[ast.stmt], around: str
+    body: Sequence[ast.stmt], prefix: str
 ) -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef]]:
-    for one in body:
-        if isinstance(one, (ast.ClassDef, ast.FunctionDef)):
-            yield f"{around}{one.name}", one
-            if isinstance(one, ast.ClassDef):
-                yield from _defined(one.body, f"{around}{one.name}.")
+    """Yield the classes and functions of a body and of its classes, with their qualnames."""
+    for statement in body:
+        if isinstance(statement, (ast.ClassDef, ast.FunctionDef)):
+            yield f"{prefix}{statement.name}", statement
+            if isinstance(statement, ast.ClassDef):
+                yield from _defined(statement.body, f"{prefix}{statement.name}.")

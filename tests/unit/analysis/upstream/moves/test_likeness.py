@@ -21,7 +21,7 @@ def {name}(self, path):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "least", "most"),
+    ("source", "other_source", "least", "most"),
     [
         ("def a(x): return x + 1", "def b(x): return x + 1", 1, 1),
         ("def a(x): return x + 1", "def a(x):\n 'Doc.'\n return x + 1", 1, 1),
@@ -36,12 +36,14 @@ def {name}(self, path):
         (BODY.format(name="a"), OTHER.format(name="a"), 0, 0.3),
     ],
 )
-def test_likeness_goes_from_none_to_the_same(
-    one: str, other: str, least: float, most: float
+def test_likeness_counts_neither_names_nor_decorators_nor_docstrings(
+    source: str, other_source: str, least: float, most: float
 ) -> None:
-    """The name does not count, nor do decorators and docstrings; each edit lowers it."""
-    nodes = [ast.parse(text.strip()).body[0] for text in (one, other)]
-    assert least <= Likeness([nodes[0]]).to(Likeness([nodes[1]])) <= most
+    """Sources that differ only in these are alike by 1; each other edit lowers the likeness."""
+    node = ast.parse(source.strip()).body[0]
+    other_node = ast.parse(other_source.strip()).body[0]
+    likeness = Likeness([node]).to(Likeness([other_node]))
+    assert least <= likeness <= most
 
 
 @pytest.mark.parametrize(
@@ -57,5 +59,6 @@ def test_likeness_goes_from_none_to_the_same(
 def test_the_size_of_a_function_is_that_of_its_body(
     text: str, least: int, most: int
 ) -> None:
-    """Parameters make no body larger."""
-    assert least <= Likeness(ast.parse(text.strip()).body).size <= most
+    """The size of a function counts its body, and not its parameters."""
+    size = Likeness(ast.parse(text.strip()).body).size
+    assert least <= size <= most

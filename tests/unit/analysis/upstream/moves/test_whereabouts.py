@@ -41,31 +41,30 @@ WORKER = f"class Worker:{BODY.format(name='adjust')}{OTHER.format(name='read')}"
 OLD = {"up.": "", "up.old": WORKER}
 
 
-def likeness_of(one: ast.AST, other: ast.AST) -> float:
+def likeness_of(node: ast.AST, other: ast.AST) -> float:
     """From 0 to 1, how alike two definitions are, whatever their names and decorators."""
-    return Likeness([one]).to(Likeness([other]))
+    return Likeness([node]).to(Likeness([other]))
 
 
 def search(
     target: str, new: dict[str, str], old: dict[str, str] | None = None
 ) -> MoveResult:
     """What became of a target of the old release in a new one."""
-    before = Resolver(Memory({"up.": "", **(OLD if old is None else old)}))
-    return MoveSearch(Resolver(Memory({"up.": "", **new})), before).find(
-        Target.parse(target)
-    )
+    old_modules = OLD if old is None else old
+    before = Resolver(Memory({"up.": "", **old_modules}))
+    after = Resolver(Memory({"up.": "", **new}))
+    return MoveSearch(after, before).find(Target.parse(target))
 
 
 def by_name(target: str, new: dict[str, str]) -> MoveResult:
     """What is said of a target of which no release is known that has it."""
-    return MoveSearch(Resolver(Memory({"up.": "", **new})), None).find(
-        Target.parse(target)
-    )
+    after = Resolver(Memory({"up.": "", **new}))
+    return MoveSearch(after, None).find(Target.parse(target))
 
 
-def place(found: MoveResult) -> str | None:
-    """Where it is, as text."""
-    return str(found.place) if found.place else None
+def place(result: MoveResult) -> str | None:
+    """The place that a search found, as text; None if it found none."""
+    return str(result.place) if result.place else None
 
 
 def function(name: str, body: str = BODY) -> str:
@@ -96,38 +95,39 @@ def test_finds_what_moved_to_a_file_that_was_there() -> None:
     assert place(search("up.old:f", new, old)) == "up.more:f"
 
 
-def test_of_several_the_likest() -> None:
-    """Of two of the same name, the one whose source is nearer."""
-    near = WORKER.replace("sorted", "list")
-    assert (
-        place(search("up.old:Worker", {"up.a": near, "up.b": WORKER})) == "up.b:Worker"
-    )
+def test_of_two_namesakes_the_likest_is_found() -> None:
+    """Of two classes of the same name, the one whose source is more alike is found."""
+    edited = WORKER.replace("sorted", "list")
+    found = search("up.old:Worker", {"up.a": edited, "up.b": WORKER})
+    assert place(found) == "up.b:Worker"
 
 
 def test_what_was_there_beside_it_is_no_move() -> None:
     """A copy that the old release has too is not where the other went."""
-    twins = {"up.old": function("f"), "up.twin": function("f")}
-    assert place(search("up.old:f", {"up.twin": twins["up.twin"]}, twins)) is None
+    old = {"up.old": function("f"), "up.twin": function("f")}
+    new = {"up.twin": function("f")}
+    assert place(search("up.old:f", new, old)) is None
 
 
-def test_what_moved_from_somewhere_else_is_no_move() -> None:
-    """A package that moved whole brings what it had, and that was there already."""
+def test_what_came_along_with_its_own_module_is_no_move() -> None:
+    """A function of the same source that its own module brought along is not where another went."""
     old = {
         "up.old": function("f"),
         "up.a.tool": f"{function('g')}\n{function('h', OTHER)}",
     }
-    assert place(search("up.old:f", {"up.b.tool": old["up.a.tool"]}, old)) is None
+    new = {"up.b.tool": old["up.a.tool"]}
+    assert place(search("up.old:f", new, old)) is None
 
 
 def test_a_sibling_that_moved_along_is_no_rename() -> None:
-    """Where the module moved and lost the target, what it kept has its own name."""
+    """Where the module moved without the target, a like sibling in it is not the target renamed."""
     old = {"up.old": function("f") + function("g").replace("sorted", "tuple")}
     new = {"up.v2.old": function("g").replace("sorted", "tuple")}
     assert place(search("up.old:f", new, old)) is None
 
 
-def test_another_name_beside_it_is_no_definition_of_its_own() -> None:
-    """Followed backwards, what was renamed and left its old name as an alias is found."""
+def test_a_function_is_found_under_what_was_its_alias() -> None:
+    """A name that was an alias of the target, and now defines the same source, is where it went."""
     old = {"up.old": f"{function('g')}\nf = g\n"}
     assert place(search("up.old:g", {"up.old": function("f")}, old)) == "up.old:f"
 
@@ -135,27 +135,28 @@ def test_another_name_beside_it_is_no_definition_of_its_own() -> None:
 def test_another_function_of_the_name_is_no_move() -> None:
     """A name in an unrelated module with an unlike source is not offered."""
     new = {"up.new": function("f", OTHER)}
-    assert search("up.old:f", new, {"up.old": function("f")}) == MoveResult(
-        None, None, ""
-    )
+    found = search("up.old:f", new, {"up.old": function("f")})
+    assert found == MoveResult(None, None, "")
 
 
 def test_a_trivial_source_is_no_evidence() -> None:
-    """The same few words under the same name elsewhere say nothing."""
+    """A small function of the same name and source in another module is not offered."""
     old = {"up.old": function("f", SMALL)}
     assert place(search("up.old:f", {"up.new": function("f", SMALL)}, old)) is None
 
 
 def test_a_trivial_source_goes_with_its_module() -> None:
-    """Where a file took more of what the module defined, the name is enough."""
+    """A small function is found in a file that took more of its module; a constant is not."""
     source = "LIMIT = 3\n" + function("f", SMALL) + function("g", OTHER)
-    found = search("up.old:f", {"up.new": source}, {"up.old": source})
+    old = {"up.old": source}
+    new = {"up.new": source}
+    found = search("up.old:f", new, old)
     assert (place(found), found.likeness) == ("up.new:f", 1)
-    assert place(search("up.old:LIMIT", {"up.new": source}, {"up.old": source})) is None
+    assert place(search("up.old:LIMIT", new, old)) is None
 
 
-def test_what_was_imported_is_where_it_was_defined() -> None:
-    """A name that only stood for another leads to that, or to where that went."""
+def test_an_imported_name_leads_to_its_definition() -> None:
+    """A name that was imported leads to its definition, or to where that moved."""
     old = {"up.old": "from up.deep import f as g\n", "up.deep": function("f")}
     found = search("up.old:g", {"up.deep": function("f")}, old)
     assert found.words == "it was up.deep:f, which is still there, 100% alike"
@@ -175,7 +176,7 @@ def test_a_method_goes_with_its_class() -> None:
 
 
 def test_a_method_is_found_where_its_class_inherits_it() -> None:
-    """A class that moved and left a method to its base still has it."""
+    """A method is found on its class where that moved and now inherits the method."""
     base = f"class Base:{BODY.format(name='adjust')}"
     new = {"up.new": f"{base}class Worker(Base):{OTHER.format(name='read')}"}
     old = {
@@ -184,8 +185,8 @@ def test_a_method_is_found_where_its_class_inherits_it() -> None:
     assert place(search("up.old:Worker.adjust", new, old)) == "up.new:Worker.adjust"
 
 
-def test_a_method_that_was_renamed() -> None:
-    """In its class, another name with the same source is the method."""
+def test_a_renamed_method_is_found_in_its_class() -> None:
+    """A method of the same class with the same source and another name is found, as renamed."""
     new = {
         "up.old": f"class Worker:{BODY.format(name='set')}{OTHER.format(name='read')}"
     }
@@ -201,7 +202,7 @@ def test_a_namesake_in_another_class_is_not_offered() -> None:
 
 
 def test_a_body_that_became_a_function_is_found_by_its_source() -> None:
-    """Outside of its class a method is only found where its source is nearly the same."""
+    """A method whose body became a function of another module is found by its source."""
     new = {
         "up.old": f"class Worker:{OTHER.format(name='read')}",
         "up.new": function("adjust_all"),
@@ -214,7 +215,7 @@ def test_a_body_that_became_a_function_is_found_by_its_source() -> None:
 
 
 def test_a_small_body_is_not_followed() -> None:
-    """`return self.x` is in every release, and no evidence."""
+    """A small method is not found in another class: `return self.x` is in every release."""
     old = {
         "up.old": f"class Worker:{SMALL.format(name='size')}{OTHER.format(name='read')}"
     }
@@ -222,13 +223,12 @@ def test_a_small_body_is_not_followed() -> None:
     assert place(search("up.old:Worker.size", new, old)) is None
 
 
-def test_what_a_class_no_longer_inherits() -> None:
-    """The base that had it is named, and that the class does not derive from it."""
+def test_a_method_that_is_no_longer_inherited_is_found_in_its_base() -> None:
+    """The base that has the method is named, and that the class no longer derives from it."""
     base = f"class Base:{BODY.format(name='adjust')}"
     old = {"up.old": f"{base}class Worker(Base): ...\n"}
-    found = search(
-        "up.old:Worker.adjust", {"up.old": f"{base}class Worker: ...\n"}, old
-    )
+    new = {"up.old": f"{base}class Worker: ...\n"}
+    found = search("up.old:Worker.adjust", new, old)
     assert place(found) == "up.old:Base.adjust"
     assert "no longer derives from" in found.words
 
@@ -237,22 +237,20 @@ def test_what_a_class_no_longer_inherits() -> None:
 
 
 def test_finds_a_module_that_moved() -> None:
-    """A missing module is found by its name and by what it defines."""
-    assert (
-        search("up.old", {"up.v2.old": WORKER}).words
-        == "moved to up.v2.old, 100% alike"
-    )
-    assert place(search("up.old", {"up.v2.old": function("f", OTHER)})) is None
+    """A missing module is found by its name together with what it defines."""
+    found = search("up.old", {"up.v2.old": WORKER})
+    assert found.words == "moved to up.v2.old, 100% alike"
+    namesake = {"up.v2.old": function("f", OTHER)}
+    assert place(search("up.old", namesake)) is None
 
 
-def test_without_a_release_that_had_it_the_name_alone_is_said_to_decide() -> None:
-    """Something of the whole name is mentioned where there is one such thing."""
+def test_without_an_old_release_a_unique_name_is_found_by_name_only() -> None:
+    """Without a release that has the target, its full name decides if only one thing has it."""
     found = by_name("up.old:Worker.adjust", {"up.new": WORKER})
     assert (place(found), found.likeness) == ("up.new:Worker.adjust", None)
     assert found.words.endswith("by name only")
-    assert (
-        place(by_name("up.old:Worker.adjust", {"up.a": WORKER, "up.b": WORKER})) is None
-    )
+    of_two = by_name("up.old:Worker.adjust", {"up.a": WORKER, "up.b": WORKER})
+    assert place(of_two) is None
     assert place(by_name("up.old", {"up.v2.old": ""})) == "up.v2.old"
 
 
@@ -260,18 +258,16 @@ def test_without_a_release_that_had_it_the_name_alone_is_said_to_decide() -> Non
 
 
 def test_files_that_are_the_same_are_not_read() -> None:
-    """Of a release with a hundred files the one that is new is read."""
-    same = {f"up.same{at}": function(f"f{at}", OTHER) for at in range(100)}
+    """Of a hundred files that both releases have, none is read; the new file is."""
+    same = {f"up.same{n}": function(f"f{n}", OTHER) for n in range(100)}
     source = Memory({"up.": "", "up.new": WORKER, **same})
     old = Resolver(Memory({**OLD, **same}))
     assert MoveSearch(Resolver(source), old).find(Target.parse("up.old:Worker")).place
-    assert set(source.read_paths) == {"up/new.py"} | (
-        {"up/__init__.py"} & set(source.read_paths)
-    )
+    assert set(source.read_paths) - {"up/__init__.py"} == {"up/new.py"}
 
 
 def test_an_error_is_raised_again_when_a_target_is_searched_again() -> None:
-    """What could not be read the first time is not gone the second time."""
+    """A target of a release that cannot be read is an error at every search, and never gone."""
 
     class Unreadable(Memory):
         is_offline = False
@@ -307,32 +303,31 @@ def standard(name: str) -> str:
 @lru_cache
 def telling(name: str) -> list[str]:
     """The definitions of a standard module that say enough, and are unlike any other."""
-    several = [
-        one for one in ast.parse(standard(name)).body if isinstance(one, DEFINED)
-    ]
-    names = [one.name for one in several]
-    return [
-        one.name
-        for one in several
-        if names.count(one.name) == 1
-        and Likeness([one]).is_telling
-        and all(likeness_of(one, other) < 0.5 for other in several if other is not one)
-    ]
+    statements = ast.parse(standard(name)).body
+    definitions = [node for node in statements if isinstance(node, DEFINED)]
+    names = [node.name for node in definitions]
+    telling_names: list[str] = []
+    for node in definitions:
+        if names.count(node.name) > 1 or not Likeness([node]).is_telling:
+            continue
+        others = [other for other in definitions if other is not node]
+        if all(likeness_of(node, other) < 0.5 for other in others):
+            telling_names.append(node.name)
+    return telling_names
 
 
-def taken(name: str, what: str) -> tuple[ast.Module, Defined]:
-    """A standard module without one of its definitions, and that."""
+def taken_out(name: str, defined: str) -> tuple[ast.Module, Defined]:
+    """A standard module without one of its definitions, and that definition."""
     tree = ast.parse(standard(name))
-    chosen = next(
-        one for one in tree.body if isinstance(one, DEFINED) and one.name == what
-    )
+    definitions = [node for node in tree.body if isinstance(node, DEFINED)]
+    chosen = next(node for node in definitions if node.name == defined)
     tree.body.remove(chosen)
     return tree, chosen
 
 
 def methods_of(node: Defined) -> list[ast.FunctionDef]:
     """The methods of a class."""
-    return [one for one in node.body if isinstance(one, ast.FunctionDef)]
+    return [member for member in node.body if isinstance(member, ast.FunctionDef)]
 
 
 @given(
@@ -343,19 +338,20 @@ def methods_of(node: Defined) -> list[ast.FunctionDef]:
 )
 @settings(max_examples=20, deadline=None)
 def test_whatever_is_renamed_or_moved_is_found(
-    name: str, chance: random.Random, is_renamed: bool, to: str
+    name: str, chance: random.Random, is_renamed: bool, destination: str
 ) -> None:
-    """Any definition that says enough, in its module, a new one, or one that was there."""
-    assume(is_renamed or to != "up.old")
-    tree, chosen = taken(name, old_name := chance.choice(telling(name)))
+    """A telling definition is found in its module, a new one, or one that was there before."""
+    assume(is_renamed or destination != "up.old")
+    old_name = chance.choice(telling(name))
+    tree, chosen = taken_out(name, old_name)
     other = standard("fnmatch")
     if is_renamed:
         chosen.name = "named_anew"
-    texts = {"up.old": ast.unparse(tree), "up.other": other, "up.new": ""}
-    texts[to] = f"{texts[to]}\n{ast.unparse(chosen)}\n"
+    new = {"up.old": ast.unparse(tree), "up.other": other, "up.new": ""}
+    new[destination] = f"{new[destination]}\n{ast.unparse(chosen)}\n"
     old = {"up.old": standard(name), "up.other": other}
-    found = search(f"up.old:{old_name}", texts, old)
-    assert place(found) == f"{to}:{chosen.name}"
+    found = search(f"up.old:{old_name}", new, old)
+    assert place(found) == f"{destination}:{chosen.name}"
     assert found.likeness == 1
 
 
@@ -369,8 +365,9 @@ def test_whatever_is_renamed_or_moved_is_found(
 def test_whatever_class_moves_takes_its_methods(
     name: str, chance: random.Random, is_renamed: bool, is_edited: bool
 ) -> None:
-    """However small a method is, and whatever else of the class was edited."""
-    tree, chosen = taken(name, old_name := chance.choice(telling(name)))
+    """Any method of a class that moved is found in it, also if the class was renamed or edited."""
+    old_name = chance.choice(telling(name))
+    tree, chosen = taken_out(name, old_name)
     assume(isinstance(chosen, ast.ClassDef) and methods_of(chosen))
     method = chance.choice(methods_of(chosen)).name
     if is_renamed:
@@ -393,22 +390,23 @@ def test_whatever_class_moves_takes_its_methods(
 def test_no_namesake_of_a_vanished_class_is_ever_offered(
     name: str, other: str, chance: random.Random
 ) -> None:
-    """New classes with methods of the same names and other bodies are not where it went."""
-    everything = ast.parse(standard(name)).body
+    """A new class with methods of the same names and other bodies is not where a class went."""
+    statements = ast.parse(standard(name)).body
     classes = [
-        one.name
-        for one in everything
-        if isinstance(one, ast.ClassDef) and methods_of(one)
+        node.name
+        for node in statements
+        if isinstance(node, ast.ClassDef) and methods_of(node)
     ]
-    tree, chosen = taken(name, chance.choice(classes or [""]))
-    others = ast.walk(ast.parse(standard(other)))
-    bodies = [one for one in others if isinstance(one, ast.FunctionDef)]
-    assume(name != other and bodies)
+    tree, chosen = taken_out(name, chance.choice(classes))
+    other_nodes = ast.walk(ast.parse(standard(other)))
+    donors = [node for node in other_nodes if isinstance(node, ast.FunctionDef)]
+    assume(name != other and donors)
     namesakes = ast.ClassDef("Unrelated", [], [], [], [])
-    for one in methods_of(chosen):
-        body = chance.choice(bodies)
-        assume(likeness_of(one, body) < RENAMED)
-        namesakes.body.append(ast.FunctionDef(one.name, body.args, body.body, []))
+    for method in methods_of(chosen):
+        donor = chance.choice(donors)
+        assume(likeness_of(method, donor) < RENAMED)
+        namesake = ast.FunctionDef(method.name, donor.args, donor.body, [])
+        namesakes.body.append(namesake)
     text = ast.unparse(ast.fix_missing_locations(namesakes))
     target = f"up.old:{chosen.name}.{chance.choice(methods_of(chosen)).name}"
     new = {"up.old": ast.unparse(tree), "up.new": text}

@@ -1,4 +1,4 @@
-"""The cache, in good times and bad."""
+"""The cache on disk: what it keeps, and what it does when something is wrong with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.analysis.upstream.reading import cache as module
+from patchkit.analysis.upstream.reading import cache as cache_module
 from patchkit.analysis.upstream.reading.cache import Cache, IndexPage, default_directory
 
 
@@ -22,65 +22,68 @@ def files(place: Path) -> set[Path]:
 
 
 def test_what_was_kept_is_there_in_the_next_process(tmp_path: Path) -> None:
-    """Whatever was kept by its name, and pages."""
+    """Contents and pages that a cache keeps are in the next cache of the same folder."""
     page = IndexPage("https://final/", "text/html", '"tag"', 12.5, b"<a>")
-    for turn in (1, 2):
-        cache = Cache(tmp_path)
-        if turn == 1:
-            assert (cache.get("a.py"), cache.page("u")) == (None, None)
-            cache.put("a.py", b"1")
-            cache.put("b.py", b"")
-            cache.keep_page("u", page)
-        assert (cache.get("a.py"), cache.get("b.py"), cache.get("c.py")) == (
-            b"1",
-            b"",
-            None,
-        )
-        assert (cache.has("a.py"), cache.has("c.py")) == (True, False)
+
+    def check(cache: Cache) -> None:
+        contents = [cache.get(name) for name in ("a.py", "b.py", "c.py")]
+        assert contents == [b"1", b"", None]
+        assert [cache.has(name) for name in ("a.py", "c.py")] == [True, False]
         assert cache.page("u") == page
-        cache.close()
+
+    first = Cache(tmp_path)
+    assert first.get("a.py") is None
+    assert first.page("u") is None
+    first.put("a.py", b"1")
+    first.put("b.py", b"")
+    first.keep_page("u", page)
+    check(first)
+    first.close()
+    second = Cache(tmp_path)
+    check(second)
+    second.close()
 
 
 @given(
     st.dictionaries(st.text(min_size=1, max_size=9), st.binary(max_size=99), max_size=9)
 )
-def test_every_content_comes_back(files: dict[str, bytes]) -> None:
-    """Whatever the bytes and the names."""
+def test_any_content_under_any_name_comes_back(contents: dict[str, bytes]) -> None:
+    """A cache in memory gives back the bytes that it was given, whatever they and the names are."""
     cache = Cache(None)
-    for name, content in files.items():
+    for name, content in contents.items():
         cache.put(name, content)
-    assert {name: cache.get(name) for name in files} == files
+    assert {name: cache.get(name) for name in contents} == contents
     cache.close()
 
 
 def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
-    """Folders and files: nothing for group and others, whatever the umask."""
-    before = os.umask(0)
+    """Folder and files of the cache give no rights to group and others, whatever the umask."""
+    umask = os.umask(0)
     try:
         Cache(tmp_path / "a").put("a.py", b"1")
     finally:
-        os.umask(before)
+        os.umask(umask)
     (file,) = files(tmp_path)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert stat.S_IMODE((tmp_path / "a" / module._FOLDER).stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "a" / cache_module._FOLDER).stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("damage", ["cut", "text", "empty", "another's"])
 def test_damaged_content_is_noticed_and_forgotten(tmp_path: Path, damage: str) -> None:
-    """The hash does not agree: it is as if it had never been kept, and can be kept again."""
+    """Content whose hash is wrong counts as never kept, and can be kept again."""
     cache = Cache(tmp_path)
     cache.put("a.py", b"right" * 99)
     (file,) = files(tmp_path)
     cache.put("b.py", b"other")
     (other,) = files(tmp_path) - {file}
     data = file.read_bytes()
-    wrong = {
+    data_by_damage = {
         "cut": data[:-9],
         "text": b"hello " * 99,
         "empty": b"",
         "another's": other.read_bytes(),
     }
-    file.write_bytes(wrong[damage])
+    file.write_bytes(data_by_damage[damage])
     assert cache.get("a.py") is None
     assert cache.get("b.py") == b"other"
     assert (cache.has("a.py"), cache.has("b.py")) == (False, True)
@@ -92,30 +95,30 @@ def test_damaged_content_is_noticed_and_forgotten(tmp_path: Path, damage: str) -
 def test_a_cache_that_cannot_be_used_is_done_without(
     tmp_path: Path, fault: str
 ) -> None:
-    """It is said once, and everything works from memory."""
+    """A folder that cannot be used is reported once, and contents are kept in memory."""
     place = tmp_path / "cache"
     if fault == "a file above it":
         place.write_text("a file")
     else:
         place.mkdir()
-        (place / module._FOLDER).write_text("a file")
-    said: list[str] = []
-    cache = Cache(place, said.append)
+        (place / cache_module._FOLDER).write_text("a file")
+    notices: list[str] = []
+    cache = Cache(place, notices.append)
     for name in ("a.py", "b.py"):
         cache.put(name, b"1")
         assert cache.get(name) == b"1"
         assert cache.has(name)
     cache.close()
-    (text,) = said
-    assert str(place) in text
+    (notice,) = notices
+    assert str(place) in notice
 
 
 def test_a_full_disk_leaves_what_is_needed_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the disk does not take is in memory for this process, and leaves no draft."""
-    said: list[str] = []
-    cache = Cache(tmp_path, said.append)
+    notices: list[str] = []
+    cache = Cache(tmp_path, notices.append)
     cache.put("a.py", b"there")
 
     def full(*_: object) -> None:
@@ -124,38 +127,40 @@ def test_a_full_disk_leaves_what_is_needed_now(
     monkeypatch.setattr(Path, "replace", full)
     cache.put("b.py", b"1")
     cache.put("c.py", b"2")
-    read = [cache.get(name) for name in ("a.py", "b.py", "c.py")]
-    assert read == [b"there", b"1", b"2"]
-    assert len(said) == len(files(tmp_path)) == 1
+    contents = [cache.get(name) for name in ("a.py", "b.py", "c.py")]
+    assert contents == [b"there", b"1", b"2"]
+    assert len(notices) == 1
+    assert len(files(tmp_path)) == 1
 
 
-def test_it_does_not_grow_without_end(tmp_path: Path) -> None:
-    """Above the limit what was not used for longest goes, and drafts that nobody finished."""
+def test_a_cache_above_its_limit_is_trimmed(tmp_path: Path) -> None:
+    """The contents that were unused longest are deleted, and drafts that nobody finished."""
     cache = Cache(tmp_path, limit=300_000)
     for number in range(10):
-        before = files(tmp_path)
+        earlier_files = files(tmp_path)
         cache.put(f"{number}", os.urandom(50_000))
-        (file,) = files(tmp_path) - before
+        (file,) = files(tmp_path) - earlier_files
         os.utime(file, (number, number))
     draft = file.with_name("draft-x")
     draft.write_bytes(b"")
     os.utime(draft, (1, 1))
     cache.close()
-    held = [cache.has(f"{number}") for number in range(10)]
-    assert held == [False] * 8 + [True] * 2
+    is_kept = [cache.has(f"{number}") for number in range(10)]
+    assert is_kept == [False] * 8 + [True] * 2
     assert not draft.exists()
 
 
-def test_what_is_used_stays(tmp_path: Path) -> None:
-    """Reading counts as use, written down at most once a day."""
+def test_reading_counts_as_use(tmp_path: Path) -> None:
+    """Reading sets the time of a file, at most once a day."""
     cache = Cache(tmp_path)
     cache.put("k", b"1")
     (file,) = files(tmp_path)
     now = file.stat().st_mtime
-    for old, is_touched in ((now - 3_600, False), (now - 90_000, True)):
-        os.utime(file, (old, old))
+    an_hour_ago, yesterday = now - 3_600, now - 90_000
+    for time, is_touched in ((an_hour_ago, False), (yesterday, True)):
+        os.utime(file, (time, time))
         assert cache.get("k")
-        assert (file.stat().st_mtime > old) is is_touched
+        assert (file.stat().st_mtime > time) is is_touched
 
 
 WRITER = """
@@ -174,8 +179,8 @@ assert not said, said
 
 
 @pytest.mark.processes
-def test_processes_write_at_once(tmp_path: Path) -> None:
-    """Four writers in one file: nothing is lost, nothing fails."""
+def test_processes_may_write_at_once(tmp_path: Path) -> None:
+    """Four processes write to one cache: no content is lost, and none of them fails."""
     children = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name])
         for name in "abcd"
@@ -189,8 +194,8 @@ def test_processes_write_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.processes
-def test_a_writer_that_is_killed_leaves_a_cache(tmp_path: Path) -> None:
-    """Killed in the middle of its work: what is there is whole, and the next one writes."""
+def test_a_writer_that_is_killed_leaves_a_usable_cache(tmp_path: Path) -> None:
+    """What a killed writer kept is whole or absent, and the next process can write."""
     child = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), "a"])
     while not files(tmp_path):
         assert child.poll() is None
@@ -204,8 +209,10 @@ def test_a_writer_that_is_killed_leaves_a_cache(tmp_path: Path) -> None:
     cache.close()
 
 
-def test_where_it_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`$XDG_CACHE_HOME` where that is absolute, and else `~/.cache`."""
+def test_the_default_folder_follows_xdg_cache_home(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The cache lies below `$XDG_CACHE_HOME` if that is absolute, and else below `~/.cache`."""
     monkeypatch.setenv("HOME", str(tmp_path))
     for home, base in (
         ("/x", Path("/x")),

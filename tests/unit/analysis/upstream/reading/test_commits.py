@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.processes
 
-WHO = (
+AUTHOR = (
     "-c",
     "user.name=A",
     "-c",
@@ -25,9 +25,10 @@ WHO = (
 )
 
 
-def git(repository: Path, *words: str) -> None:
+def git(repository: Path, *arguments: str) -> None:
+    """Run git in a repository, with an author of the tests' own."""
     subprocess.run(
-        ["git", *WHO, *words], cwd=repository, check=True, capture_output=True
+        ["git", *AUTHOR, *arguments], cwd=repository, check=True, capture_output=True
     )
 
 
@@ -57,62 +58,65 @@ def repository(tmp_path: Path) -> Path:
 def test_commits_have_titles_and_the_version_of_the_tag_before(
     repository: Path,
 ) -> None:
-    """The oldest first; before any tag, the version is 0; what is no version is no tag."""
-    found = commits(repository)
-    assert [one.title for one in found] == ["One", "Two | 2 (owner/name#12)", "Three"]
-    assert [one.version for one in found] == ["0", "1.2rc1", "1.2rc1"]
-    assert all(len(one.hash) == 40 and one.day.count("-") == 2 for one in found)
+    """Commits come oldest first; each has the version of the last version tag, and 0 before any."""
+    listed = commits(repository)
+    titles = [commit.title for commit in listed]
+    assert titles == ["One", "Two | 2 (owner/name#12)", "Three"]
+    assert [commit.version for commit in listed] == ["0", "1.2rc1", "1.2rc1"]
+    for commit in listed:
+        assert len(commit.hash) == 40
+        assert commit.day.count("-") == 2
 
 
 def test_a_commit_is_read_without_a_checkout(repository: Path) -> None:
-    """Of what is checked out now, nothing is seen; equal files have equal marks."""
+    """Files are read as they were committed, not as checked out; equal files have equal marks."""
     (repository / "src" / "up" / "mod.py").write_text("not committed\n")
-    one, two, three = (
-        CommitSource(repository, each, "up") for each in commits(repository)
-    )
-    assert (one.read("up/mod.py"), two.read("up/mod.py")) == (b"1\n", b"2\n")
-    assert one.paths() == {"up/__init__.py", "up/mod.py"}
-    assert not three.has("up/mod.py")
-    assert three.read("up/mod.py") is None
-    assert one.mark("up/__init__.py") == two.mark("up/__init__.py") is not None
-    assert one.mark("up/mod.py") != two.mark("up/mod.py")
-    assert three.mark("up/mod.py") is None
-    assert (
-        CommitSource(repository, commits(repository)[0], "other").paths() == frozenset()
-    )
+    listed = commits(repository)
+    first, second, third = (CommitSource(repository, commit, "up") for commit in listed)
+    assert first.read("up/mod.py") == b"1\n"
+    assert second.read("up/mod.py") == b"2\n"
+    assert first.paths() == {"up/__init__.py", "up/mod.py"}
+    assert not third.has("up/mod.py")
+    assert third.read("up/mod.py") is None
+    assert first.mark("up/__init__.py") is not None
+    assert first.mark("up/__init__.py") == second.mark("up/__init__.py")
+    assert first.mark("up/mod.py") != second.mark("up/mod.py")
+    assert third.mark("up/mod.py") is None
+    assert CommitSource(repository, listed[0], "other").paths() == frozenset()
 
 
 def test_no_program_that_a_repository_names_is_run(
     repository: Path, tmp_path: Path
 ) -> None:
-    """Its settings may be a stranger's."""
-    evil, sign = tmp_path / "evil", tmp_path / "sign"
-    evil.write_text(f"#!/bin/sh\ntouch {sign}\ncat $1\n")
-    evil.chmod(0o755)
+    """Reading commits runs no program of the repository's settings, which may be a stranger's."""
+    program = tmp_path / "evil"
+    trace = tmp_path / "trace"
+    program.write_text(f"#!/bin/sh\ntouch {trace}\ncat $1\n")
+    program.chmod(0o755)
     settings = {
         "log.showSignature": "true",
-        "gpg.program": str(evil),
-        "core.fsmonitor": str(evil),
-        "diff.evil.textconv": str(evil),
-        "diff.external": str(evil),
-        "core.pager": str(evil),
+        "gpg.program": str(program),
+        "core.fsmonitor": str(program),
+        "diff.evil.textconv": str(program),
+        "diff.external": str(program),
+        "core.pager": str(program),
     }
     for name, value in settings.items():
         git(repository, "config", name, value)
     (repository / ".git" / "info" / "attributes").write_text("*.py diff=evil\n")
-    found = commits(repository)
-    CommitSource(repository, found[0], "up").read("up/mod.py")
-    assert first_day(repository / "src" / "up" / "mod.py", "2") == found[1].day
-    assert not sign.exists()
+    listed = commits(repository)
+    CommitSource(repository, listed[0], "up").read("up/mod.py")
+    assert first_day(repository / "src" / "up" / "mod.py", "2") == listed[1].day
+    assert not trace.exists()
     shown = ["git", "log", "-p", "--ext-diff", "-1", "--", "src/up/mod.py"]
     subprocess.run(shown, cwd=repository, check=False, capture_output=True)
-    assert sign.exists(), "the settings name a program that git runs otherwise"
+    assert trace.exists(), "the settings name a program that git runs otherwise"
 
 
-def test_what_is_no_repository_is_one_clear_error(
+def test_no_repository_or_no_git_is_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As is a machine without git."""
+    """A folder that is no repository, and a machine without git, are errors that say so."""
     with pytest.raises(UpstreamError, match=r"git log: .*not a git repository"):
         commits(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))

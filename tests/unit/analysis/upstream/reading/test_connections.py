@@ -30,42 +30,47 @@ CERTIFICATE = Path(__file__).parents[3] / "data" / "localhost.pem"
 def secure() -> Iterator[Shop]:
     """A shop with a certificate that nobody else has signed."""
     shop = Shop(files={WHEEL.format("1.0"): archives.wheel()})
-    with serving(shop, CERTIFICATE) as found:
-        yield found
+    with serving(shop, CERTIFICATE):
+        yield shop
 
 
 def read(buyer: Customer, **settings: object) -> bytes | None:
+    """Read a file of the only release that a library with these settings finds."""
     with buyer.library(**settings) as library:
         [release] = find_releases("up", library)
         return release.source.read("up/core.py")
 
 
-def test_a_certificate_that_is_not_believed(buyer: Customer, secure: Shop) -> None:
-    """The error names the settings that say whom to believe."""
+def test_an_untrusted_certificate_is_an_error(buyer: Customer, secure: Shop) -> None:
+    """A certificate that nobody vouches for is an error that names `cert` and `trusted-host`."""
     with pytest.raises(
         UpstreamError, match=r"does not answer.*`cert` and `trusted-host`"
     ):
         read(buyer, indexes=(f"{secure.url}/simple",), retries=0)
 
 
-def test_cert_says_whom_to_believe(buyer: Customer, secure: Shop) -> None:
-    """Pip's `cert` is a bundle of authorities."""
-    found = read(buyer, indexes=(f"{secure.url}/simple",), cert=str(CERTIFICATE))
-    assert found == archives.FILES["up/core.py"]
+def test_a_certificate_in_the_bundle_of_cert_is_trusted(
+    buyer: Customer, secure: Shop
+) -> None:
+    """Pip's `cert` names a file of authorities; a server that one of them vouches for is read."""
+    content = read(buyer, indexes=(f"{secure.url}/simple",), cert=str(CERTIFICATE))
+    assert content == archives.FILES["up/core.py"]
 
 
-def test_a_trusted_host_is_believed(buyer: Customer, secure: Shop) -> None:
-    """Pip's `trusted-host`, with or without its port."""
+def test_a_trusted_host_needs_no_valid_certificate(
+    buyer: Customer, secure: Shop
+) -> None:
+    """A host and port in pip's `trusted-host` is read whatever its certificate."""
     host = secure.url.removeprefix("https://")
-    found = read(buyer, indexes=(f"{secure.url}/simple",), trusted_hosts=(host,))
-    assert found == archives.FILES["up/core.py"]
+    content = read(buyer, indexes=(f"{secure.url}/simple",), trusted_hosts=(host,))
+    assert content == archives.FILES["up/core.py"]
 
 
 def test_trust_ends_at_the_host_that_is_trusted(buyer: Customer, secure: Shop) -> None:
-    """A redirect from a trusted host does not vouch for where it leads."""
-    other = secure.url.rpartition(":")[2]
+    """A file that a trusted host's page links to on another host needs a valid certificate."""
+    secure_port = secure.url.rpartition(":")[2]
     trusted = buyer.shop.url.removeprefix("http://")
-    assert other not in trusted
+    assert secure_port not in trusted
     buyer.shop.files["up-1.0.tar.gz"] = b""
     with buyer.library(trusted_hosts=(trusted,), retries=0) as library:
         [release] = find_releases("up", library)
@@ -75,10 +80,10 @@ def test_trust_ends_at_the_host_that_is_trusted(buyer: Customer, secure: Shop) -
 
 
 @pytest.mark.parametrize("way", ["setting", "variable"])
-def test_a_proxy_is_asked_instead(
+def test_requests_go_to_the_proxy(
     buyer: Customer, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """Pip's `proxy`, else the environment's; it may know names that nobody here does."""
+    """Pip's `proxy`, or else the environment's, gets all requests, also for hosts unknown here."""
     buyer.shop.files[WHEEL.format("1.0")] = archives.wheel()
     if way == "variable":
         monkeypatch.setenv("http_proxy", buyer.shop.url)
@@ -87,23 +92,23 @@ def test_a_proxy_is_asked_instead(
     assert all("http://index.invalid/" in line for line in buyer.shop.asked)
 
 
-def test_no_proxy_is_respected(
+def test_a_host_in_no_proxy_is_asked_directly(
     buyer: Customer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A host in `no_proxy` is asked itself."""
+    """A request to a host in `no_proxy` does not go to the proxy."""
     buyer.shop.files[WHEEL.format("1.0")] = archives.wheel()
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     assert read(buyer)
 
 
-def test_a_server_that_says_nothing(tmp_path: Path) -> None:
-    """After pip's `timeout` it counts as one that does not answer."""
+def test_a_silent_server_counts_as_unreachable(tmp_path: Path) -> None:
+    """A server that does not reply within pip's `timeout` is an UnreachableError that names it."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        held: list[socket.socket] = []
+        accepted: list[socket.socket] = []
         thread = threading.Thread(
-            target=lambda: held.append(silent.accept()[0]), daemon=True
+            target=lambda: accepted.append(silent.accept()[0]), daemon=True
         )
         thread.start()
         web = Web(PipSettings(timeout=0.2, retries=0))
@@ -111,19 +116,14 @@ def test_a_server_that_says_nothing(tmp_path: Path) -> None:
             web.get(f"http://127.0.0.1:{port}/", {}, 10)
         web.close()
         thread.join()
-        held[0].close()
+        accepted[0].close()
 
 
-def test_a_url_that_is_none() -> None:
-    """Whatever an index writes into its links, it is an error of that file."""
+def test_an_invalid_url_is_an_error() -> None:
+    """A URL that is malformed, or not HTTP, is an UpstreamError and no other exception."""
+    too_long = "https://" + "a" * 300 + "/x"
     web = Web(PipSettings(retries=0))
-    for url in (
-        "http://",
-        "http://[::1",
-        "http://a:b/",
-        "ftp://a/",
-        "https://" + "a" * 300 + "/x",
-    ):
+    for url in ("http://", "http://[::1", "http://a:b/", "ftp://a/", too_long):
         with pytest.raises(UpstreamError):
             web.content(url).tail(10)
     web.close()

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_the_files_that_were_asked_for_last_stay_parsed() -> None:
-    """As many as a limit allows: a look at a thousand files does not hold a thousand trees."""
+def test_the_files_that_were_used_last_stay_parsed() -> None:
+    """Above the limit, the file that was unused longest is dropped, and read again if needed."""
     source = Memory(dict.fromkeys(("a", "b", "c"), "#" * 300_000))
     files = Files(source)
     for path in ("a.py", "b.py", "a.py", "c.py", "a.py", "b.py"):
@@ -18,30 +18,28 @@ def test_the_files_that_were_asked_for_last_stay_parsed() -> None:
     assert source.read_paths == ["a.py", "b.py", "c.py", "b.py"]
 
 
-def test_a_file_that_is_larger_than_that_is_parsed_all_the_same() -> None:
-    """It is the only one that stays."""
+def test_a_file_above_the_limit_is_parsed_too() -> None:
+    """A file that is larger than the limit of what stays is parsed all the same."""
     source = Memory({"a": "x = 1\n" + "#" * 2_000_000})
-    found = Files(source).parsed("a.py")
-    assert found is not None
-    assert len(found.tree.body) == 1
+    parsed = Files(source).parsed("a.py")
+    assert parsed is not None
+    assert len(parsed.tree.body) == 1
 
 
-def test_what_other_releases_parsed_is_fetched_at_once_where_it_is_new(
+def test_prefetches_what_differs_from_what_other_releases_parsed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It will be asked for again; what is the same there need not be, and what is absent cannot."""
-    shared, fetched = ParsedFiles(), list[str]()
+    """Named files that are not parsed, and files of other releases that differ, are fetched."""
+    shared = ParsedFiles()
+    fetched: list[str] = []
     old = Memory({"same": "a = 1", "other": "a = 1", "gone": "a = 1", "kept": "a = 1"})
     new = Memory({"same": "a = 1", "other": "a = 22", "kept": "a = 1", "more": "a = 1"})
     for path in old.paths():
         Files(old, shared=shared).parsed(path)
     monkeypatch.setattr(new, "prefetch", fetched.extend)
     Files(new, shared=shared).prefetch_unparsed(["more.py", "kept.py"])
-    assert {one for one in fetched if new.has(one)} == {"more.py", "other.py"}
+    assert {path for path in fetched if new.has(path)} == {"more.py", "other.py"}
     shared.forget()
     Files(new, shared=shared).prefetch_unparsed(["kept.py"])
-    assert {one for one in fetched if new.has(one)} == {
-        "more.py",
-        "other.py",
-        "kept.py",
-    }
+    with_kept = {"more.py", "other.py", "kept.py"}
+    assert {path for path in fetched if new.has(path)} == with_kept

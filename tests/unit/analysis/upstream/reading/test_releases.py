@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analysis.upstream import archives
-from analysis.upstream.shops import WHEEL, Customer
+from analysis.upstream.shops import (
+    WHEEL,
+    Customer,
+    age,
+    found_versions,
+    prefetch,
+    stock,
+)
 from patchkit.analysis.upstream.reading.index import local_path
 from patchkit.analysis.upstream.reading.parallel import for_each
 from patchkit.analysis.upstream.reading.releases import find_releases
@@ -17,8 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.analysis.upstream.reading.releases import Release
-
-from analysis.upstream.shops import age, found, prefetch, stock
 
 
 @pytest.mark.parametrize(("spec", "expected"), [
@@ -33,8 +38,10 @@ from analysis.upstream.shops import age, found, prefetch, stock
     ("up>=0.11.0.dev1", ["0.11.0", "0.12.0rc1", "0.12.0rc2"]),
     ("up==0.8.0", ["0.8.0"]),
 ])  # fmt: skip
-def test_which_releases(buyer: Customer, spec: str, expected: list[str]) -> None:
-    """In their order; pre-releases where the bounds name one, yanked ones where named exactly."""
+def test_finds_the_releases_that_a_requirement_allows(
+    buyer: Customer, spec: str, expected: list[str]
+) -> None:
+    """In version order; pre-releases if a bound names one, yanked ones if named exactly."""
     stock(
         buyer,
         "0.10.0",
@@ -47,16 +54,17 @@ def test_which_releases(buyer: Customer, spec: str, expected: list[str]) -> None
     )
     stock(buyer, "nonsense", "0.1.dev5")
     buyer.shop.yanked.add(WHEEL.format("0.8.0"))
-    assert found(buyer, spec) == expected
+    assert found_versions(buyer, spec) == expected
 
 
-def test_pages_in_both_languages_say_the_same(buyer: Customer) -> None:
-    """PEP 503's HTML and PEP 691's JSON: the same files, hashes and yanks."""
+def test_html_and_json_pages_give_the_same_links(buyer: Customer) -> None:
+    """PEP 503's HTML and PEP 691's JSON give the same files, hashes and yanks."""
     stock(buyer, "1.0", "1.1")
     buyer.shop.yanked.add(WHEEL.format("1.1"))
     pages = []
-    for buyer.shop.is_json in (False, True):
-        buyer.place = buyer.place.with_name(f"cache-{buyer.shop.is_json}")
+    for is_json in (False, True):
+        buyer.shop.is_json = is_json
+        buyer.place = buyer.place.with_name(f"cache-{is_json}")
         with buyer.library() as library:
             pages.append(library.index.links("up"))
     assert pages[0] == pages[1]
@@ -72,10 +80,10 @@ def test_pages_in_both_languages_say_the_same(buyer: Customer) -> None:
     (["up-1.0+cu12-py3-none-any.whl", "up-1.0-cp39-abi3-linux_x86_64.whl"], 1),
     (["up-1.0+cu12-py3-none-any.whl", "up-1.0.zip"], 0),
 ])  # fmt: skip
-def test_which_file_stands_for_a_release(
+def test_the_file_of_a_release_does_not_depend_on_the_order(
     buyer: Customer, files: list[str], chosen: int
 ) -> None:
-    """The same on every machine, whatever order the index has."""
+    """The same file of a release is chosen, whatever order the index lists its files in."""
     for order in (files, files[::-1]):
         buyer.shop.files = dict.fromkeys(order, b"")
         buyer.place = buyer.place.with_name(f"cache-{order[0]}")
@@ -84,8 +92,8 @@ def test_which_file_stands_for_a_release(
         assert (release.link.filename, release.version) == (files[chosen], "1.0")
 
 
-def test_only_what_is_asked_for_is_moved(buyer: Customer) -> None:
-    """A wheel of megabytes, of which some kilobytes move; neighbours come together."""
+def test_only_the_parts_that_are_needed_are_downloaded(buyer: Customer) -> None:
+    """Of a wheel of megabytes only some kilobytes are downloaded, in three requests."""
     files = archives.spread(count=8, gap=1 << 20)
     buyer.shop.files[WHEEL.format("1.0")] = archives.wheel(files, method=0)
     with buyer.library() as library:
@@ -98,8 +106,8 @@ def test_only_what_is_asked_for_is_moved(buyer: Customer) -> None:
     assert len(buyer.shop.requests_of(WHEEL.format("1.0"))) == 3
 
 
-def test_connections_are_kept(buyer: Customer) -> None:
-    """Hundreds of requests, and no more connections than may be open at a time."""
+def test_many_requests_share_eight_connections(buyer: Customer) -> None:
+    """More than eighty requests for forty releases use at most eight connections."""
     stock(buyer, *(f"1.{number}" for number in range(40)))
     with buyer.library() as library:
         assert not prefetch(find_releases("up", library), ["up/version.py", "up/m3.py"])
@@ -107,24 +115,24 @@ def test_connections_are_kept(buyer: Customer) -> None:
     assert len(buyer.shop.clients) <= 8
 
 
-def test_a_second_process_asks_nothing(buyer: Customer) -> None:
-    """What was read once is kept: pages for a while, files for good, absence too."""
+def test_a_second_process_sends_no_request(buyer: Customer) -> None:
+    """Pages, files, and which files are absent are in the cache once they were read."""
     stock(buyer, "1.0", "1.1")
     for _ in range(2):
         with buyer.library() as library:
             releases = find_releases("up", library)
             prefetch(releases, ["up/version.py", "up/none.py"])
-            assert [one.source.read("up/version.py") for one in releases] == [
-                b"1.0",
-                b"1.1",
-            ]
-            assert [one.source.has("up/none.py") for one in releases] == [False, False]
-        asked, buyer.shop.asked = buyer.shop.asked, []
-    assert asked == []
+            versions = [release.source.read("up/version.py") for release in releases]
+            assert versions == [b"1.0", b"1.1"]
+            has_none = [release.source.has("up/none.py") for release in releases]
+            assert has_none == [False, False]
+        requests = list(buyer.shop.asked)
+        buyer.shop.asked.clear()
+    assert requests == []
 
 
 def test_offline_has_what_is_kept(buyer: Customer) -> None:
-    """Without the network, what was read can be read; the rest is one clear error a release."""
+    """Offline, what was read before can be read; anything else is one clear error per release."""
     stock(buyer, "1.0", "1.1")
     with buyer.library() as library:
         find_releases("up", library)[0].source.read("up/version.py")
@@ -141,28 +149,28 @@ def test_offline_has_what_is_kept(buyer: Customer) -> None:
     assert buyer.shop.asked == []
 
 
-def test_an_old_page_is_asked_for_again(buyer: Customer) -> None:
-    """With its tag where it has one: an unchanged page does not move twice."""
+def test_an_old_page_is_requested_again_with_its_tag(buyer: Customer) -> None:
+    """An old page is requested with its ETag; if it is unchanged, its content is not sent again."""
     stock(buyer, "1.0")
     buyer.shop.etag = '"first"'
-    assert found(buyer, "up") == ["1.0"]
+    assert found_versions(buyer, "up") == ["1.0"]
     stock(buyer, "1.1")
-    assert found(buyer, "up") == ["1.0"]
+    assert found_versions(buyer, "up") == ["1.0"]
     with buyer.library() as library:
         age(library, f"{buyer.shop.url}/simple/up/")
     sent = buyer.shop.sent
-    assert found(buyer, "up") == ["1.0"]
+    assert found_versions(buyer, "up") == ["1.0"]
     assert buyer.shop.sent == sent
     with buyer.library() as library:
         age(library, f"{buyer.shop.url}/simple/up/")
     buyer.shop.etag = '"second"'
-    assert found(buyer, "up") == ["1.0", "1.1"]
+    assert found_versions(buyer, "up") == ["1.0", "1.1"]
 
 
-def test_a_wheel_that_comes_whole_comes_once(
+def test_a_wheel_that_comes_whole_is_downloaded_once(
     buyer: Customer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All its Python is kept, and the user told; the file itself goes at once."""
+    """Its Python files are kept, the user is told once, and no temporary file is left."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
@@ -174,15 +182,17 @@ def test_a_wheel_that_comes_whole_comes_once(
             assert release.source.read("up/m3.py") == b"x = 3\n"
             assert release.source.read("up/m0.py") == b"x = 0\n"
             assert list(temporary.iterdir()) == []
-    whole = [line for line in buyer.shop.requests_of(".whl") if "bytes" not in line]
-    assert len(whole) == 1
-    assert len([line for line in buyer.notices if "whole" in line]) == 1
+    requests = buyer.shop.requests_of(".whl")
+    without_range = [request for request in requests if "bytes" not in request]
+    assert len(without_range) == 1
+    notices = [notice for notice in buyer.notices if "whole" in notice]
+    assert len(notices) == 1
 
 
 def test_a_wheel_that_comes_whole_has_a_limit(
     buyer: Customer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its Python files have one together."""
+    """A wheel that comes whole is an error if its Python files together exceed the limit."""
     monkeypatch.setattr("patchkit.analysis.upstream.reading.wheel.MAX_ALL", 1)
     stock(buyer, "1.0")
     buyer.shop.behaviours[""] = "whole"
@@ -195,7 +205,7 @@ def test_a_wheel_that_comes_whole_has_a_limit(
 
 
 def test_source_distributions_serve_where_there_is_no_wheel(buyer: Customer) -> None:
-    """They come whole, once, and are kept."""
+    """A release without a wheel is read from its source distribution, which is downloaded once."""
     buyer.shop.files["up-1.0.tar.gz"] = archives.sdist()
     for _ in range(2):
         with buyer.library() as library:
@@ -205,7 +215,7 @@ def test_source_distributions_serve_where_there_is_no_wheel(buyer: Customer) -> 
 
 
 def test_a_file_without_hash_that_is_replaced_is_read_anew(buyer: Customer) -> None:
-    """Where the index says no hash, nothing is kept."""
+    """Content of a file for which the index has no hash is not kept for the next process."""
     buyer.shop.has_hashes = False
     for content in (b"1", b"22"):
         buyer.shop.files[WHEEL.format("1.0")] = archives.wheel({"up/a.py": content})
@@ -214,8 +224,10 @@ def test_a_file_without_hash_that_is_replaced_is_read_anew(buyer: Customer) -> N
             assert release.source.read("up/a.py") == content
 
 
-def test_indexes_and_links_together(buyer: Customer, tmp_path: Path) -> None:
-    """Extra indexes, directories, local indexes: every place adds releases."""
+def test_releases_of_all_indexes_and_links_are_found(
+    buyer: Customer, tmp_path: Path
+) -> None:
+    """Indexes on the web and on disk, and folders of find-links, each add their releases."""
     stock(buyer, "1.0")
     links = tmp_path / "links"
     links.mkdir()
@@ -230,14 +242,12 @@ def test_indexes_and_links_together(buyer: Customer, tmp_path: Path) -> None:
     indexes = (f"{buyer.shop.url}/simple", (tmp_path / "local").as_uri())
     with buyer.library(indexes=indexes, find_links=(str(links),)) as library:
         releases = find_releases("up", library)
-        assert [one.version for one in releases] == ["1.0", "1.1", "1.2"]
+        assert [release.version for release in releases] == ["1.0", "1.1", "1.2"]
         assert not prefetch(releases, ["up/core.py"])
-        assert [one.source.has("up/core.py") for one in releases] == [False, True, True]
-    assert [local_path(one.link.url) is None for one in releases] == [
-        True,
-        False,
-        False,
-    ]
+        has_core = [release.source.has("up/core.py") for release in releases]
+        assert has_core == [False, True, True]
+    is_local = [local_path(release.link.url) is not None for release in releases]
+    assert is_local == [False, True, True]
     with buyer.library(indexes=(), find_links=(links.as_uri(),)) as library:
         assert len(find_releases("up", library)) == 2
 
@@ -252,7 +262,8 @@ def test_a_page_from_elsewhere_has_no_say_in_local_files(
     stock(buyer, "1.0")
     page = tmp_path / "links.html"
     with buyer.library(find_links=(str(page),)) as library:
-        assert [one.version for one in find_releases("up", library)] == ["1.0", "9.9"]
+        releases = find_releases("up", library)
+        assert [release.version for release in releases] == ["1.0", "9.9"]
     buyer.shop.files["up-9.9.tar.gz"] = b""
     with buyer.library() as library:
         kept = library.cache.page(f"{buyer.shop.url}/simple/up/")
@@ -266,8 +277,10 @@ def test_a_page_from_elsewhere_has_no_say_in_local_files(
 
 
 @pytest.mark.parametrize("where", ["url", "netrc", "nowhere"])
-def test_names_and_passwords(buyer: Customer, tmp_path: Path, where: str) -> None:
-    """They come from the index's URL or `.netrc`, and are in no message."""
+def test_a_login_comes_from_the_url_or_netrc(
+    buyer: Customer, tmp_path: Path, where: str
+) -> None:
+    """A login is taken from the index's URL or from `.netrc`, and its password is in no message."""
     stock(buyer, "1.0")
     buyer.shop.user = "me:s%cret"
     host = buyer.shop.url.removeprefix("http://")
@@ -288,24 +301,25 @@ def test_names_and_passwords(buyer: Customer, tmp_path: Path, where: str) -> Non
     assert "cret" not in str(caught.value)
 
 
-def test_progress_is_told_of_every_release(buyer: Customer) -> None:
-    """Done goes up by one to the total, errors included, in the caller's own thread."""
+def test_progress_is_reported_for_every_release(buyer: Customer) -> None:
+    """Each release is reported once, failed ones too, and the count goes up by one to the total."""
     stock(buyer, *(f"1.{number}" for number in range(5)))
     buyer.shop.behaviours[WHEEL.format("1.3")] = "gone"
-    told: list[tuple[int, int, str]] = []
+    reports: list[tuple[int, int, str]] = []
     with buyer.library() as library:
         for_each(
             find_releases("up", library),
             lambda release: release.source.prefetch(["up/m0.py"]),
-            lambda done, total, label: told.append((done, total, label)),
+            lambda done, total, label: reports.append((done, total, label)),
         )
-    assert [done for done, _, _ in told] == [1, 2, 3, 4, 5]
-    assert {total for _, total, _ in told} == {5}
-    assert {label for _, _, label in told} == {f"up 1.{number}" for number in range(5)}
+    assert [done for done, _, _ in reports] == [1, 2, 3, 4, 5]
+    assert {total for _, total, _ in reports} == {5}
+    expected_labels = {f"up 1.{number}" for number in range(5)}
+    assert {label for _, _, label in reports} == expected_labels
 
 
-def test_work_on_each_keeps_the_order(buyer: Customer) -> None:
-    """Results and errors stand where their releases do; other exceptions are the caller's."""
+def test_results_keep_the_order_of_the_releases(buyer: Customer) -> None:
+    """A result or UpstreamError stands where its release does; any other exception is raised."""
     stock(buyer, "1.0", "1.1", "1.2")
     buyer.shop.behaviours[WHEEL.format("1.1")] = "gone"
 

@@ -27,17 +27,20 @@ def _no_etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(home: Path, **env: str) -> PipSettings:
+    """The settings of a user with this home and these variables."""
     variables = {"HOME": str(home), "XDG_CONFIG_DIRS": str(home / "machine"), **env}
     return PipSettings.read(variables, prefix=str(home / "venv"))
 
 
 def write(file: Path, *lines: str) -> Path:
+    """Write a file, and make its folders."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(lines))
     return file
 
 
 def places(home: Path) -> dict[str, Path]:
+    """Every file of settings that pip knows, from the weakest to the strongest."""
     return {
         "machine": home / "machine/pip/pip.conf",
         "etc": home / "etc/pip.conf",
@@ -48,10 +51,10 @@ def places(home: Path) -> dict[str, Path]:
     }
 
 
-def test_without_any_the_usual_index_is_asked(tmp_path: Path) -> None:
-    """Nobody has set anything: pip's own index, and patience as pip has it."""
-    found = read(tmp_path, PIP_CONFIG_FILE="/dev/null")
-    assert found == PipSettings(indexes=(usual_index(),))
+def test_without_settings_the_usual_index_is_used(tmp_path: Path) -> None:
+    """Without settings, the only index is pip's own, and everything else is at its default."""
+    pip_settings = read(tmp_path, PIP_CONFIG_FILE="/dev/null")
+    assert pip_settings == PipSettings(indexes=(usual_index(),))
     assert usual_index().startswith("https://")
 
 
@@ -66,20 +69,20 @@ def test_pip_is_read_and_not_imported(tmp_path: Path) -> None:
     write(tmp_path / "pip/__init__.py", "raise SystemExit('imported')")
     code = program(__file__, "usual_index")
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         env=env,
         check=True,
     )
-    assert done.stdout == "https://own.invalid/simple []\n", done.stderr
+    assert completed.stdout == "https://own.invalid/simple []\n", completed.stderr
 
 
 def test_without_a_pip_there_is_no_usual_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error says what to set."""
+    """Without pip and without settings, the error says to set PIP_INDEX_URL."""
     monkeypatch.setattr(settings, "_USUAL", "no/such.py")
     with pytest.raises(UpstreamError, match="set PIP_INDEX_URL"):
         read(tmp_path, PIP_CONFIG_FILE="/dev/null")
@@ -90,16 +93,16 @@ def test_without_a_pip_there_is_no_usual_index(
     ("machine", "named"),
 ])  # fmt: skip
 def test_the_nearer_file_wins(tmp_path: Path, weak: str, strong: str) -> None:
-    """Machine, user, environment, the file that is named: later ones win."""
+    """Of machine, user, environment and named file, the later one wins, option by option."""
     files = places(tmp_path)
     write(files[weak], "[global]", "proxy = weak", "timeout = 3")
     write(files[strong], "[global]", "proxy = strong")
     env = {"PIP_CONFIG_FILE": str(files["named"])} if strong == "named" else {}
-    found = read(tmp_path, **env)
-    assert (found.proxy, found.timeout) == ("strong", 3.0)
+    pip_settings = read(tmp_path, **env)
+    assert (pip_settings.proxy, pip_settings.timeout) == ("strong", 3.0)
 
 
-def test_a_named_file_stands_for_the_users(tmp_path: Path) -> None:
+def test_a_named_file_replaces_the_users_own(tmp_path: Path) -> None:
     """Pip does not read the user's own file where `PIP_CONFIG_FILE` names one that exists."""
     files = places(tmp_path)
     write(files["user"], "[global]", "proxy = user")
@@ -117,23 +120,23 @@ def test_dev_null_turns_files_off(tmp_path: Path) -> None:
 def test_a_commands_section_beats_the_global_one_of_a_nearer_file(
     tmp_path: Path,
 ) -> None:
-    """Sections are ordered before files, as in pip."""
+    """`[install]` of the user's file wins over `[global]` of the environment's, as in pip."""
     write(places(tmp_path)["user"], "[install]", "index-url = https://install/simple/")
     write(places(tmp_path)["venv"], "[global]", "index-url = https://global/simple")
     assert read(tmp_path).indexes == ("https://install/simple",)
 
 
 def test_a_variable_beats_every_file_unless_empty(tmp_path: Path) -> None:
-    """`PIP_INDEX_URL` wins; an empty variable is none."""
+    """`PIP_INDEX_URL` wins over every file; if it is empty, it counts as unset."""
     write(places(tmp_path)["venv"], "[install]", "index-url = https://file/simple")
-    assert read(tmp_path, PIP_INDEX_URL="https://env/simple/").indexes == (
-        "https://env/simple",
-    )
-    assert read(tmp_path, PIP_INDEX_URL="").indexes == ("https://file/simple",)
+    with_variable = read(tmp_path, PIP_INDEX_URL="https://env/simple/")
+    assert with_variable.indexes == ("https://env/simple",)
+    with_empty_variable = read(tmp_path, PIP_INDEX_URL="")
+    assert with_empty_variable.indexes == ("https://file/simple",)
 
 
-def test_lists_are_split_where_there_is_space(tmp_path: Path) -> None:
-    """Several indexes, links and hosts, on one line or on several; each once."""
+def test_lists_are_split_at_whitespace(tmp_path: Path) -> None:
+    """Indexes, links and hosts may stand on one line or on several; repeated ones count once."""
     write(
         places(tmp_path)["user"],
         "[global]",
@@ -143,37 +146,40 @@ def test_lists_are_split_where_there_is_space(tmp_path: Path) -> None:
         "    https://c/simple https://a/simple",
         "trusted-host = b c:8080",
     )
-    found = read(tmp_path, PIP_FIND_LINKS="/wheels https://d/links")
-    assert found.indexes == ("https://a/simple", "https://b/simple", "https://c/simple")
-    assert found.find_links == ("/wheels", "https://d/links")
-    assert found.trusts("b", 443)
-    assert found.trusts("c", 8080)
-    assert not found.trusts("c", 443)
+    pip_settings = read(tmp_path, PIP_FIND_LINKS="/wheels https://d/links")
+    assert pip_settings.indexes == (
+        "https://a/simple",
+        "https://b/simple",
+        "https://c/simple",
+    )
+    assert pip_settings.find_links == ("/wheels", "https://d/links")
+    assert pip_settings.trusts("b", 443)
+    assert pip_settings.trusts("c", 8080)
+    assert not pip_settings.trusts("c", 443)
 
 
 def test_no_index_leaves_the_links(tmp_path: Path) -> None:
     """Under `no-index` only find-links are looked at."""
-    found = read(
+    pip_settings = read(
         tmp_path, PIP_NO_INDEX="1", PIP_EXTRA_INDEX_URL="https://b", PIP_FIND_LINKS="/w"
     )
-    assert (found.indexes, found.find_links) == ((), ("/w",))
+    assert (pip_settings.indexes, pip_settings.find_links) == ((), ("/w",))
 
 
 @pytest.mark.parametrize("name", ["PIP_TIMEOUT", "PIP_DEFAULT_TIMEOUT"])
-def test_both_names_of_the_timeout_count(tmp_path: Path, name: str) -> None:
-    """Pip's option has two names."""
+def test_both_variables_of_the_timeout_count(tmp_path: Path, name: str) -> None:
+    """The timeout may be set by either of the two variables that pip has for it."""
     assert read(tmp_path, **{name: "180"}).timeout == 180.0
 
 
 def test_certificates_are_pips_and_then_those_of_requests(tmp_path: Path) -> None:
     """Pip's own setting wins over the variables that its HTTP library reads."""
-    assert read(tmp_path, REQUESTS_CA_BUNDLE="/r", CURL_CA_BUNDLE="/c").cert == "/r"
-    assert (
-        read(
-            tmp_path, REQUESTS_CA_BUNDLE="/r", PIP_CERT="/p", PIP_CLIENT_CERT="/me"
-        ).cert
-        == "/p"
+    of_requests = read(tmp_path, REQUESTS_CA_BUNDLE="/r", CURL_CA_BUNDLE="/c")
+    assert of_requests.cert == "/r"
+    of_pip = read(
+        tmp_path, REQUESTS_CA_BUNDLE="/r", PIP_CERT="/p", PIP_CLIENT_CERT="/me"
     )
+    assert of_pip.cert == "/p"
     assert read(tmp_path, PIP_CLIENT_CERT="/me").client_cert == "/me"
 
 
@@ -181,14 +187,14 @@ def test_certificates_are_pips_and_then_those_of_requests(tmp_path: Path) -> Non
     ("PIP_TIMEOUT", "soon"), ("PIP_RETRIES", "-1"), ("PIP_NO_INDEX", "perhaps"),
     ("PIP_TIMEOUT", "nan"), ("PIP_INDEX_URL", "http://["),
 ])  # fmt: skip
-def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, text: str) -> None:
+def test_an_invalid_value_is_an_error(tmp_path: Path, name: str, text: str) -> None:
     """A value that pip would refuse is refused, with the place and the text."""
     with pytest.raises(SettingsError, match=f"{name}: .*{re.escape(text)}"):
         read(tmp_path, **{name: text})
 
 
-def test_a_broken_file_is_named(tmp_path: Path) -> None:
-    """One line, which says which file."""
+def test_a_broken_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+    """A file that cannot be parsed is an error of one line that names it."""
     file = write(places(tmp_path)["user"], "index-url = https://a")
     with pytest.raises(SettingsError) as caught:
         read(tmp_path)
@@ -201,17 +207,14 @@ def test_links_may_begin_at_home(
 ) -> None:
     """`~` is expanded in find-links, as by pip."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert read(tmp_path, PIP_FIND_LINKS="~/wheels").find_links == (
-        str(tmp_path / "wheels"),
-    )
+    pip_settings = read(tmp_path, PIP_FIND_LINKS="~/wheels")
+    assert pip_settings.find_links == (str(tmp_path / "wheels"),)
 
 
 def test_messages_hold_no_password(tmp_path: Path) -> None:
-    """A URL is shown without the user's part; so is one that is none."""
+    """A URL, also a malformed one, is shown without its user and password."""
     with pytest.raises(SettingsError) as caught:
         read(tmp_path, PIP_INDEX_URL="https://me:secret@host:port/simple")
     assert "https://…@host:port/simple" in str(caught.value)
-    assert (
-        without_secrets("https://me:secret@host:8/simple/?a#b")
-        == "https://host:8/simple/?a#b"
-    )
+    shown = without_secrets("https://me:secret@host:8/simple/?a#b")
+    assert shown == "https://host:8/simple/?a#b"

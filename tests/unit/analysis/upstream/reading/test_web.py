@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.upstream.shops import WHEEL
-from patchkit.analysis.upstream.reading import web as module
+from patchkit.analysis.upstream.reading import web as web_module
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.analysis.upstream.reading.web import RemoteContent, Reply, Web
 from patchkit.errors import UpstreamError
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("behaviour", ["other", "long"])
-def test_another_part_than_was_asked_for(buyer: Customer, behaviour: str) -> None:
-    """Neither from the end nor from within is it taken for what was asked for."""
+def test_another_part_than_was_requested_is_an_error(
+    buyer: Customer, behaviour: str
+) -> None:
+    """A reply with another part is an error, be the request for the end or for a part within."""
     buyer.shop.files["a.whl"] = bytes(range(200))
     web = Web(PipSettings(retries=0))
     content = web.content(f"{buyer.shop.url}/files/a.whl")
@@ -37,10 +39,10 @@ def test_another_part_than_was_asked_for(buyer: Customer, behaviour: str) -> Non
     web.close()
 
 
-def test_what_is_larger_than_it_may_be(
+def test_a_reply_above_its_limit_is_an_error(
     buyer: Customer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page, and a file that has to come whole, have a limit."""
+    """A page, and a file that has to come whole, are errors above their limits."""
     buyer.shop.files[WHEEL.format("1.0")] = bytes(3 << 20)
     buyer.shop.behaviours[""] = "whole"
     web = Web(PipSettings())
@@ -59,12 +61,11 @@ WORKERS = ThreadPoolExecutor(2)
 
 
 class Recorder:
-    """Serves a file from memory, and counts."""
+    """Serves a file from memory, and records the spans that are requested from its start."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.asked: list[tuple[int, int]] = []
-
+        self.requested_spans: list[tuple[int, int]] = []
         self.workers = WORKERS
 
     def ask(self, method: str, url: str, headers: dict[str, str], limit: int) -> Reply:
@@ -72,7 +73,7 @@ class Recorder:
         start = int(first) if first else len(self.data) - int(last)
         end = int(last) + 1 if first else len(self.data)
         if first:
-            self.asked.append((start, end))
+            self.requested_spans.append((start, end))
         claim = {"content-range": f"bytes {start}-{end - 1}/{len(self.data)}"}
         return Reply(206, url, claim, self.data[start:end])
 
@@ -88,14 +89,16 @@ DATA = bytes(number * 7 % 251 for number in range(400_000))
     ),
     st.booleans(),
 )
-def test_spans_are_slices(starts: list[tuple[int, int]], looks_first: bool) -> None:
-    """Whatever is asked for, in whatever order, is what lies there, and nothing is asked twice."""
+def test_spans_are_slices_of_the_file(
+    starts: list[tuple[int, int]], reads_tail_first: bool
+) -> None:
+    """Spans in any order are what lies there, and requests neither overlap nor nearly touch."""
     web = Recorder(DATA)
     content = RemoteContent(web, "u")  # type: ignore[arg-type]
-    if looks_first:
+    if reads_tail_first:
         assert content.tail(9) == (DATA[-9:], len(DATA))
     spans = [(start, min(start + length, len(DATA))) for start, length in starts]
     assert content.fetch(spans) == [DATA[start:end] for start, end in spans]
-    ordered = sorted(web.asked)
-    for one, other in itertools.pairwise(ordered):
-        assert other[0] - one[1] > module._GAP
+    ordered = sorted(web.requested_spans)
+    for (_, end), (next_start, _) in itertools.pairwise(ordered):
+        assert next_start - end > web_module._GAP

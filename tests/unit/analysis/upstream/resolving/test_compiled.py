@@ -40,6 +40,7 @@ FILES = {
 
 
 def _installed(folder: Path) -> ReleaseSource:
+    """The release, installed with its metadata."""
     files = [
         write(folder / name, text).relative_to(folder) for name, text in FILES.items()
     ]
@@ -48,16 +49,17 @@ def _installed(folder: Path) -> ReleaseSource:
 
 
 def _tree(folder: Path) -> ReleaseSource:
+    """The release as a source tree."""
     for name, text in FILES.items():
         write(folder / name, text)
     return open_tree(folder, "up")
 
 
 def _wheel(folder: Path) -> ReleaseSource:
+    """The release as a wheel."""
     file = folder / "up-1.0-py3-none-any.whl"
-    file.write_bytes(
-        archives.wheel({name: text.encode() for name, text in FILES.items()})
-    )
+    contents = {name: text.encode() for name, text in FILES.items()}
+    file.write_bytes(archives.wheel(contents))
     return open_archive(file)
 
 
@@ -86,8 +88,8 @@ def test_what_is_imported_from_it_is_there(resolver: Resolver) -> None:
     assert resolver.resolve(Target("up", "_abi")).state == "present"
 
 
-def test_no_branch_is_taken_for_sure(resolver: Resolver) -> None:
-    """What `except ImportError` defines is one variant of two."""
+def test_an_import_of_an_extension_may_fail(resolver: Resolver) -> None:
+    """A name from an extension module or else from `except ImportError` has both variants."""
     resolution = resolver.resolve(Target("up", "fast"))
     assert (resolution.state, resolution.is_sure, len(resolution.variants)) == (
         "present",
@@ -96,8 +98,8 @@ def test_no_branch_is_taken_for_sure(resolver: Resolver) -> None:
     )
 
 
-def test_a_top_level_extension_covers_itself() -> None:
-    """A release may be one extension module."""
+def test_a_release_may_be_one_extension_module() -> None:
+    """A release that is a single extension module has that module."""
     source = Memory({})
     source._files["_native.cpython-311-x86_64-linux-gnu.so"] = b"ELF"
     assert Resolver(source).resolve(Target("_native", "")).state == "present"

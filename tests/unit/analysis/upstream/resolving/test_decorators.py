@@ -61,7 +61,7 @@ USES = [
 
 @pytest.mark.parametrize(("source", "use"), USES)
 def test_a_decorator_that_leaves_the_signature_is_read(source: str, use: str) -> None:
-    """It returns the function, or a wrapper made with `wraps`, however it is written."""
+    """A decorator that returns the function, or a wrapper by `wraps`, keeps kind and signature."""
     resolution = resolve(FUNCTION.format(source, use), "f")
     assert (str(resolution.kind), str(resolution.signature)) == (
         "function",
@@ -118,18 +118,18 @@ def test_any_other_decorator_leaves_no_signature(source: str, use: str) -> None:
         USES[-1],
     ],
 )
-def test_a_class_below_one_stays_a_class(source: str, use: str) -> None:
-    """An attribute that it does not define is absent, so that it can be added."""
+def test_a_class_below_such_a_decorator_stays_a_class(source: str, use: str) -> None:
+    """An attribute that the class does not define is absent, so that it can be added."""
     text = f"{source}\n@{use}\nclass C:\n def f(self): ...\n"
-    assert (str(resolve(text, "C").kind), resolve(text, "C").is_sure) == ("class", True)
+    resolution = resolve(text, "C")
+    assert (str(resolution.kind), resolution.is_sure) == ("class", True)
     assert resolve(text, "C.f").is_sure
     assert resolve(text, "C.other").state == "absent"
 
 
-def test_what_it_sets_on_a_class_is_not_decided() -> None:
-    """The constructor that attrs writes is no longer object's."""
-    assert (
-        resolve("import attr\n@attr.s\nclass C: ...", "C.__init__").state
-        == "undecidable"
-    )
-    assert resolve(f"{ARGS}\n@api\nclass C: ...", "C.marked").state == "undecidable"
+def test_what_a_decorator_sets_on_a_class_is_undecidable() -> None:
+    """The constructor that attrs writes and an attribute that a decorator sets are undecidable."""
+    constructor = resolve("import attr\n@attr.s\nclass C: ...", "C.__init__")
+    assert constructor.state == "undecidable"
+    attribute = resolve(f"{ARGS}\n@api\nclass C: ...", "C.marked")
+    assert attribute.state == "undecidable"

@@ -54,14 +54,14 @@ def test_follows_the_order_of_classes(qualname: str, definition: str) -> None:
 
 
 def test_an_instance_attribute_is_absent_from_the_class() -> None:
-    """It is absent, and the reason says which method assigns it."""
+    """An attribute that only a method assigns is absent, and the reason names the method."""
     resolution = resolve(TREE, "Later.instance", base=BASE)
     assert (resolution.state, resolution.kind) == ("absent", Kind.INSTANCE_ATTRIBUTE)
     assert "Child.__init__ assigns it" in resolution.reason
 
 
-def test_a_name_that_no_class_has() -> None:
-    """It is absent where all bases are known, the standard library's included."""
+def test_a_name_that_no_class_has_is_absent() -> None:
+    """A name is absent if all bases are known, the standard library's included, and none has it."""
     assert resolve(TREE, "Child.nothing", base=BASE).state == "absent"
 
 
@@ -80,8 +80,10 @@ def test_a_name_that_no_class_has() -> None:
         ("Generic[T]", "nothing", "absent"),
     ],
 )
-def test_bases_that_lie_outside(bases: str, member: str, state: str) -> None:
-    """What is known of them is told; an unknown one leaves all open that comes after it."""
+def test_members_of_classes_with_bases_outside_the_release(
+    bases: str, member: str, state: str
+) -> None:
+    """A known base decides about its members; an unknown one leaves open what comes after it."""
     source = (
         "import torch\nfrom typing import Generic\nclass A:\n x = 1\nclass B: ...\n"
         f"class C({bases}):\n own = 1"
@@ -89,8 +91,8 @@ def test_bases_that_lie_outside(bases: str, member: str, state: str) -> None:
     assert resolve(source, f"C.{member}").state == state
 
 
-def test_behind_an_unknown_base_it_is_there_but_not_sure_what() -> None:
-    """A member of a later base is present; whose it is depends on the unknown one."""
+def test_a_member_behind_an_unknown_base_is_present_but_not_sure() -> None:
+    """A member of a base after an unknown one is present, and the unknown one may override it."""
     source = "import torch\nclass A:\n def x(self): ...\nclass C(torch.Other, A): ..."
     resolution = resolve(source, "C.x")
     assert (resolution.state, resolution.is_sure) == ("present", False)
@@ -98,16 +100,16 @@ def test_behind_an_unknown_base_it_is_there_but_not_sure_what() -> None:
 
 
 def test_a_metaclass_may_provide_attributes() -> None:
-    """Its own methods are found on the class; one that makes classes leaves the rest open."""
+    """A metaclass's methods are found on the class; one with `__new__` leaves other names open."""
     source = "class M(type):\n def on_class(cls): ...\nclass C(metaclass=M): ..."
     assert str(resolve(source, "C.on_class").defined) == "up:M.on_class"
     assert resolve(source, "C.nothing").state == "absent"
-    opened = source.replace("def on_class(cls)", "def __new__(cls, *a)")
-    assert resolve(opened, "C.nothing").state == "undecidable"
+    with_new = source.replace("def on_class(cls)", "def __new__(cls, *a)")
+    assert resolve(with_new, "C.nothing").state == "undecidable"
 
 
 def test_init_subclass_may_set_attributes() -> None:
-    """What a base's hook sets is not sure; computed names leave all open."""
+    """What `__init_subclass__` of a base sets is not sure; a computed name leaves all open."""
     source = (
         "class B:\n def __init_subclass__(cls):\n  cls.tag = 1\n"
         "class C(B):\n tag = 0\n def run(self): ..."
@@ -115,19 +117,19 @@ def test_init_subclass_may_set_attributes() -> None:
     assert not resolve(source, "C.tag").is_sure
     assert resolve(source, "C.run").is_sure
     assert resolve(source, "C.nothing").state == "absent"
-    opened = source.replace("cls.tag = 1", "setattr(cls, f(), 1)")
-    assert resolve(opened, "C.nothing").state == "undecidable"
+    with_computed_name = source.replace("cls.tag = 1", "setattr(cls, f(), 1)")
+    assert resolve(with_computed_name, "C.nothing").state == "undecidable"
 
 
 def test_private_names_are_stored_mangled() -> None:
-    """`__name` is `_Class__name` on the class."""
+    """The member `__run` of a class `C` is present as `_C__run`, and absent as `__run`."""
     source = "class C:\n def __run(self): ..."
     assert resolve(source, "C._C__run").kind is Kind.METHOD
     assert resolve(source, "C.__run").state == "absent"
 
 
-def test_a_decorator_that_sets_attributes() -> None:
-    """What a decorator of the release sets is not sure, the rest stays."""
+def test_what_a_decorator_sets_on_a_class_is_not_sure() -> None:
+    """A member that a decorator of the release sets is not sure; the other members stay sure."""
     source = (
         "def deco(cls):\n def __init__(self, *a): ...\n cls.__init__ = __init__\n"
         " cls.__bases__ = cls.__bases__ + (Extra,)\n return cls\n"
@@ -144,8 +146,10 @@ def test_a_decorator_that_sets_attributes() -> None:
     ("argument", "state"),
     [("obj.__doc__", "absent"), ("obj", "undecidable"), ("obj.x", "undecidable")],
 )
-def test_a_decorator_that_asks_about_the_docstring(argument: str, state: str) -> None:
-    """What is given a docstring alone, as Ray's `@DeveloperAPI` does, sets nothing on the class."""
+def test_a_function_that_is_passed_the_docstring_sets_nothing(
+    argument: str, state: str
+) -> None:
+    """A function that a decorator passes `obj.__doc__`, as Ray does, sets nothing on the class."""
     source = (
         "def indent(text):\n return len(text.splitlines())\n"
         f"def deco(obj):\n obj.__doc__ = ' ' * indent({argument})\n return obj\n"
@@ -206,12 +210,9 @@ FIELDS = program(__file__, "fields")
 def test_reads_fields(qualname: str, answer: str) -> None:
     """A field is found as one; whether it leaves an attribute depends on what makes the class."""
     resolution = resolve(FIELDS, qualname)
-    text = str(resolution.kind) if resolution.state == "present" else resolution.state
-    if (
-        resolution.state == "present"
-        and not resolution.is_sure
-        and resolution.kind is Kind.FIELD
-    ):
+    is_present = resolution.state == "present"
+    text = str(resolution.kind) if is_present else resolution.state
+    if is_present and resolution.kind is Kind.FIELD and not resolution.is_sure:
         text += ", not sure"
     elif not resolution.variants[0].on_class:
         text += ", no attribute"
@@ -276,7 +277,7 @@ def test_fields_of_bases_come_first() -> None:
     ],
 )
 def test_knows_how_classes_are_called(source: str, signature: str) -> None:
-    """By `__init__`; not at all where `__new__` or something unknown may decide it."""
+    """A class has its `__init__`'s signature, or none where `__new__` or a base may decide it."""
     assert str(resolve(source, "C").signature) == signature
 
 
@@ -288,9 +289,10 @@ def test_knows_how_classes_are_called(source: str, signature: str) -> None:
 def test_asks_the_standard_library(dotted: str, name: str) -> None:
     """Classes of the standard library are known by what this Python's have."""
     module, _, owner = dotted.partition(".")
-    has = hasattr(getattr(sys.modules[module], owner), name)
+    standard_class = getattr(sys.modules[module], owner)
     resolution = resolve(f"import {module}\nclass C({dotted}): ...", f"C.{name}")
-    assert (resolution.state == "present") is has
+    is_present = resolution.state == "present"
+    assert is_present is hasattr(standard_class, name)
 
 
 HELPERS = """
@@ -332,8 +334,10 @@ class C:
         ("def f(): C.put = 1", "put", "absent"),
     ],
 )
-def test_what_is_done_below_a_class(below: str, name: str, state: str) -> None:
-    """What code at import sets on a class, or may have a function set, is undecided."""
+def test_what_code_below_a_class_may_set_is_undecidable(
+    below: str, name: str, state: str
+) -> None:
+    """What code at import sets on a class, or may have a function set, is undecidable."""
     assert resolve(EDITED + below, f"C.{name}", helpers=HELPERS).state == state
 
 
@@ -343,7 +347,7 @@ def test_what_is_set_again_is_not_sure() -> None:
     assert (resolution.state, resolution.is_sure) == ("present", False)
 
 
-def test_a_base_that_a_function_makes_is_open() -> None:
+def test_a_base_that_a_call_makes_leaves_attributes_undecidable() -> None:
     """A class may have any attribute if a call returns its base."""
     source = "Base = make()\nclass C(Base):\n    def own(self): ..."
     assert resolve(source, "C.own").state == "present"

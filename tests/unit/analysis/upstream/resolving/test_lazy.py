@@ -62,18 +62,18 @@ def __getattr__(name):
 
 @pytest.mark.parametrize("source", LAZY_SHAPES)
 def test_reads_lazy_tables(source: str) -> None:
-    """Tables that a `__getattr__` reads, and what it tells type checkers, lead on."""
-    a = "class There: ...\nMoved = There"
-    resolution = resolve(source, "Moved", a=a)
+    """A name in a table of `__getattr__`, or shown to type checkers, leads to its definition."""
+    module_a = "class There: ...\nMoved = There"
+    resolution = resolve(source, "Moved", a=module_a)
     assert resolution.state == "present"
     assert resolution.kind is Kind.CLASS
     assert str(resolution.defined) == "up.a:There"
-    expected = "absent" if "AttributeError" in source else "undecidable"
-    assert resolve(source, "Other", a=a).state == expected
+    state_of_others = "absent" if "AttributeError" in source else "undecidable"
+    assert resolve(source, "Other", a=module_a).state == state_of_others
 
 
-def test_a_lazy_name_may_be_broken() -> None:
-    """A name that the table knows, but not the module it names, is absent."""
+def test_a_lazy_name_whose_module_lacks_it_is_absent() -> None:
+    """A name in the table is absent if the module that the table names does not define it."""
     assert resolve(LAZY_SHAPES[0], "Gone", a="class There: ...").state == "absent"
 
 
@@ -95,13 +95,13 @@ HANDED_ON = (
 
 
 @pytest.mark.parametrize("source", HANDED_ON)
-def test_a_lazy_name_that_is_handed_on_is_not_told(source: str) -> None:
+def test_a_lazy_name_that_is_handed_on_is_undecidable(source: str) -> None:
     """A `__getattr__` that asks another object may have any name, and may lack it."""
     assert resolve(source, "anything", a="other = 1").state == "undecidable"
 
 
 def test_a_computed_lazy_value_is_present() -> None:
-    """It is known that a `__getattr__` returns something for a name, but not what it is."""
+    """A name for which `__getattr__` returns a computed object is present, and not sure."""
     source = "def __getattr__(name):\n if name == 'x': return compute()\n raise AttributeError"
     resolution = resolve(source, "x")
     assert (resolution.state, resolution.is_sure) == ("present", False)

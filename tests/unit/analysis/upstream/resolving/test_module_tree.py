@@ -18,8 +18,8 @@ def test_reads_a_module_once_and_only_when_asked() -> None:
     assert source.read_paths == ["up/a.py"]
 
 
-def test_tells_packages_modules_and_namespaces_apart() -> None:
-    """A folder without an `__init__` is a package too, an empty one."""
+def test_a_folder_without_init_is_an_empty_package() -> None:
+    """A folder with modules and no `__init__.py` is a package with an empty body."""
     modules = Modules(Files(Memory({"up.": "", "up.space.deep": "x = 1"})))
     space = modules.get("up.space")
     assert space is not None
@@ -35,15 +35,15 @@ def test_a_module_that_cannot_be_parsed_says_why() -> None:
     assert "cannot parse" in tree.fault
 
 
-def test_upstreams_warnings_are_not_ours() -> None:
-    """An invalid escape in upstream's source warns nobody."""
+def test_an_invalid_escape_in_upstreams_source_warns_nobody() -> None:
+    """A module with an invalid escape is parsed without a warning, and has no fault."""
     tree = Modules(Files(Memory({"up.": r"x = '\d'"}))).get("up")
     assert tree is not None
     assert not tree.fault
 
 
 def test_relative_imports_are_made_absolute() -> None:
-    """Dots count from the package, and not beyond the top."""
+    """The dots of an import count from the package; beyond the top there is no absolute name."""
     modules = Modules(Files(Memory({"up.": "", "up.a.": "", "up.a.b": ""})))
     package = modules.get("up.a")
     module = modules.get("up.a.b")
@@ -56,13 +56,13 @@ def test_relative_imports_are_made_absolute() -> None:
 
 
 def test_names_modules_by_their_paths() -> None:
-    """A package is named like its folder."""
+    """A module is named by its path, and an `__init__.py` by its folder."""
     assert module_name("up/a/__init__.py") == "up.a"
     assert module_name("up/a/b.py") == "up.a.b"
 
 
 def test_finds_what_functions_bind_globally() -> None:
-    """A name counts that a function declares global."""
+    """A name that a function declares global is listed with that function."""
     text = """
     def start():
         global made

@@ -25,7 +25,7 @@ BY_CALL = "direct_register_custom_op(op_name='attention', op_func=attend, mutate
     ],
 )
 def test_an_operator_is_the_function_that_its_module_made_it_of(source: str) -> None:
-    """Named from that module it is present, with signature and source."""
+    """An operator is present, with the name, signature and source of that function."""
     resolution = resolve(source, "torch.ops.up.attention")
     assert resolution.state == "present"
     assert resolution.qualname == "attend"
@@ -47,5 +47,5 @@ def test_an_operator_is_the_function_that_its_module_made_it_of(source: str) -> 
     ],
 )
 def test_any_other_operator_is_undecided(source: str, name: str) -> None:
-    """One that is made elsewhere, or in C++, and a single kernel of it: only torch can tell."""
+    """An operator that its module does not make, and a single kernel of one, are undecidable."""
     assert resolve(source, name).state == "undecidable"

@@ -48,7 +48,9 @@ MANY = program(__file__, "many_kinds")
         ("j", "outside the release", None),
     ],
 )
-def test_tells_what_is_there(qualname: str, kind: str, signature: str | None) -> None:
+def test_a_bound_name_is_present_with_kind_and_signature(
+    qualname: str, kind: str, signature: str | None
+) -> None:
     """Each kind of object is present, of its kind, with its signature."""
     resolution = resolve(MANY, qualname)
     assert (resolution.state, str(resolution.kind)) == ("present", kind)
@@ -66,7 +68,7 @@ def test_tells_what_is_there(qualname: str, kind: str, signature: str | None) ->
         ("nothing.at.all", "up has no 'nothing'"),
     ],
 )
-def test_tells_what_is_not(qualname: str, reason: str) -> None:
+def test_an_unbound_name_is_absent(qualname: str, reason: str) -> None:
     """A name that no statement binds is absent; the reason says where it was looked up."""
     resolution = resolve(MANY, qualname)
     assert resolution.state == "absent"
@@ -97,7 +99,9 @@ def test_tells_what_is_not(qualname: str, reason: str) -> None:
         ),
     ],
 )
-def test_says_what_cannot_be_told(source: str, qualname: str, reason: str) -> None:
+def test_a_name_that_code_makes_is_undecidable(
+    source: str, qualname: str, reason: str
+) -> None:
     """Names that code makes are undecidable, with the code named; never guessed."""
     resolution = resolve(source, qualname)
     assert resolution.state == "undecidable"
@@ -140,16 +144,16 @@ def test_follows_names_to_their_definition(
         ("if TYPE_CHECKING:\n from .a import x", "x = 1"),
     ],
 )
-def test_does_not_follow_what_does_not_run(source: str, a: str) -> None:
-    """Stars bring what `__all__` says, or what has no underscore; checkers' imports do not run."""
+def test_a_name_that_no_import_brings_is_absent(source: str, a: str) -> None:
+    """Stars bring what `__all__` lists or has no underscore; type checkers' imports do not run."""
     assert resolve(source, "x", a=a).state == "absent"
 
 
-def test_an_all_that_is_computed_is_open() -> None:
+def test_a_computed_all_leaves_names_undecidable() -> None:
     """What a computed `__all__` brings cannot be told; what it spells out can."""
-    a = "__all__ = ['x'] + f()\nx = y = 1"
-    assert resolve("from .a import *", "x", a=a).state == "present"
-    assert resolve("from .a import *", "y", a=a).state == "undecidable"
+    module_a = "__all__ = ['x'] + f()\nx = y = 1"
+    assert resolve("from .a import *", "x", a=module_a).state == "present"
+    assert resolve("from .a import *", "y", a=module_a).state == "undecidable"
 
 
 def test_an_import_of_a_missing_name_is_no_variant() -> None:
@@ -204,7 +208,7 @@ except ImportError as e:
 
 
 def test_none_stands_in_for_an_optional_import() -> None:
-    """The class counts, and so do its members; the reason says that it is optional."""
+    """If the handler binds None, the class and its members are present; the reason tells why."""
     for qualname, kind in (("Worker", Kind.CLASS), ("Worker.run", Kind.METHOD)):
         resolution = resolve(OPTIONAL, qualname)
         assert (resolution.state, resolution.kind, resolution.is_sure) == (
@@ -217,7 +221,7 @@ def test_none_stands_in_for_an_optional_import() -> None:
 
 
 def test_submodules_are_attributes() -> None:
-    """A submodule is there once imported, also where the package does not."""
+    """A submodule is present as an attribute, also if the package does not import it."""
     resolution = resolve("", "a.x", a="x = 1")
     assert (resolution.state, str(resolution.defined)) == ("present", "up.a:x")
     assert resolve("", "a", a="").kind is Kind.MODULE
@@ -225,7 +229,7 @@ def test_submodules_are_attributes() -> None:
 
 
 def test_a_name_and_a_submodule_may_clash() -> None:
-    """Which of them stands there depends on who imports it, unless the package itself does."""
+    """A name that is also a submodule's is not sure, unless the package imports the submodule."""
     assert not resolve("def run(): ...", "run", run="").is_sure
     resolution = resolve("from .run import run", "run", run="def run(): ...")
     assert (resolution.kind, resolution.is_sure) == (Kind.FUNCTION, True)
@@ -233,7 +237,7 @@ def test_a_name_and_a_submodule_may_clash() -> None:
     assert (resolution.kind, resolution.is_sure) == (Kind.MODULE, True)
 
 
-def test_a_missing_module() -> None:
+def test_a_missing_module_is_absent() -> None:
     """A module that the release lacks is absent, and so is what is asked of it."""
     resolver = release("")
     assert resolver.resolve(Target("up.none")).state == "absent"
@@ -289,10 +293,11 @@ def test_reads_upstreams_decorators(decorator: str, kind: str) -> None:
 
 
 def test_the_implementation_counts_among_overloads() -> None:
-    """Overload stubs are not what is called."""
+    """The signature is the implementation's; overloads without one are not sure."""
     source = (
         "from typing import overload\n@overload\ndef x(a): ...\n"
         "@overload\ndef x(a, b): ...\ndef x(a, b=1, c=2): ..."
     )
     assert str(resolve(source, "x").signature) == "(a, b=…, c=…)"
-    assert not resolve(source.rpartition("def x")[0], "x").is_sure
+    without_implementation = source.rpartition("def x")[0]
+    assert not resolve(without_implementation, "x").is_sure

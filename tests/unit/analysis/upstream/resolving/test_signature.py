@@ -86,11 +86,10 @@ def test_a_bound_method_lacks_its_first_parameter() -> None:
     assert str(signature_of(node.args).bound()) == "(*args)"
 
 
-def test_signatures_that_are_kept_alike_are_one() -> None:
-    """Most releases have the same ones, and to make one takes longer than to look it up."""
+def test_equal_data_gives_the_same_signature_object() -> None:
+    """`of_data` returns one object for equal data, as most releases have the same signatures."""
     data = [("a", 1, False), ("b", 3, True)]
-    assert Signature.of_data(data) is Signature.of_data(
-        [list(fields) for fields in data]
-    )
+    data_of_lists = [list(fields) for fields in data]
+    assert Signature.of_data(data) is Signature.of_data(data_of_lists)
     assert Signature.of_data(data) is not Signature.of_data(data[:1])
     assert Signature.of_data(data).as_data() == data

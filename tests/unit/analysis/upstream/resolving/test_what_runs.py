@@ -31,8 +31,8 @@ def test_code_that_only_reads_a_namespace_binds_nothing(source: str) -> None:
     assert resolve(source, "Language").state == "absent"
 
 
-def test_a_function_that_binds_a_global() -> None:
-    """A name that a function binds anew is not sure."""
+def test_a_global_that_a_function_binds_anew_is_not_sure() -> None:
+    """A name that a function binds anew is present and not sure; the reason names the function."""
     resolution = resolve("x = None\ndef start():\n global x\n x = make()\n", "x")
     assert (resolution.state, resolution.is_sure) == ("present", False)
     assert "start() binds x anew" in resolution.reason
@@ -51,8 +51,8 @@ raw = Api.create
 
 
 @pytest.mark.parametrize("name", ["create", "of", "raw"])
-def test_methods_that_a_module_gives_a_name(name: str) -> None:
-    """It is a function; whether it is called with `self` is left open."""
+def test_a_method_that_a_module_gives_a_name_is_not_sure(name: str) -> None:
+    """Such a name is a function without a signature, as `self` may be bound or not."""
     resolution = resolve(BOUND, name)
     assert str(resolution.kind) == "function"
     assert not resolution.is_sure
@@ -93,8 +93,10 @@ class D(metaclass=Keeps):
         ("D.added", "undecidable"),
     ],
 )
-def test_what_a_metaclass_takes_away(qualname: str, state: str) -> None:
-    """An attribute that is no function, or that the metaclass names, is undecided."""
+def test_what_a_metaclass_may_take_away_is_undecidable(
+    qualname: str, state: str
+) -> None:
+    """An attribute that is no function, or that the metaclass names, is undecidable."""
     assert resolve(META, qualname).state == state
 
 
@@ -140,7 +142,8 @@ def test_names_that_stand_for_conditions(name: str, state: str, kind: str) -> No
     """Aliases of typing and sys are followed; flags, and other modules of such a name, are not."""
     resolution = resolve(FLAGS, name, compat="")
     assert (resolution.state, str(resolution.kind)) == (state, kind)
-    assert len(resolution.variants) == 1 + (name in "ef")
+    variant_count = 2 if name in ("e", "f") else 1
+    assert len(resolution.variants) == variant_count
 
 
 def test_the_python_that_is_asked_about_decides() -> None:
@@ -164,6 +167,6 @@ def test_the_python_that_is_asked_about_decides() -> None:
         ),
     ],
 )
-def test_names_in_brackets_and_patterns(source: str, state: str) -> None:
+def test_names_in_del_match_and_raise(source: str, state: str) -> None:
     """`del` of several deletes each; `match` captures; a `raise` leaves what was bound."""
     assert resolve(source, "x").state == state
