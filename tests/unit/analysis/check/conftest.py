@@ -10,4 +10,5 @@ __all__ = ["world"]
 
 @pytest.fixture(autouse=True)
 def _only_the_tests_pack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check no pack but the one that a test writes."""
     no_own_packs(monkeypatch)

@@ -41,8 +41,8 @@ class Memory:
         return frozenset(self._files)
 
     def mark(self, path: str) -> ContentMark | None:
-        found = self._files.get(path)
-        return None if found is None else ContentMark(len(found), zlib.crc32(found))
+        data = self._files.get(path)
+        return None if data is None else ContentMark(len(data), zlib.crc32(data))
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Do nothing: they are here."""
@@ -96,25 +96,25 @@ def checked(
     lock: Lock | None = None,
     known: Mapping[str, Sequence[str]] | None = None,
 ) -> Report:
-    """Check the pack `pack`, with what is wrong with it as a whole first."""
+    """Check the pack `pack`; findings about the pack as a whole come first."""
     rows, faults = read_packs(Settings(), ["pack"])
-    found = Check(list(rows), subjects, lock or Lock(), known or {}).run()
-    return type(found)(found.releases, [*faults, *found.findings], found.grid)
+    report = Check(list(rows), subjects, lock or Lock(), known or {}).run()
+    return type(report)(report.releases, [*faults, *report.findings], report.grid)
 
 
 def codes(report: Report) -> list[str]:
     """The codes of errors and warnings that are not about missing texts, in order."""
     return [
-        one.code.code
-        for one in report.findings
-        if one.severity != "info" and not one.code.code.startswith("PK51")
+        finding.code.code
+        for finding in report.findings
+        if finding.severity != "info" and not finding.code.code.startswith("PK51")
     ]
 
 
-def the(report: Report, code: str) -> Finding:
-    """The one finding with a code."""
-    (found,) = (one for one in report.findings if one.code.code == code)
-    return found
+def only_finding(report: Report, code: str) -> Finding:
+    """The only finding with a code."""
+    (finding,) = (finding for finding in report.findings if finding.code.code == code)
+    return finding
 
 
 def no_own_packs(patch: pytest.MonkeyPatch) -> None:

@@ -34,20 +34,23 @@ NAMES = ("a", "b", "c")
 
 
 def uses_of_rows(packs: Sequence[str], threads: int = 1) -> dict[str, list[Use]]:
-    """What the body of each row uses, asked for by several threads at once."""
+    """What the body of each row uses, asked for by one or several threads at once."""
     rows, _ = read_packs(Settings(), packs)
-    uses = BodyUses(packages_of(rows), {row.pack: PackSource(row.pack) for row in rows})
+    sources = {row.pack: PackSource(row.pack) for row in rows}
+    body_uses = BodyUses(packages_of(rows), sources)
+
+    def ask(_: int) -> list[list[Use]]:
+        return [body_uses.of(row) for row in rows]
+
     with ThreadPoolExecutor(threads) as pool:
-        answers = list(
-            pool.map(lambda _: [uses.of(row) for row in rows], range(threads))
-        )
-    return {row.name: found for row, found in zip(rows, answers[-1], strict=True)}
+        answers = list(pool.map(ask, range(threads)))
+    return {row.name: uses for row, uses in zip(rows, answers[-1], strict=True)}
 
 
 def test_a_helper_is_read_once(
     world: World, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    """However many bodies import it, and however many threads ask for what they use."""
+    """A helper module is read once, however many bodies import it or threads ask for it."""
     reads: list[str] = []
 
     def counted(trees: Iterable[ModuleTree], roots: frozenset[str]) -> list[Use]:
@@ -56,63 +59,65 @@ def test_a_helper_is_read_once(
         return uses_of([tree], roots)
 
     monkeypatch.setattr(bodies, "uses_of", counted)
-    switched = sys.getswitchinterval()
-    request.addfinalizer(lambda: sys.setswitchinterval(switched))
+    switch_interval = sys.getswitchinterval()
+    request.addfinalizer(lambda: sys.setswitchinterval(switch_interval))
     sys.setswitchinterval(1e-6)  # so that threads meet where they can
     body = "from pack.help import x\ndef w(wrapped, instance, args, kwargs): ..."
+    rows = [
+        row(name, f"patch_{name}", f"Wrap('up.mod:{name}', by='w')") for name in NAMES
+    ]
+    bodies_of_rows = {f"patch_{name}": body for name in NAMES}
     world.pack(
-        *(
-            row(name, f"patch_{name}", f"Wrap('up.mod:{name}', by='w')")
-            for name in NAMES
-        ),
-        **{f"patch_{name}": body for name in NAMES},
+        *rows,
+        **bodies_of_rows,
         help="from up.lib import gone\nx = 1",
     )
-    found = uses_of_rows(["pack"], threads=8)
-    assert [str(use.target) for name in NAMES for use in found[name]] == [
-        "up.lib:gone"
-    ] * 3
-    assert sorted(name for name in reads if name.startswith("pack.")) == sorted(
-        ["pack.help", *(f"pack.patch_{name}" for name in NAMES)]
-    )
+    uses = uses_of_rows(["pack"], threads=8)
+    targets: list[str] = []
+    for name in NAMES:
+        targets += [str(use.target) for use in uses[name]]
+    assert targets == ["up.lib:gone"] * 3
+    reads_in_pack = [module for module in reads if module.startswith("pack.")]
+    modules_of_bodies = [f"pack.patch_{name}" for name in NAMES]
+    assert sorted(reads_in_pack) == sorted(["pack.help", *modules_of_bodies])
 
 
-def test_what_patchkit_itself_uses_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its modules beside its packs are not read, since nothing of upstream would be found."""
-    quick = uses_of_rows(OPTIONAL_PACKS)
+def test_reading_patchkits_own_modules_would_find_no_more_uses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Modules of patchkit beside its packs are not read, which loses no use of upstream."""
+    uses = uses_of_rows(OPTIONAL_PACKS)
     monkeypatch.setattr(bodies, "_may_use_upstream", lambda _: True)
-    assert uses_of_rows(OPTIONAL_PACKS) == quick
-    assert any(quick.values())
+    assert uses_of_rows(OPTIONAL_PACKS) == uses
+    assert any(uses.values())
 
 
-def test_what_rows_make_is_asked_once_a_release(
+def test_the_number_of_questions_grows_with_the_number_of_rows(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Twice as many rows make a check ask twice as often what is due, not four times."""
-    asked: list[str] = []
+    asked_rows: list[str] = []
     due = Coverage.due
 
     def counted(coverage: Coverage, row: Row, release: CheckedRelease) -> list[Change]:
-        asked.append(row.name)
+        asked_rows.append(row.name)
         return due(coverage, row, release)
 
     monkeypatch.setattr(Coverage, "due", counted)
     monkeypatch.setattr("patchkit.registry.OWN_PACKS", ())
 
-    def times(count: int) -> int:
-        names = [f"p{at}" for at in range(count)]
-        rows = [
+    def questions_for(row_count: int) -> int:
+        names = [f"p{number}" for number in range(row_count)]
+        sources = [
             row(name, "patch_a", f"Wrap('up.mod:{name}', by='w')") for name in names
         ]
-        pack = f"pack{count}"
-        world.pack(
-            *rows, name=pack, patch_a="def w(wrapped, instance, args, kwargs): ..."
-        )
-        read, _ = read_packs(Settings(), [pack])
-        asked.clear()
-        Check(
-            list(read), [subject("1.0", mod=""), subject("2.0", mod="")], Lock(), {}
-        ).run()
-        return len(asked)
+        pack = f"pack{row_count}"
+        body = "def w(wrapped, instance, args, kwargs): ..."
+        world.pack(*sources, name=pack, patch_a=body)
+        rows, _ = read_packs(Settings(), [pack])
+        releases = [subject("1.0", mod=""), subject("2.0", mod="")]
+        asked_rows.clear()
+        Check(list(rows), releases, Lock(), {}).run()
+        return len(asked_rows)
 
-    assert times(40) < 2.5 * times(20)
+    assert questions_for(40) < 2.5 * questions_for(20)

@@ -26,51 +26,56 @@ BODY = "def w(wrapped, instance, args, kwargs): ..."
 
 @pytest.fixture
 def patch(world: World, monkeypatch: pytest.MonkeyPatch) -> Row:
+    """A row for `up>=2,<5` that wraps `up.mod:f`."""
     no_own_packs(monkeypatch)
     world.pack(
         row("p-q", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=2,<5',)"),
         patch_a=BODY,
     )
-    (only,) = read_packs(Settings(), ["pack"])[0]
+    rows, _ = read_packs(Settings(), ["pack"])
+    (only,) = rows
     return only
 
 
 def releases(**texts: str) -> list[CheckedRelease]:
+    """Releases of `up` with the text of `up.mod`: `v4_5=…` is release 4.5."""
     return [
         subject(version[1:].replace("_", "."), mod=text)
         for version, text in texts.items()
     ]
 
 
-def test_the_release_after_the_last_that_holds(patch: Row) -> None:
-    """Out of the row's range, too; with what it runs into."""
-    several = {f"v{at}": LACKS if at in (1, 8, 9) else HAS for at in range(1, 10)}
-    found = break_of(patch, releases(**several))
-    assert found.ends == ["7", "8"]
-    assert [one.code.code for one in found.faults] == ["PK101"]
+def test_a_break_beyond_the_range_is_found(patch: Row) -> None:
+    """Beyond the row's range, too, the last release that holds and the next are found."""
+    texts = {
+        f"v{number}": LACKS if number in (1, 8, 9) else HAS for number in range(1, 10)
+    }
+    broke = break_of(patch, releases(**texts))
+    assert broke.ends == ["7", "8"]
+    assert [fault.code.code for fault in broke.faults] == ["PK101"]
 
 
-def test_within_the_range(patch: Row) -> None:
-    """Where the newest in range breaks, it is looked for from the oldest on."""
-    found = break_of(patch, releases(v2=HAS, v3=HAS, v4=LACKS, v5=LACKS, v6=LACKS))
-    assert found.ends == ["3", "4"]
+def test_a_break_within_the_range_is_found(patch: Row) -> None:
+    """If the newest release in range breaks, the break is found between two releases in range."""
+    broke = break_of(patch, releases(v2=HAS, v3=HAS, v4=LACKS, v5=LACKS, v6=LACKS))
+    assert broke.ends == ["3", "4"]
 
 
-def test_where_both_ends_of_the_range_break(patch: Row) -> None:
+def test_a_break_between_ends_of_the_range_that_break_is_found(patch: Row) -> None:
     """A target that came and went within the range is found between them."""
-    found = break_of(patch, releases(v2=LACKS, v3=HAS, v4=LACKS, v4_5=LACKS))
-    assert found.ends == ["3", "4"]
+    broke = break_of(patch, releases(v2=LACKS, v3=HAS, v4=LACKS, v4_5=LACKS))
+    assert broke.ends == ["3", "4"]
 
 
-def test_what_never_held_and_what_never_broke(patch: Row) -> None:
-    """One has no last release, the other no first one."""
+def test_a_patch_that_never_held_or_never_broke(patch: Row) -> None:
+    """A patch that never held has no last release, and one that never broke has no first one."""
     assert break_of(patch, releases(v2=LACKS, v3=LACKS, v6=LACKS)).ends == [None, "2"]
-    found = break_of(patch, releases(v2=HAS, v6=HAS))
-    assert (found.ends, found.faults) == (["6", None], ())
+    unbroken = break_of(patch, releases(v2=HAS, v6=HAS))
+    assert (unbroken.ends, unbroken.faults) == (["6", None], ())
 
 
 def test_nightlies_count_by_their_day(patch: Row) -> None:
-    """Not by their version; the halving starts after the release that holds."""
+    """Nightlies are searched in the order of their days, not of their versions."""
     texts = {
         "1.1.dev20260101": LACKS,  # it came only with 2.0
         "2.1.dev20260203": HAS,
@@ -79,43 +84,39 @@ def test_nightlies_count_by_their_day(patch: Row) -> None:
         "2.1.dev202602030102": HAS,
     }
     nightlies = [subject(version, mod=text) for version, text in texts.items()]
-    broke = break_of(patch, releases(v2=HAS, v3=LACKS))
-    found = break_between(patch, by_day(nightlies), broke)
+    broke_in = break_of(patch, releases(v2=HAS, v3=LACKS))
+    broke_on = break_between(patch, by_day(nightlies), broke_in)
     ends = ["2026-02-03 2.1.dev202602030102", "2026-02-04 3.1.dev202602040101"]
-    assert found.ends == ends
-    assert break_between(patch, by_day(releases(v2=HAS)), broke).ends == [None, None]
+    assert broke_on.ends == ends
+    assert break_between(patch, by_day(releases(v2=HAS)), broke_in).ends == [None, None]
     assert day_of(subject("1.0", mod=HAS)) == ""
 
 
-def test_few_are_read(patch: Row) -> None:
-    """Of a hundred nightlies, no more than ten."""
+def test_a_search_reads_few_nightlies(patch: Row) -> None:
+    """Of a hundred nightlies, a search reads no more than ten."""
     nightlies = [
         subject(f"2.1.dev2026{month:02}{day:02}", mod=HAS if month < 3 else LACKS)
         for month in range(1, 5)
         for day in range(1, 26)
     ]
-    found = break_between(
-        patch, by_day(nightlies), break_of(patch, releases(v2=HAS, v3=LACKS))
-    )
-    assert [day[:10] if day else None for day in found.ends] == [
-        "2026-02-25",
-        "2026-03-01",
-    ]
-    assert sum("_facts" in vars(one) for one in nightlies) <= 10
+    broke_in = break_of(patch, releases(v2=HAS, v3=LACKS))
+    broke_on = break_between(patch, by_day(nightlies), broke_in)
+    days = [end and end[:10] for end in broke_on.ends]
+    assert days == ["2026-02-25", "2026-03-01"]
+    read = [nightly for nightly in nightlies if "_facts" in vars(nightly)]
+    assert len(read) <= 10
 
 
 def test_a_nightly_before_the_release_that_holds_is_looked_for(patch: Row) -> None:
-    """The release was cut from a tree that has changed since; it was there for some days only."""
-    there = range(8, 12)
-    early = [
-        subject(f"1.1.dev202601{at:02}", mod=(LACKS, HAS)[at in there])
-        for at in range(1, 14)
+    """If no nightly after the release that holds does, the search goes back before it."""
+    days_with_target = range(8, 12)
+    before_release = [
+        subject(f"1.1.dev202601{day:02}", mod=HAS if day in days_with_target else LACKS)
+        for day in range(1, 14)
     ]
-    nightlies = [
-        *early,
-        *(subject(f"2.1.dev202601{at}", mod=LACKS) for at in range(14, 20)),
-    ]
-    found = break_between(
-        patch, by_day(nightlies), break_of(patch, releases(v2=HAS, v3=LACKS))
-    )
-    assert [day and day[:10] for day in found.ends] == ["2026-01-11", "2026-01-12"]
+    after_release = [subject(f"2.1.dev202601{day}", mod=LACKS) for day in range(14, 20)]
+    nightlies = [*before_release, *after_release]
+    broke_in = break_of(patch, releases(v2=HAS, v3=LACKS))
+    broke_on = break_between(patch, by_day(nightlies), broke_in)
+    days = [end and end[:10] for end in broke_on.ends]
+    assert days == ["2026-01-11", "2026-01-12"]

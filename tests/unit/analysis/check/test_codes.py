@@ -14,8 +14,8 @@ from patchkit.cli.report.check_view import severity_label
 PAGE = Path(__file__).parents[4] / "docs" / "findings.md"
 SECTION = re.compile(r"^## (PK\d+) (.+)\n\n((?:(?!^#).*\n?)*)", re.MULTILINE)
 SECTIONS = {
-    found[1]: (found[2], found[3])
-    for found in SECTION.finditer(PAGE.read_text("utf-8"))
+    section[1]: (section[2], section[3])
+    for section in SECTION.finditer(PAGE.read_text("utf-8"))
 }
 HEADINGS = ["What it checks", "Why it matters", "Example", "What to do instead"]
 HEADING = re.compile(r"^\*\*(.+?)\.\*\* ", re.MULTILINE)
@@ -39,7 +39,7 @@ def test_the_page_has_the_codes_and_no_others_in_their_order() -> None:
 
 @CODES_BY_ID
 def test_a_section_has_the_severity_and_four_parts(code: Code) -> None:
-    """What it checks, why it matters, an example, what to do instead: once each, and not empty."""
+    """Each section names its severity and has the four parts in order, once each and not empty."""
     first, headings, texts = parts_of(SECTIONS[code.code][1])
     assert first == f"Severity: {severity_label(code.severity)}."
     assert headings == HEADINGS
@@ -48,7 +48,7 @@ def test_a_section_has_the_severity_and_four_parts(code: Code) -> None:
 
 @CODES_BY_ID
 def test_only_the_example_shows_what_is_printed(code: Code) -> None:
-    """Its block begins with the code and the title, and no other part has a block."""
+    """Only the example has a block, which begins with the code and the title."""
     _, _, texts = parts_of(SECTIONS[code.code][1])
     has_block = ["```" in text for text in texts]
     assert has_block == [False, False, True, False]
@@ -61,7 +61,7 @@ def test_only_the_example_shows_what_is_printed(code: Code) -> None:
 def test_explain_prints_the_section(
     code: Code, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The heading, then every word of the page in its order, but without marks and links."""
+    """`explain` prints every word of the section in order, without marks and links."""
     assert main(["explain", code.code]) == 0
     printed = capsys.readouterr().out
     title, text = SECTIONS[code.code]

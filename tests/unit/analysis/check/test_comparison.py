@@ -5,17 +5,14 @@ from patchkit.analysis.check.comparison import compare
 from patchkit.core.rows.target import Target
 
 
-def test_what_a_call_wraps_is_shown_where_it_changed() -> None:
-    """The line that names it is the same; the function behind it is in the diff."""
+def test_a_changed_function_behind_a_call_is_in_the_diff() -> None:
+    """The diff shows the function that a call wraps, though the line of the call is the same."""
     source = "from up.a import f\nx = cache(f)\n"
-    old, new = (
-        subject(
-            f"{one}.0", mod=source, a=f"def g(): ...\n\ndef f():\n    return {one}\n"
-        )
-        for one in (1, 2)
-    )
-    found = compare(Target("up.mod", "x"), old, new)
-    assert found.changed
-    assert "-    return 1\n+    return 2\n" in found.diff
-    assert " x = cache(f)\n" in found.diff
-    assert "def g" not in found.diff
+    function = "def g(): ...\n\ndef f():\n    return {}\n"
+    old = subject("1.0", mod=source, a=function.format(1))
+    new = subject("2.0", mod=source, a=function.format(2))
+    comparison = compare(Target("up.mod", "x"), old, new)
+    assert comparison.changed
+    assert "-    return 1\n+    return 2\n" in comparison.diff
+    assert " x = cache(f)\n" in comparison.diff
+    assert "def g" not in comparison.diff

@@ -12,6 +12,7 @@ from patchkit.analysis.upstream.resolving.syntax import Signature, signature_of
 
 
 def signature(text: str) -> Signature:
+    """The signature of a function with these parameters."""
     function = ast.parse(f"def f({text}): ...").body[0]
     assert isinstance(function, ast.FunctionDef)
     return signature_of(function.args)
@@ -42,8 +43,12 @@ def signature(text: str) -> Signature:
 )
 def test_finds_a_call_that_is_refused(theirs: str, ours: str, reason: str) -> None:
     """Each way in which callers may pass an argument has to be taken, and to arrive."""
-    found = refused_call(signature(theirs), signature(ours))
-    assert reason in (found or "") if reason else found is None
+    refused = refused_call(signature(theirs), signature(ours))
+    if reason:
+        assert refused is not None
+        assert reason in refused
+    else:
+        assert refused is None
 
 
 NAMES = st.lists(st.sampled_from("abcd"), unique=True, max_size=3)
@@ -51,9 +56,13 @@ NAMES = st.lists(st.sampled_from("abcd"), unique=True, max_size=3)
 
 @st.composite
 def parameters(draw: st.DrawFn) -> str:
+    """Up to three parameters, of which the last may have defaults or be keyword-only."""
     names = draw(NAMES)
-    first = draw(st.integers(0, len(names)))
-    parts = [f"{one}=0" if at >= first else one for at, one in enumerate(names)]
+    first_default = draw(st.integers(0, len(names)))
+    parts = [
+        f"{name}=0" if position >= first_default else name
+        for position, name in enumerate(names)
+    ]
     star = draw(st.integers(0, len(parts)))
     if star < len(parts):
         parts.insert(star, "*")
@@ -63,25 +72,25 @@ def parameters(draw: st.DrawFn) -> str:
 @given(parameters(), parameters())
 @example("b=0, d=0", "b=0, a=0, *, d=0")
 def test_agrees_with_python(theirs: str, ours: str) -> None:
-    """Where no fault is found, every call that the one takes, the other takes."""
+    """If no refused call is found, Python takes each call of `theirs` for `ours`, too."""
     if refused_call(signature(theirs), signature(ours)) is not None:
         return
-    space: dict[str, object] = {}
-    exec(f"def f({theirs}): return locals()\ndef g({ours}): return locals()", space)
+    namespace: dict[str, object] = {}
+    exec(f"def f({theirs}): return locals()\ndef g({ours}): return locals()", namespace)
     for count in range(4):
         for size in range(4):
             for names in itertools.combinations("abcd", size):
                 args, kwargs = list(range(count)), dict.fromkeys(names, 9)
                 try:
-                    wanted = space["f"](*args, **kwargs)  # type: ignore[operator]
+                    passed = namespace["f"](*args, **kwargs)  # type: ignore[operator]
                 except TypeError:
                     continue
-                got = space["g"](*args, **kwargs)  # type: ignore[operator]
-                assert wanted.items() <= {**wanted, **got}.items()
+                received = namespace["g"](*args, **kwargs)  # type: ignore[operator]
+                assert passed.items() <= {**passed, **received}.items()
 
 
 def test_a_wrapper_takes_four_arguments() -> None:
-    """`by(wrapped, instance, args, kwargs)`, by position."""
+    """A wrapper has to take `wrapped, instance, args, kwargs` by position."""
     assert takes_wrapped(signature("wrapped, instance, args, kwargs")) is None
     assert takes_wrapped(signature("*all")) is None
     assert takes_wrapped(signature("wrapped, *, instance, args, kwargs")) is not None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.packages import row
 
-from analysis.check.released import checked, codes, edit, subject, the
+from analysis.check.released import checked, codes, edit, only_finding, subject
 
 if TYPE_CHECKING:
     from support.packages import World
@@ -15,7 +15,7 @@ F = "def f():\n    x = 1\n    return x\n"
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\n\f", "\n# \u2028\n"])
 def test_lines_end_as_python_has_it(world: World, end: str) -> None:
-    """Old line ends are line ends to an Edit too; a form feed, or a sign in a comment, is none."""
+    """An Edit ends lines where Python does: also at a CR, not at a form feed or a U+2028."""
     lines = ["import os", "def g(): ...", "def f():", "    x = 1", "    return x", ""]
     edits = edit("x = 1", "x = 2"), edit("return x", "return [x]")
     world.pack(row("p", "patch_a", *edits), patch_a="")
@@ -23,7 +23,7 @@ def test_lines_end_as_python_has_it(world: World, end: str) -> None:
 
 
 def test_later_edits_see_the_earlier(world: World) -> None:
-    """Two edits of one function are looked for in turn, as they are applied."""
+    """Each of two edits of one function is looked for in what the one before it leaves."""
     changes = (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"))
     world.pack(row("p", "patch_a", *changes), patch_a="")
     assert codes(checked([subject("1.0", mod="def f():\n    x = 1\n")])) == []
@@ -60,7 +60,7 @@ def test_later_edits_see_the_earlier(world: World) -> None:
 def test_edits_of_one_function_are_made_one_after_another(
     world: World, first: str, second: str, more: dict[str, str], expected: list[str]
 ) -> None:
-    """What an Edit looks for is what those before it leave, in processes that have both."""
+    """An Edit is looked for in what those before it leave, in processes that have both."""
     rows = (
         row("p", "patch_a", first),
         row("q", "patch_a", second, after="('p',)", **more),
@@ -69,7 +69,7 @@ def test_edits_of_one_function_are_made_one_after_another(
     report = checked([subject("1.0", mod=F, again="from up.mod import f\n")])
     assert codes(report) == expected
     if expected in (["PK111"], ["PK112"]) and not more:
-        assert "as p leaves it" in the(report, *expected).message
+        assert "as p leaves it" in only_finding(report, *expected).message
 
 
 def test_an_edit_after_one_that_may_be_left_out_holds_without_it(world: World) -> None:

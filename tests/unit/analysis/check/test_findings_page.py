@@ -32,7 +32,7 @@ A_STEP = "class Scheduler:\n    def step(self, now):\n        return now\n"
 AN_EDIT = "Edit('vllm.net:bind', old={!r}, new={!r})"
 
 
-def one(*changes: str, name: str = "my-patch", **fields: str) -> str:
+def complete_row(*changes: str, name: str = "my-patch", **fields: str) -> str:
     """A row with everything that a row should say."""
     return row(name, "patch_a", *changes, **{"requires": RANGE, **TEXTS, **fields})
 
@@ -57,30 +57,36 @@ class Example:
 
 
 def released(path: str, *texts: str) -> dict[str, dict[str, str]]:
-    """Releases 0.11.0, 0.12.0, … that differ in one file."""
-    return {f"0.{11 + at}.0": {path: text} for at, text in enumerate(texts)}
+    """Releases 0.11.0, 0.12.0, … that differ in complete_row file."""
+    return {f"0.{11 + number}.0": {path: text} for number, text in enumerate(texts)}
 
 
 def edited(old: str, new: str, text: str) -> Example:
-    return Example((one(AN_EDIT.format(old, new)),), released("vllm/net.py", text))
+    """An Edit of `vllm.net:bind`, and a release in which `vllm/net.py` has this text."""
+    return Example(
+        (complete_row(AN_EDIT.format(old, new)),), released("vllm/net.py", text)
+    )
 
 
 def replaced(body: str, *texts: str) -> Example:
-    rows = (one(f"Replace({STEP!r}, by='step')"),)
+    """A row that replaces `Scheduler.step`, and releases that differ in it."""
+    rows = (complete_row(f"Replace({STEP!r}, by='step')"),)
     return Example(rows, released(SCHED, *texts), {"patch_a": body})
 
 
 def using(top: str, old: str, new: str, inside: str = "pass") -> Example:
-    """A body that uses `vllm.utils`, as its first lines and in a function."""
+    """A body that uses `vllm.utils` in its first lines or in its function, and two releases."""
     body = f"{top}def around(wrapped, instance, args, kwargs):\n    {inside}\n"
-    files = {version: {SCHED: A_STEP} for version in ("0.11.0", "0.12.0")}
     texts = {"0.11.0": old, "0.12.0": new}
-    releases = {at: {**files[at], "vllm/utils.py": text} for at, text in texts.items()}
-    return Example((one(WRAP),), releases, {"patch_a": body})
+    releases = {
+        version: {SCHED: A_STEP, "vllm/utils.py": text}
+        for version, text in texts.items()
+    }
+    return Example((complete_row(WRAP),), releases, {"patch_a": body})
 
 
 def in_turns(first: str, second: str) -> Example:
-    """The flagship's class, which has moved; two changes stand for one another."""
+    """Two changes of one class, at its old and at its new place, each with a requirement."""
     old, new = "vllm.executor.ray_utils", "vllm.v1.executor.ray_utils"
     changes = (
         f"Wrap('{old}:RayWorkerWrapper.start', by='around', requires=({first!r},))",
@@ -89,7 +95,7 @@ def in_turns(first: str, second: str) -> Example:
     text = "class RayWorkerWrapper:\n    def start(self): ...\n"
     files = {f"{name.replace('.', '/')}.py": text for name in (old, new)}
     return Example(
-        (one(*changes),), dict.fromkeys(("0.10.2", "0.11.0", "0.11.1"), files)
+        (complete_row(*changes),), dict.fromkeys(("0.10.2", "0.11.0", "0.11.1"), files)
     )
 
 
@@ -104,7 +110,11 @@ CHECK_STOP = "def check_stop(request):\n    return request.stopped\n"
 
 EXAMPLES = {
     "PK101": Example(
-        (one("Wrap('vllm.executor.ray_utils:RayWorkerWrapper', by='around')"),),
+        (
+            complete_row(
+                "Wrap('vllm.executor.ray_utils:RayWorkerWrapper', by='around')"
+            ),
+        ),
         {
             "0.11.0": {"vllm/executor/ray_utils.py": RAY},
             "0.11.1": {
@@ -114,7 +124,7 @@ EXAMPLES = {
         },
     ),
     "PK102": Example(
-        (one("Wrap('vllm.config:Config.size', by='around')"),),
+        (complete_row("Wrap('vllm.config:Config.size', by='around')"),),
         released("vllm/config.py", CONFIG),
     ),
     "PK103": replaced(
@@ -122,13 +132,13 @@ EXAMPLES = {
         A_STEP.replace("now):", "now, *, dry=False):"),
     ),
     "PK104": Example(
-        (one("Wrap('vllm.ops:norm', by='around')"),),
+        (complete_row("Wrap('vllm.ops:norm', by='around')"),),
         released(
             "vllm/ops.py", "for name in kernels():\n    globals()[name] = make(name)\n"
         ),
     ),
     "PK105": Example(
-        (one("Replace('vllm.ops:norm', by='norm')"),),
+        (complete_row("Replace('vllm.ops:norm', by='norm')"),),
         released("vllm/ops.py", "import apex\n\n@apex.traced\ndef norm(x, eps): ...\n"),
         {"patch_a": "def norm(x): ..."},
     ),
@@ -147,7 +157,11 @@ EXAMPLES = {
         "timeout=5", "timeout=5", "def bind(address):\n    run(timeout=5)\n"
     ),
     "PK121": Example(
-        (one("Add('vllm.v1.core.sched.scheduler:Scheduler.pause', by='pause')"),),
+        (
+            complete_row(
+                "Add('vllm.v1.core.sched.scheduler:Scheduler.pause', by='pause')"
+            ),
+        ),
         released(SCHED, A_STEP + "    def pause(self): ...\n"),
         {"patch_a": "def pause(self): ..."},
     ),
@@ -155,37 +169,47 @@ EXAMPLES = {
         "timeout=5", "timeout=60", "def bind(address):\n    run(timeout=60)\n"
     ),
     "PK201": Example(
-        (one("Wrap('vllm.ray_utils:RayWorkerWrapper.adjust_rank', by='around')"),),
+        (
+            complete_row(
+                "Wrap('vllm.ray_utils:RayWorkerWrapper.adjust_rank', by='around')"
+            ),
+        ),
         released("vllm/ray_utils.py", RAY, RAY_LATER),
         locked="0.11.0",
     ),
     "PK202": Example(
-        (one(WRAP), one("Wrap('vllm.net:bind', by='around')", name="new-patch")),
+        (
+            complete_row(WRAP),
+            complete_row("Wrap('vllm.net:bind', by='around')", name="new-patch"),
+        ),
         {"0.11.0": {SCHED: A_STEP, "vllm/net.py": "def bind(): ...\n"}},
         locked="0.11.0",
     ),
     "PK203": Example(
-        (one("Replace('vllm.worker:Worker', by='Worker', unrelated=True)"),),
+        (complete_row("Replace('vllm.worker:Worker', by='Worker', unrelated=True)"),),
         released("vllm/worker.py", *map(WORKER.format, (1, 2))),
         {"patch_a": "class Worker: ..."},
     ),
     "PK301": Example(
-        (one(WRAP, requires="('vllm>=0.11.7,<0.12',)"),), released(SCHED, A_STEP)
+        (complete_row(WRAP, requires="('vllm>=0.11.7,<0.12',)"),),
+        released(SCHED, A_STEP),
     ),
     "PK302": in_turns("vllm<0.11", "vllm>=0.11.1"),
     "PK303": in_turns("vllm<0.11.1", "vllm>=0.11"),
-    "PK304": Example((one(WRAP, requires="('vllm>=0.11',)"),), released(SCHED, A_STEP)),
+    "PK304": Example(
+        (complete_row(WRAP, requires="('vllm>=0.11',)"),), released(SCHED, A_STEP)
+    ),
     "PK305": Example(
-        (one(WRAP, requires="('vllm>=0.10,<0.12',)"),),
+        (complete_row(WRAP, requires="('vllm>=0.10,<0.12',)"),),
         released(SCHED, A_STEP, A_STEP),
         words=("--releases", "vllm", "--inverse"),
     ),
     "PK401": Example(
-        (one(WRAP, name="core-loop"), one(WRAP, name="core-trace")),
+        (complete_row(WRAP, name="core-loop"), complete_row(WRAP, name="core-trace")),
         released(SCHED, A_STEP),
     ),
     "PK402": Example(
-        (one("Wrap('vllm.v1.core.sched.utils:check_stop', by='around')"),),
+        (complete_row("Wrap('vllm.v1.core.sched.utils:check_stop', by='around')"),),
         {
             "0.11.0": {
                 "vllm/v1/core/sched/utils.py": CHECK_STOP,
@@ -195,7 +219,7 @@ EXAMPLES = {
         words=("--wheel", "vllm-0.11.0-py3-none-any.whl"),
     ),
     "PK501": Example(
-        (one(WRAP),),
+        (complete_row(WRAP),),
         released(SCHED, A_STEP),
         {"patch_a": BODY, "patch_scheduler": BODY},
     ),
@@ -205,9 +229,9 @@ EXAMPLES = {
         {"patch_scheduler": BODY},
     ),
     "PK503": replaced("def new_step(self, now): ...", A_STEP),
-    "PK511": Example((one(WRAP, why="''"),), released(SCHED, A_STEP)),
-    "PK512": Example((one(WRAP, upstream="''"),), released(SCHED, A_STEP)),
-    "PK513": Example((one(WRAP, sunset="''"),), released(SCHED, A_STEP)),
+    "PK511": Example((complete_row(WRAP, why="''"),), released(SCHED, A_STEP)),
+    "PK512": Example((complete_row(WRAP, upstream="''"),), released(SCHED, A_STEP)),
+    "PK513": Example((complete_row(WRAP, sunset="''"),), released(SCHED, A_STEP)),
     "PK601": using("from vllm.utils import cdiv\n", "def cdiv(a, b): ...\n", ""),
     "PK602": using("", "def cdiv(a, b): ...\n", "", "from vllm.utils import cdiv"),
     "PK603": using(
@@ -227,7 +251,7 @@ EXAMPLES = {
         "",
     ),
     "PK901": Example(
-        (one(WRAP),), {**released(SCHED, A_STEP), "0.12.0": {"": "cut off"}}
+        (complete_row(WRAP),), {**released(SCHED, A_STEP), "0.12.0": {"": "cut off"}}
     ),
 }
 
@@ -251,9 +275,11 @@ def release(folder: Path, version: str, files: dict[str, str]) -> None:
 
 
 def printed(text: str, code: str) -> str:
-    """What a table says of a code, without the indentation of all of it."""
+    """What a table says of a code, without the indentation."""
     lines = text.splitlines()
-    first = next(at for at, line in enumerate(lines) if line.startswith(f"  {code}  "))
+    first = next(
+        number for number, line in enumerate(lines) if line.startswith(f"  {code}  ")
+    )
     last = first + 1
     while lines[last].startswith("  ") and not CODE.match(lines[last]):
         last += 1
@@ -268,12 +294,10 @@ def folder(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
         "PIP_CONFIG_FILE": "/dev/null",
         "PIP_NO_INDEX": "1",
         "COLUMNS": NO_WIDER,
-    }
-    for name, value in {
-        **settings,
         "PIP_FIND_LINKS": ".",
         "PATCHKIT_PATCHES": "my_pack",
-    }.items():
+    }
+    for name, value in settings.items():
         monkeypatch.setenv(name, value)
     return world.folder
 
@@ -282,7 +306,7 @@ def folder(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_section_shows_what_is_printed(
     code: str, world: World, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A pack and releases that have the fault are checked; the page has the finding as printed."""
+    """The page shows the finding as `check` prints it for a pack with the fault."""
     example = EXAMPLES[code]
     world.pack(*example.rows, name="my_pack", **example.bodies)
     for version, files in example.releases.items():
@@ -293,14 +317,14 @@ def test_a_section_shows_what_is_printed(
     capsys.readouterr()
     severity = CODES[code].severity
     assert main(["check", *example.words]) == int(severity != "info")
-    found = printed(capsys.readouterr().out, code)
+    finding = printed(capsys.readouterr().out, code)
     section = re.compile(BLOCK.format(code=code), re.MULTILINE | re.DOTALL)
     if os.environ.get("WRITE_DOCS") == "1":
         text = PAGE.read_text("utf-8")
         PAGE.write_text(
-            section.sub(lambda part: part[1] + found + part[3], text), "utf-8"
+            section.sub(lambda part: part[1] + finding + part[3], text), "utf-8"
         )
     shown = section.search(PAGE.read_text("utf-8"))
     assert shown is not None
-    assert shown[2] == found
+    assert shown[2] == finding
     assert "\n## " not in shown[0]

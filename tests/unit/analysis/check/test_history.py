@@ -9,8 +9,8 @@ F2 = "def f(alpha, beta):\n    return [alpha - one for one in beta]\n"
 PLACE = Target("up.mod", "f")
 
 
-def test_the_story_of_a_target() -> None:
-    """Absent, elsewhere, here, changed, gone: before and after it was here it is followed."""
+def test_a_history_has_a_step_for_each_release() -> None:
+    """Each step has the state of the target, whether it changed, and where it was or went."""
     releases = [
         subject("0.1"),
         subject("0.2", early=F),
@@ -22,19 +22,19 @@ def test_the_story_of_a_target() -> None:
         subject("0.8"),
     ]
     steps = histories([PLACE], releases)[PLACE]
-    assert [one.state for one in steps] == [
+    assert [step.state for step in steps] == [
         *("absent", "absent", "present", "present", "present"),
         *("unreadable", "absent", "absent"),
     ]
-    moved = {one.release: str(one.moved_to) for one in steps if one.moved_to}
+    moved = {step.release: str(step.moved_to) for step in steps if step.moved_to}
     assert moved == {"0.2": "up.early:f", "0.7": "up.late:f"}
-    assert [one.release for one in steps if one.changed] == ["0.5"]
+    assert [step.release for step in steps if step.changed] == ["0.5"]
     assert steps[2].fingerprint == steps[3].fingerprint != steps[4].fingerprint
     assert "cut off" in steps[5].reason
 
 
-def test_what_cannot_be_told_is_said() -> None:
-    """Undecidable is neither present nor absent, and has its reason."""
+def test_an_undecidable_target_has_a_reason() -> None:
+    """A target that cannot be decided is neither present nor absent; its step says why."""
     (step,) = histories([PLACE], [subject("1.0", mod="globals().update(x())")])[PLACE]
     assert step.state == "undecidable"
     assert "globals" in step.reason

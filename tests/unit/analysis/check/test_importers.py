@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.packages import row
 
-from analysis.check.released import Memory, checked, edit, subject, the
+from analysis.check.released import Memory, checked, edit, only_finding, subject
 from patchkit.analysis.check.releases import CheckedRelease
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN 
 
 
 def test_importers_by_name_are_listed(world: World) -> None:
-    """Modules that import a target by name when they run; not those that do so in functions."""
+    """Modules that import a target by name at import are listed, not those that do in functions."""
     world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
     release = subject(
         "1.0",
@@ -28,11 +28,11 @@ def test_importers_by_name_are_listed(world: World) -> None:
         other="from up import mod",
     )
     release.is_local = True
-    found = the(checked([release]), "PK402")
-    assert found.details == ["up.one", "up.two"]
+    finding = only_finding(checked([release]), "PK402")
+    assert finding.details == ["up.one", "up.two"]
 
 
-def test_a_package_is_imported_from_without_its_name(world: World) -> None:
+def test_importers_within_the_package_are_listed(world: World) -> None:
     """`from . import f` in a module of the package that has the target is an import by name."""
     world.pack(row("p", "patch_a", "Wrap('up.a:f', by='w')"), patch_a=BODY)
     files = {
@@ -40,28 +40,33 @@ def test_a_package_is_imported_from_without_its_name(world: World) -> None:
         "up/a/__init__.py": "def f(): ...",
         "up/a/b.py": "f = 1",
     }
-    for text, found in (("from . import f", ["up.a.b"]), ("from . import g", [])):
+    for text, importers in (("from . import f", ["up.a.b"]), ("from . import g", [])):
         source = Memory("up 1.0", "1.0", {**files, "up/a/b.py": text})
-        report = checked(
-            [CheckedRelease("up 1.0", "up", "1.0", lambda source=source: source)]
-        )
-        details = [one.details for one in report.findings if one.code.code == "PK402"]
-        assert details == ([found] if found else [])
+        release = CheckedRelease("up 1.0", "up", "1.0", lambda source=source: source)
+        report = checked([release])
+        details = [
+            finding.details
+            for finding in report.findings
+            if finding.code.code == "PK402"
+        ]
+        expected = [importers] if importers else []
+        assert details == expected
 
 
 @pytest.mark.parametrize(
-    ("change", "found"),
+    ("change", "is_listed"),
     [
         (REPLACE, True),
         ("Replace('up.mod:f', by='g', rebind=False)", False),
         (edit("return a", "return 2"), False),
     ],
 )
-def test_importers_of_what_stays_the_same_object_are_not(
-    world: World, change: str, found: bool
+def test_importers_of_what_stays_the_same_object_are_not_listed(
+    world: World, change: str, is_listed: bool
 ) -> None:
-    """An Edit changes the function that they all hold; with rebind=False nothing is promised."""
+    """An Edit, which keeps the object, and a change with `rebind=False` have no PK402."""
     world.pack(row("p", "patch_a", change), patch_a=BODY)
     release = subject("1.0", mod="def f(a): return a", one="from .mod import f")
     release.is_local = True
-    assert ("PK402" in [one.code.code for one in checked([release]).findings]) is found
+    found = [finding.code.code for finding in checked([release]).findings]
+    assert ("PK402" in found) is is_listed

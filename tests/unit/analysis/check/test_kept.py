@@ -73,15 +73,18 @@ def subjects(
     """Releases of those modules that are not ''."""
     return [
         _subject(
-            f"{begun}.{at}", {name: text for name, text in one.items() if text}, kept
+            f"{begun}.{number}",
+            {name: text for name, text in modules.items() if text},
+            kept,
         )
-        for at, one in enumerate(releases)
+        for number, modules in enumerate(releases)
     ]
 
 
 def _subject(
     version: str, modules: Mapping[str, str], kept: FactStore | None
 ) -> CheckedRelease:
+    """A release of these modules, with a hash, so that facts about it can be kept."""
     source = Memory(f"up {version}", version, files_of(modules))
     key = f"hash of {version}"
     return CheckedRelease(
@@ -91,18 +94,20 @@ def _subject(
 
 @given(RELEASES)
 @settings(max_examples=30, deadline=None)
-def test_what_is_concluded_once_is_what_would_be_concluded_again(
+def test_kept_conclusions_equal_fresh_ones(
     releases: Sequence[Mapping[str, str]],
 ) -> None:
     """Whatever releases have in common, each answers as if it had been asked alone."""
     kept = FactStore(Cache(None))
     several, alone = subjects(releases, kept), subjects(releases, None)
     assert learn_all(several, lambda _: TARGETS) == {}
-    again = subjects(releases, kept, "2")
-    learn_all(again, lambda _: TARGETS)
-    for one, other, third in zip(several, alone, again, strict=True):
+    later = subjects(releases, kept, "2")
+    learn_all(later, lambda _: TARGETS)
+    for learnt, unshared, repeated in zip(several, alone, later, strict=True):
         for target in TARGETS:
-            assert one.facts(target) == other.facts(target) == third.facts(target)
+            assert (
+                learnt.facts(target) == unshared.facts(target) == repeated.facts(target)
+            )
 
 
 def test_what_is_known_of_the_same_files_is_not_read() -> None:
@@ -117,19 +122,21 @@ def test_what_is_known_of_the_same_files_is_not_read() -> None:
     assert second.facts(Target("up.a", "f")) == first.facts(Target("up.a", "f"))
 
 
-def test_what_held_the_gone_is_learnt_with_it() -> None:
-    """What held a name that is gone is known as well, whether a class may have it or a value."""
+def test_the_class_of_a_missing_attribute_is_learnt_with_it() -> None:
+    """Learning an attribute that is gone also learns its class, but not the module."""
     subject = _subject("1", {"a": "class C: ..."}, FactStore(Cache(None)))
     subject.learn([Target("up.a", "C.gone"), Target("up.b")])
     assert subject.unknown([Target("up.a", "C"), Target("up.a")]) == [Target("up.a")]
 
 
-def test_what_was_meant_is_kept() -> None:
-    """A name like one that is missing is looked for once, unless the release cannot be read."""
-    cache, gone = Cache(None), Target("up.aaab", "f")
-    first, second, third = (
-        _subject("1", {"aaaa": "def f(): ..."}, FactStore(cache)) for _ in "123"
-    )
+def test_a_suggestion_for_a_missing_name_is_kept() -> None:
+    """A name like a missing one is searched for once, unless the release cannot be read."""
+    cache = Cache(None)
+    gone = Target("up.aaab", "f")
+    modules = {"aaaa": "def f(): ..."}
+    first = _subject("1", modules, FactStore(cache))
+    second = _subject("1", modules, FactStore(cache))
+    third = _subject("1", modules, FactStore(cache))
 
     def unreadable(path: str) -> bytes:
         raise UpstreamError(path)
@@ -144,10 +151,10 @@ def test_what_was_meant_is_kept() -> None:
 def test_a_body_that_derives_from_its_target_needs_no_file(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That its class is one of upstream's follows from what is kept; the release is not read."""
+    """That a body's class derives from its target follows from kept facts, without a read."""
     monkeypatch.setattr("patchkit.registry.OWN_PACKS", ())
-    replaced = row("p", "patch_a", "Replace('up.a:C', by='D')")
-    world.pack(replaced, patch_a="from up.a import C\nclass D(C): ...")
+    source = row("p", "patch_a", "Replace('up.a:C', by='D')")
+    world.pack(source, patch_a="from up.a import C\nclass D(C): ...")
     rows, _ = read_packs(Settings(), ["pack"])
     cache = Cache(None)
 
@@ -157,9 +164,8 @@ def test_a_body_that_derives_from_its_target_needs_no_file(
     def state(subject: CheckedRelease) -> str:
         return Check(list(rows), [subject], Lock(), {}).run().grid["p"][subject.name]
 
-    first, again = (
-        _subject("1", {"a": "class C: ..."}, FactStore(cache)) for _ in "12"
-    )
+    first = _subject("1", {"a": "class C: ..."}, FactStore(cache))
+    again = _subject("1", {"a": "class C: ..."}, FactStore(cache))
     assert state(first) == "ok"
     again.source.read = unreadable  # type: ignore[method-assign]
     assert state(again) == "ok"

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from support.packages import World
 
     from patchkit.analysis.check.matrix import Boundary
+    from patchkit.core.rows.declaration import Row
 
 OURS = REPOSITORY / "lanes.toml"
 DATA = REPOSITORY / "tests" / "unit" / "data"
-WHOLE = ("2.0", "3.0", "4.0", "5.0", "6.0")
+RELEASED = ("2.0", "3.0", "4.0", "5.0", "6.0")
 MALFORMED = {
     "": "lanes: found nothing, expected a table of lanes",
     "[lanes": "found no TOML, ",
@@ -36,9 +37,9 @@ MALFORMED = {
 
 
 def covered(
-    world: World, lanes: str, *requires: str, released: Sequence[str] = WHOLE
+    world: World, lanes: str, *requires: str, released: Sequence[str] = RELEASED
 ) -> list[Boundary]:
-    """What lanes cover of a row whose two changes narrow its range."""
+    """Which ends of a row's range lanes cover; further requirements are those of its changes."""
     changes = [
         f"Wrap('up.mod:f', by='w', requires=({text!r},))" for text in requires[1:]
     ]
@@ -55,7 +56,11 @@ def covered(
 
 
 def lanes_of(*releases: str, more: str = "") -> str:
-    tables = [f"[lanes.'{one}']\nreleases = {{ Up = '{one}' }}\n" for one in releases]
+    """A file with one lane for each release of `up`, named after it, and more text behind."""
+    tables = [
+        f"[lanes.'{release}']\nreleases = {{ Up = '{release}' }}\n"
+        for release in releases
+    ]
     return "".join(tables) + more
 
 
@@ -77,16 +82,15 @@ def lanes_of(*releases: str, more: str = "") -> str:
         (["2.0", "4.0"], [("both sides", ["4.0", "2.0"]), ("no", [])]),
     ],
 )
-def test_a_lane_at_the_end_or_one_on_each_side_covers_it(
+def test_a_lane_at_the_end_or_one_on_each_side_covers_an_end(
     releases: list[str], expected: list[object], world: World
 ) -> None:
-    """The nearest inside, and the nearest that this bound keeps outside; never one side alone."""
-    found = covered(world, lanes_of(*releases), "up>=3,<6")
-    assert [(one.requirement, one.edge) for one in found] == [
-        ("up>=3", "3.0"),
-        ("up<6", "5.0"),
-    ]
-    assert [(one.covered, [*one.lanes]) for one in found] == expected
+    """A lane at the end of a range covers it, and so do the nearest lanes on both sides of it."""
+    ends_of_range = covered(world, lanes_of(*releases), "up>=3,<6")
+    ends = [(boundary.requirement, boundary.edge) for boundary in ends_of_range]
+    assert ends == [("up>=3", "3.0"), ("up<6", "5.0")]
+    coverage = [(boundary.covered, [*boundary.lanes]) for boundary in ends_of_range]
+    assert coverage == expected
 
 
 @pytest.mark.parametrize(
@@ -95,19 +99,24 @@ def test_a_lane_at_the_end_or_one_on_each_side_covers_it(
 def test_a_range_may_end_beyond_what_is_released(
     bound: str, edge: str | None, expected: str, world: World
 ) -> None:
-    """The newest release is the last inside; where none is inside, no lane can cover the end."""
-    (found,) = covered(world, lanes_of("6.0"), bound)
-    assert (found.edge, found.covered) == (edge, expected)
+    """The newest release ends a range that goes beyond it; an end with none inside has no lane."""
+    (end,) = covered(world, lanes_of("6.0"), bound)
+    assert (end.edge, end.covered) == (edge, expected)
 
 
 def test_changes_have_bounds_of_their_own_within_those_of_the_patch(
     world: World,
 ) -> None:
     """A lane that the patch's range leaves out covers nothing of a change."""
-    first, *rest = covered(world, lanes_of("3.0", "6.0"), "up>=3", "up<5", "up>=5")
-    assert (first.change, first.covered) == (None, "exact")
-    found = [(one.change, one.requirement, one.covered, [*one.lanes]) for one in rest]
-    assert found == [
+    end_of_patch, *ends_of_changes = covered(
+        world, lanes_of("3.0", "6.0"), "up>=3", "up<5", "up>=5"
+    )
+    assert (end_of_patch.change, end_of_patch.covered) == (None, "exact")
+    coverage = [
+        (end.change, end.requirement, end.covered, [*end.lanes])
+        for end in ends_of_changes
+    ]
+    assert coverage == [
         (1, "up<5", "both sides", ["3.0", "6.0"]),
         (2, "up>=5", "both sides", ["6.0", "3.0"]),
     ]
@@ -116,44 +125,44 @@ def test_changes_have_bounds_of_their_own_within_those_of_the_patch(
 
 
 def test_another_distribution_must_be_within_its_bounds(world: World) -> None:
-    """Outside by two bounds says nothing of one of them; nor does a lane that names one only."""
+    """A lane that is outside two bounds, or names one distribution only, covers no end."""
     wrap, requires = "Wrap('up.mod:f', by='w')", "('up<5', 'side<2')"
     world.pack(row("p", "patch_a", wrap, requires=requires), patch_a="")
     text = "[lanes.{0}]\nreleases = {{ up = '{1}', side = '{2}' }}\n"
     file = world.folder / "lanes.toml"
 
-    def found(*lanes: tuple[str, str, str]) -> list[str]:
+    def coverage(*lanes: tuple[str, str, str]) -> list[str]:
         only = "[lanes.only]\nreleases = { up = '4.0' }\n"
         file.write_text(only + "".join(text.format(*lane) for lane in lanes))
-        released = {"up": WHOLE, "side": ("1.0", "1.5", "2.0")}
-        every = boundaries(read_pack("pack"), read_lanes(file), released.__getitem__)
-        return [one.covered for one in every]
+        released = {"up": RELEASED, "side": ("1.0", "1.5", "2.0")}
+        ends = boundaries(read_pack("pack"), read_lanes(file), released.__getitem__)
+        return [end.covered for end in ends]
 
-    assert found(("in", "3.0", "1.0"), ("out", "6.0", "2.0")) == ["no", "no"]
-    assert found(("in", "3.0", "1.0"), ("out", "6.0", "1.0")) == ["both sides", "no"]
+    assert coverage(("in", "3.0", "1.0"), ("out", "6.0", "2.0")) == ["no", "no"]
+    assert coverage(("in", "3.0", "1.0"), ("out", "6.0", "1.0")) == ["both sides", "no"]
 
 
 def test_a_reason_stands_in_for_a_lane(world: World) -> None:
-    """For one patch, or for all; where lanes cover the end, they are named."""
-    both = (
+    """A reason, of one patch or of all, covers an end that no lane covers."""
+    reasons = (
         "[boundaries]\n'up>=3' = 'for all'\n'p up>=3' = 'for p'\n'up<6' = 'too new'\n"
     )
-    first, last = covered(world, lanes_of("5.0", more=both), "up>=3,<6")
+    first, last = covered(world, lanes_of("5.0", more=reasons), "up>=3,<6")
     assert (first.covered, first.reason) == ("reason", "for p")
     assert (last.covered, last.reason, [*last.lanes]) == ("exact", "", ["5.0"])
 
 
 def test_a_lane_that_cannot_run_covers_nothing(world: World) -> None:
-    """It is in the file for its reason."""
-    (found,) = covered(world, lanes_of("6.0") + "reason = 'no build'\n", "up<9")
-    assert found.covered == "no"
+    """A lane that has a reason why it cannot run covers no end."""
+    (end,) = covered(world, lanes_of("6.0") + "reason = 'no build'\n", "up<9")
+    assert end.covered == "no"
 
 
 @pytest.mark.parametrize(("text", "expected"), MALFORMED.items())
 def test_a_malformed_file_is_one_error(
     text: str, expected: str, tmp_path: Path
 ) -> None:
-    """With the file, the field, what was found and what was expected."""
+    """The error names the file, the field, what was found and what was expected."""
     file = tmp_path / "lanes.toml"
     file.write_text(text)
     with pytest.raises(SettingsError) as caught:
@@ -163,41 +172,50 @@ def test_a_malformed_file_is_one_error(
 
 
 def test_a_lane_that_only_imports_says_so(world: World) -> None:
-    """One at the same end that runs more comes first, wherever it is written."""
+    """A lane that only imports is named so, unless another lane at the same end runs more."""
     only = lanes_of("6.0") + "runs = 'import'\n"
-    (found,) = covered(world, only, "up<9")
-    assert (found.covered, [*found.lanes]) == ("imported only", ["6.0"])
+    (end,) = covered(world, only, "up<9")
+    assert (end.covered, [*end.lanes]) == ("imported only", ["6.0"])
     more = "[lanes.more]\nreleases = { up = '6.0' }\nruns = 'engine'\n"
-    (found,) = covered(world, only + more, "up<9")
-    assert (found.covered, [*found.lanes]) == ("exact", ["more"])
+    (end,) = covered(world, only + more, "up<9")
+    assert (end.covered, [*end.lanes]) == ("exact", ["more"])
 
 
-def used_keys(found: Sequence[Boundary], reasons: Mapping[str, str]) -> set[str]:
+def used_keys(
+    boundaries_found: Sequence[Boundary], reasons: Mapping[str, str]
+) -> set[str]:
     """The keys of `[boundaries]` that excuse something: a patch's own comes before that of all."""
-    excused = [one for one in found if one.covered == "reason"]
-    keys = [(f"{one.patch} {one.requirement}", one.requirement) for one in excused]
+    excused = [
+        boundary for boundary in boundaries_found if boundary.covered == "reason"
+    ]
+    keys = [
+        (f"{boundary.patch} {boundary.requirement}", boundary.requirement)
+        for boundary in excused
+    ]
     return {own if own in reasons else of_all for own, of_all in keys}
 
 
 def test_a_reason_that_excuses_nothing_is_known_by_its_key(world: World) -> None:
-    """Also where another bound, which is excused, has the same text."""
+    """Only the key that excuses an end is used, though that of all patches has the same text."""
     text = "[boundaries]\n'up<6' = 'x'\n'p up<6' = 'x'\n'up>=3' = 'x'\n'up<5' = 'x'\n"
-    found = covered(world, lanes_of("3.0", more=text), "up>=3,<6")
+    ends = covered(world, lanes_of("3.0", more=text), "up>=3,<6")
     reasons = dict.fromkeys(("up<6", "p up<6", "up>=3", "up<5"), "x")
-    assert used_keys(found, reasons) == {"p up<6"}
+    assert used_keys(ends, reasons) == {"p up<6"}
 
 
 def test_every_end_of_our_own_ranges_has_a_lane_or_a_reason() -> None:
-    """In lanes.toml; and each reason there is one that is needed."""
+    """lanes.toml has a lane or a reason for each end, and no reason that is not needed."""
     lanes = read_lanes(OURS)
-    rows = [
-        one for pack in (*OWN_PACKS, "patchkit.data_llm") for one in read_pack(pack)
-    ]
-    found = boundaries(
-        rows, lanes, lambda name: (DATA / f"versions_{name}.txt").read_text().split()
-    )
-    assert len(found) > 50
-    assert [
-        f"{one.patch}: {one.requirement}" for one in found if one.covered == "no"
-    ] == []
-    assert lanes.reasons.keys() - used_keys(found, lanes.reasons) == set()
+    rows: list[Row] = []
+    for pack in (*OWN_PACKS, "patchkit.data_llm"):
+        rows += read_pack(pack)
+
+    def released(name: str) -> list[str]:
+        return (DATA / f"versions_{name}.txt").read_text().split()
+
+    ends = boundaries(rows, lanes, released)
+    assert len(ends) > 50
+    uncovered = [end for end in ends if end.covered == "no"]
+    assert [f"{end.patch}: {end.requirement}" for end in uncovered] == []
+    unused = lanes.reasons.keys() - used_keys(ends, lanes.reasons)
+    assert unused == set()

@@ -18,22 +18,24 @@ if TYPE_CHECKING:
 def releases(*numbers: int) -> list[CheckedRelease]:
     """Releases of which 1 and 2, and 3 and 4, have the same source."""
     return [
-        subject(f"{one}.0", mod=f"def f(): return {(one + 1) // 2}") for one in numbers
+        subject(f"{number}.0", mod=f"def f(): return {(number + 1) // 2}")
+        for number in numbers
     ]
 
 
 def spans(lock: Lock) -> list[str]:
-    return [str(one)[18:] for one in lock.spans("p", "up.mod:f")]
+    """The spans of the target in a lock, without their fingerprints."""
+    return [str(span)[18:] for span in lock.spans("p", "up.mod:f")]
 
 
 def test_runs_of_the_same_source_are_one_line(world: World) -> None:
-    """What is out of range, absent or unreadable is not taken for reviewed."""
+    """Releases of one source are one span, without those absent, unreadable or out of range."""
     world.pack(
         row("p", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=1,<5',)"),
         patch_a="",
     )
-    looked = [*releases(1, 2, 3, 4), subject("4.5"), *releases(5), broken("6.0")]
-    lock, faults = accept(Lock(), read_pack("pack"), looked)
+    subjects = [*releases(1, 2, 3, 4), subject("4.5"), *releases(5), broken("6.0")]
+    lock, faults = accept(Lock(), read_pack("pack"), subjects)
     assert spans(lock) == ["up 1.0 - 2.0", "up 3.0 - 4.0"]
     assert list(faults) == []
 
@@ -56,16 +58,16 @@ def test_what_was_reviewed_elsewhere_stays(world: World) -> None:
 
 
 def test_every_way_in_which_a_source_was_written_is_kept(world: World) -> None:
-    """Within a run of releases, and from one review to the next."""
+    """A span keeps each wording of its source, within one review and from one to the next."""
     world.pack(row("p", "patch_a", "Wrap('up.mod:f', by='w')"), patch_a="")
     rows = read_pack("pack")
     texts = ("def f(): return 1", "def f(): return 1  # one", "def f():\n    return 1")
-    one, two, three = (
-        subject(f"{at}.0", mod=text) for at, text in enumerate(texts, start=1)
+    first, second, third = (
+        subject(f"{number}.0", mod=text) for number, text in enumerate(texts, start=1)
     )
-    lock, _ = accept(Lock(), rows, [one, two])
+    lock, _ = accept(Lock(), rows, [first, second])
     (span,) = lock.spans("p", "up.mod:f")
     assert len(span.wordings) == 2
-    lock, _ = accept(lock, rows, [two, three])
+    lock, _ = accept(lock, rows, [second, third])
     (span,) = lock.spans("p", "up.mod:f")
     assert (str(span)[18:], len(span.wordings)) == ("up 1.0 - 3.0", 3)

@@ -39,13 +39,11 @@ def has_core(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first process begins when the second has, or will not: releases are few here."""
+    """Hold the first process back until the second has begun, or will not: releases are few."""
     begun = threading.Event()
-    enter, start, end = (
-        SecondProcess.__enter__,
-        SecondProcess._start,
-        SecondProcess._end,
-    )
+    enter = SecondProcess.__enter__
+    start = SecondProcess._start
+    end = SecondProcess._end
 
     def entered(second: SecondProcess) -> SecondProcess:
         begun.clear()
@@ -70,16 +68,17 @@ def comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
-    """Those that are started."""
-    found = []
+    """The processes that a test starts."""
+    processes: list[subprocess.Popen[str]] = []
     start = subprocess.Popen
 
     def started(command: list[str], **options: Any) -> subprocess.Popen[str]:
-        found.append(start(command, **options))
-        return found[-1]
+        process = start(command, **options)
+        processes.append(process)
+        return process
 
     monkeypatch.setattr(subprocess, "Popen", started)
-    return found
+    return processes
 
 
 def learnt_alone(
@@ -94,9 +93,9 @@ def learnt_alone(
 
 def conclusions(place: Path) -> list[object]:
     """What is kept of targets, for releases that have the same files."""
-    kept = FactStore(Cache(place))
-    known = [kept.get("conclusions", str(target)) for target in TARGETS]
-    return [sorted(rows, key=str) for rows in known]
+    store = FactStore(Cache(place))
+    rows_of_targets = [store.get("conclusions", str(target)) for target in TARGETS]
+    return [sorted(rows, key=str) for rows in rows_of_targets]
 
 
 @pytest.mark.processes
@@ -105,11 +104,11 @@ def test_two_processes_say_what_one_says(
     monkeypatch: pytest.MonkeyPatch,
     processes: list[subprocess.Popen[str]],
 ) -> None:
-    """The second one ends with the work, and what both have concluded is kept."""
-    faults, said = learnt(buyer)
+    """Two processes learn and keep what one does, and the second ends with the work."""
+    faults, facts = learnt(buyer)
     assert [process.returncode for process in processes] == [0]
-    assert (faults, len(said)) == ({}, COUNT)
-    assert (faults, said) == learnt_alone(buyer, monkeypatch)
+    assert (faults, len(facts)) == ({}, COUNT)
+    assert (faults, facts) == learnt_alone(buyer, monkeypatch)
     assert conclusions(buyer.place) == conclusions(
         buyer.place.with_name("another cache")
     )
@@ -120,13 +119,13 @@ def test_two_processes_say_what_one_says(
 def test_what_the_second_process_has_learnt_is_not_learnt_again(
     buyer: Customer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first process takes it from the cache."""
+    """The first process takes from the cache what the second has learnt."""
     concluded: list[str] = []
     conclude = CheckedRelease._conclude
 
-    def noted(subject: CheckedRelease, *given: Any) -> None:
+    def noted(subject: CheckedRelease, *arguments: Any) -> None:
         concluded.append(subject.version)
-        conclude(subject, *given)
+        conclude(subject, *arguments)
 
     monkeypatch.setattr(CheckedRelease, "_conclude", noted)
     learnt(buyer)
@@ -138,10 +137,10 @@ def test_what_the_second_process_has_learnt_is_not_learnt_again(
 def test_what_is_known_starts_no_process(
     buyer: Customer, processes: list[subprocess.Popen[str]]
 ) -> None:
-    """What either has learnt is kept for both."""
-    before = learnt(buyer)
+    """A run for which all releases are known starts no second process."""
+    first_run = learnt(buyer)
     assert len(processes) == 1
-    assert learnt(buyer) == before
+    assert learnt(buyer) == first_run
     assert len(processes) == 1
 
 
@@ -154,8 +153,8 @@ def test_one_core_or_few_releases_are_for_one_process(
 ) -> None:
     """No process starts where it would gain nothing."""
     monkeypatch.setattr(second_process, "_has_core", lambda: releases != COUNT)
-    for at in range(releases, COUNT):
-        del buyer.shop.files[WHEEL.format(at)]
+    for number in range(releases, COUNT):
+        del buyer.shop.files[WHEEL.format(number)]
     assert len(learnt(buyer)[1]) == releases
     assert processes == []
 
@@ -170,13 +169,13 @@ def test_one_core_or_few_releases_are_for_one_process(
         "input(); input(); print('[0]')",
     ],
 )
-def test_a_process_that_fails(
+def test_what_a_failed_process_has_not_learnt_is_learnt(
     buyer: Customer,
     monkeypatch: pytest.MonkeyPatch,
     processes: list[subprocess.Popen[str]],
     program: str,
 ) -> None:
-    """What it was asked for is learnt by the first process, and it is gone."""
+    """The first process learns what a failed one was asked for, and that one is gone."""
     monkeypatch.setattr(second_process, "_CODE", program)
     assert learnt(buyer) == learnt_alone(buyer, monkeypatch)
     assert [process.poll() is None for process in processes] == [False]
@@ -184,10 +183,10 @@ def test_a_process_that_fails(
 
 @pytest.mark.processes
 @pytest.mark.parametrize("name", ["", "/no/python"])
-def test_a_process_that_cannot_start(
+def test_the_first_process_learns_all_if_no_other_can_start(
     buyer: Customer, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """The first process learns everything."""
+    """If a second process cannot start, the first learns the same as one alone."""
     monkeypatch.setattr(sys, "executable", name)
     assert learnt(buyer) == learnt_alone(buyer, monkeypatch)
 
@@ -198,20 +197,20 @@ def test_errors_of_releases_are_those_of_one_process(
     monkeypatch: pytest.MonkeyPatch,
     processes: list[subprocess.Popen[str]],
 ) -> None:
-    """Whoever tried, the message is the same."""
-    for at in range(0, COUNT, 2):
-        buyer.shop.files[WHEEL.format(at)] = b"no archive"
-    faults, said = learnt(buyer)
+    """Whichever process tried to read a release, the message of its fault is the same."""
+    for number in range(0, COUNT, 2):
+        buyer.shop.files[WHEEL.format(number)] = b"no archive"
+    faults, facts = learnt(buyer)
     assert len(processes) == 1
-    assert (len(faults), len(said)) == (COUNT // 2, COUNT // 2)
-    assert (faults, said) == learnt_alone(buyer, monkeypatch)
+    assert (len(faults), len(facts)) == (COUNT // 2, COUNT // 2)
+    assert (faults, facts) == learnt_alone(buyer, monkeypatch)
 
 
 @pytest.mark.processes
 def test_notices_of_the_second_process_are_passed_on(
     buyer: Customer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What stops nothing is told by the first process."""
+    """The first process passes on a notice of the second that stops nothing."""
     program = "input(); input(); print('[null, \"a cache is full\"]')"
     monkeypatch.setattr(second_process, "_CODE", program)
     learnt(buyer)
@@ -224,7 +223,7 @@ def test_an_interruption_ends_both(
     monkeypatch: pytest.MonkeyPatch,
     processes: list[subprocess.Popen[str]],
 ) -> None:
-    """The second process is gone, and so are the threads, even where it has not answered."""
+    """An interruption kills a second process that has not answered, and ends all threads."""
     monkeypatch.setattr(second_process, "_CODE", "import time; time.sleep(600)")
 
     def interrupt(*_: object) -> None:
@@ -239,17 +238,17 @@ def test_an_interruption_ends_both(
 
 
 @pytest.mark.processes
-def test_a_process_that_nobody_listens_to(tmp_path: Path) -> None:
-    """It ends with the process that has started it, whatever that had asked for."""
+def test_a_second_process_ends_with_its_input(tmp_path: Path) -> None:
+    """A second process whose input ends exits with 0, whatever it was asked for."""
     command = [sys.executable, "-c", f"from {learner.__name__} import main; main()"]
     task = [str(tmp_path), [[], [], [], None, None, None, 1.0, 0], False, False]
     link = ["http://192.0.2.1/up-1-py3-none-any.whl", "up-1-py3-none-any.whl", "1", "0"]
-    lines = map(json.dumps, (task, [0, "up", "1", link, ["up:f"]]))
-    done = subprocess.run(
+    requests = map(json.dumps, (task, [0, "up", "1", link, ["up:f"]]))
+    finished = subprocess.run(
         command,
-        input="\n".join(lines).encode(),
+        input="\n".join(requests).encode(),
         stdout=subprocess.DEVNULL,
         timeout=60,
         check=False,
     )
-    assert done.returncode == 0
+    assert finished.returncode == 0

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from support.packages import row
 
-from analysis.check.released import broken, checked, subject, the
+from analysis.check.released import broken, checked, only_finding, subject
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.trails import Trails
 from patchkit.core.rows.target import Target
@@ -26,16 +26,16 @@ def followed(
     target: Target = PLACE,
     by_name: bool = False,
 ) -> list[str | None]:
-    """Where the target is said to be in each release; '' where it is said to be gone."""
+    """Where a target is said to be in each release: '' for gone, None where nothing is said."""
     learn_all(subjects, lambda _: [target])
     trails = Trails(subjects, [target], ways, by_name=by_name)
     trails.follow()
-    told = [trails.told(target, one) for one in subjects]
-    return [None if one is None else str(one.place or "") for one in told]
+    moves = [trails.told(target, release) for release in subjects]
+    return [None if move is None else str(move.place or "") for move in moves]
 
 
 def test_follows_one_move_after_another() -> None:
-    """Where the new place is gone too, the search goes on from there."""
+    """Where the new place of a target is gone too, the search goes on from there."""
     releases = [
         subject("1", mod=F),
         subject("2", a=F),
@@ -46,7 +46,7 @@ def test_follows_one_move_after_another() -> None:
 
 
 def test_beyond_a_release_without_it_nothing_is_searched() -> None:
-    """What is gone in a release is not looked for in the next."""
+    """A target that is gone in a release is not looked for in the next."""
     releases = [subject("1", mod=F), subject("2"), subject("3", a=F)]
     assert followed(releases, 1) == [None, "", ""]
 
@@ -75,8 +75,8 @@ def test_what_one_way_found_first_stays() -> None:
     assert followed(releases, -1) == [None, "up.b:f", None]
 
 
-def test_comes_back() -> None:
-    """Releases that have it under its own name again are not asked."""
+def test_a_target_that_comes_back_is_followed_again() -> None:
+    """A release that has the target at its own place again is not asked; a later move is found."""
     releases = [
         subject("1", mod=F),
         subject("2", a=F),
@@ -87,7 +87,7 @@ def test_comes_back() -> None:
 
 
 def test_what_no_release_has_is_looked_for_by_name_where_that_is_asked() -> None:
-    """In the newest, and back as far as that holds."""
+    """A target that no release has is found by its name, back as far as that place holds."""
     releases = [subject("1"), subject("2", a__mod=F), subject("3", a__mod=F)]
     assert followed(releases, 1) == [None, None, None]
     assert followed(releases, 1, by_name=True) == [None, "up.a.mod:f", "up.a.mod:f"]
@@ -104,17 +104,17 @@ def test_a_name_that_the_newest_lacks_is_found_in_those_before() -> None:
     assert followed(releases, 1, by_name=True) == [None, "up.a.mod:f", "up.a.mod:f", ""]
 
 
-def test_a_release_that_cannot_be_read_is_passed_over() -> None:
-    """It neither has nor lacks anything."""
+def test_nothing_is_searched_beyond_a_release_that_cannot_be_read() -> None:
+    """A release that cannot be read neither has nor lacks a target: the search ends there."""
     releases = [subject("1", mod=F), broken("2"), subject("3", a=F)]
     assert followed(releases, 1) == [None, None, None]
 
 
-def test_what_comes_later_is_not_searched_for(world: World) -> None:
-    """A range that begins too early is told the release in which the target appears."""
+def test_a_target_that_appears_later_names_its_first_release(world: World) -> None:
+    """If a range begins too early, the finding names the release in which the target appears."""
     world.pack(
         row("p", "patch_a", "AfterImport('up.mod', call='w')"), patch_a="def w(): ..."
     )
-    found = the(checked([subject("1.0"), subject("2.0", mod="")]), "PK101")
-    assert found.release == "up 1.0"
-    assert found.message.endswith("; it is there from up 2.0 on")
+    finding = only_finding(checked([subject("1.0"), subject("2.0", mod="")]), "PK101")
+    assert finding.release == "up 1.0"
+    assert finding.message.endswith("; it is there from up 2.0 on")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.packages import row
 
-from analysis.check.released import checked, codes, subject, the, write_wheels
+from analysis.check.released import checked, codes, only_finding, subject, write_wheels
 from patchkit.analysis.check.checking import Check
 from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.packs import read_packs
@@ -33,6 +33,7 @@ BODY = "def w(wrapped, instance, args, kwargs):\n    {}\n"
 
 
 def body(top: str, inside: str = "...") -> str:
+    """A body that has these first lines, and this line in its function."""
     return f"{top}\n{BODY.format(inside)}"
 
 
@@ -95,47 +96,42 @@ def test_uses_of_a_body(world: World, text: str, lib: str, expected: list[str]) 
 
 
 def test_what_is_guarded_is_a_note(world: World) -> None:
-    """A body that reckons with a name's absence holds in the release that lacks it."""
+    """A guarded use of a name that is gone is a note, and the body holds."""
     world.pack(
         WRAP, patch_a=body("try:\n    from up.lib import g\nexcept ImportError: ...")
     )
-    have, lack = (
-        subject(at, mod="def f(): ...", lib=lib)
-        for at, lib in (("1", "g = 1"), ("2", ""))
-    )
-    report = checked([have, lack])
-    assert (the(report, "PK605").release, report.grid["p"]["up 2"]) == ("up 2", "ok")
+    has_name = subject("1", mod="def f(): ...", lib="g = 1")
+    lacks_name = subject("2", mod="def f(): ...", lib="")
+    report = checked([has_name, lacks_name])
+    assert only_finding(report, "PK605").release == "up 2"
+    assert report.grid["p"]["up 2"] == "ok"
 
 
 def test_what_rows_add_and_provide_is_there(world: World) -> None:
-    """In the releases for which they do; a name beside it is gone as before."""
-    rows = (
-        "Wrap('up.mod:f', by='w'), Add('up.lib:g', by='g')",
-        "Provide('up.new')",
-    )
-    texts = (
-        body("from up.lib import g, h\ng.attribute\nfrom up.new import x\ng = 1"),
-        "__all__ = []",
-    )
+    """Uses of what rows add and provide are no findings; a name beside it is gone as before."""
+    changes = "Wrap('up.mod:f', by='w'), Add('up.lib:g', by='g')"
     world.pack(
-        row("p", "patch_a", rows[0]),
-        row("q", "patch_b", rows[1]),
-        **dict(zip(("patch_a", "patch_b"), texts, strict=True)),
+        row("p", "patch_a", changes),
+        row("q", "patch_b", "Provide('up.new')"),
+        patch_a=body(
+            "from up.lib import g, h\ng.attribute\nfrom up.new import x\ng = 1"
+        ),
+        patch_b="__all__ = []",
     )
     report = checked([subject("1.0", mod="def f(): ...", lib="")])
-    assert "up.lib has no 'h'" in the(report, "PK601").message
+    assert "up.lib has no 'h'" in only_finding(report, "PK601").message
 
 
-def test_where_it_went(world: World) -> None:
+def test_a_used_name_that_moved_is_found_in_its_new_place(world: World) -> None:
     """The finding names the new place, and the line of the body that uses the old one."""
     world.pack(WRAP, patch_a=body("from up.old import g"))
     function = "def g(a, b):\n    return [a + b * at for at in range(a, b)] if a else sorted(b)\n"
     old = subject("1", mod="def f(): ...", old=function)
     report = checked([old, subject("2", mod="def f(): ...", new=function)])
-    found = the(report, "PK601")
-    assert "up.new:g" in found.message
-    assert (found.release, found.line) == ("up 2", 1)
-    assert str(found.file).endswith("patch_a.py")
+    finding = only_finding(report, "PK601")
+    assert "up.new:g" in finding.message
+    assert (finding.release, finding.line) == ("up 2", 1)
+    assert str(finding.file).endswith("patch_a.py")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +151,7 @@ def test_helpers_of_the_pack_count(world: World, top: str, expected: list[str]) 
 
 
 def test_what_every_release_refuses_is_meant(world: World) -> None:
-    """An override that matches none of several releases is deliberate; one that did is told."""
+    """An override that matches none of several releases is deliberate; one that did is PK604."""
     world.pack(
         WRAP, patch_a=body("from up.lib import C\nclass D(C):\n    def f(self): ...")
     )
@@ -167,7 +163,7 @@ def test_what_every_release_refuses_is_meant(world: World) -> None:
 
 
 def test_inverse_finds_releases_out_of_range_that_would_hold(world: World) -> None:
-    """Targets and uses both count; what does not hold out of range is not told."""
+    """With `inverse`, releases out of range in which targets and uses hold are PK305."""
     fields = {"requires": "('up>=2,<4',)"}
     world.pack(
         row("p", "patch_a", "Wrap('up.mod:f', by='w')", **fields),
@@ -177,29 +173,32 @@ def test_inverse_finds_releases_out_of_range_that_would_hold(world: World) -> No
         "1": ("def f(): ...", "g = 1"),
         "2": ("def f(): ...", "g = 1"),
         "3": ("", "g = 1"),
-    }
-    texts |= {
         "4": ("def f(): ...", ""),
         "5": ("", "g = 1"),
         "6": ("def f(): ...", "g = 2"),
     }
-    subjects = [subject(at, mod=mod, lib=lib) for at, (mod, lib) in texts.items()]
+    subjects = [
+        subject(version, mod=mod, lib=lib) for version, (mod, lib) in texts.items()
+    ]
     rows, _ = read_packs(Settings(), ["pack"])
     report = Check(list(rows), subjects, Lock(), {}, inverse=True).run()
-    found = [
-        (one.code.code, one.release)
-        for one in report.findings
-        if one.severity != "info"
-    ]
-    wanted = {("PK305", "up 1"), ("PK305", "up 6"), ("PK101", "up 3")}
-    assert {one for one in found if one[0] in ("PK305", "PK101", "PK601")} == wanted
+    found = {
+        (finding.code.code, finding.release)
+        for finding in report.findings
+        if finding.severity != "info"
+        and finding.code.code in ("PK305", "PK101", "PK601")
+    }
+    assert found == {("PK305", "up 1"), ("PK305", "up 6"), ("PK101", "up 3")}
     assert report.grid["p"]["up 6"] == "out-of-range"
-    assert "PK305" not in {one.code.code for one in checked(subjects).findings}
+    codes_without_inverse = {
+        finding.code.code for finding in checked(subjects).findings
+    }
+    assert "PK305" not in codes_without_inverse
 
 
 @pytest.fixture
 def index(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three releases of `up`, and nothing else to find."""
+    """Four releases of `up`, and nothing else to find."""
     monkeypatch.chdir(world.folder)
     settings = {
         "PIP_CONFIG_FILE": "/dev/null",
@@ -214,40 +213,37 @@ def index(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
         "1.2": "def g(): ...",
         "1.3": "def h(): ...",
     }
-    write_wheels(world.folder, {at: {"lib": text} for at, text in texts.items()})
+    write_wheels(
+        world.folder, {version: {"lib": text} for version, text in texts.items()}
+    )
     return world.folder
 
 
 def test_fit_of_a_folder(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A package that is never run: what it uses, which releases have it, the first and the last."""
+    """`fit` never runs a package, and says what it uses and which releases have all of that."""
     (index / "theirs").mkdir()
     (index / "theirs" / "__init__.py").write_text(
         "from up.lib import g\nraise SystemExit\n"
     )
     words = ["fit", "theirs", "--of", "up", "--format"]
     assert main([*words, "json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert (told["package"], told["first"], told["last"]) == (
-        "theirs",
-        "up 1.1",
-        "up 1.2",
-    )
-    (use,) = told["uses"]
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["package"] == "theirs"
+    assert (answer["first"], answer["last"]) == ("up 1.1", "up 1.2")
+    (use,) = answer["uses"]
     assert (use["name"], use["how"], use["guarded"]) == ("up.lib:g", "import", False)
     assert use["where"] == [{"file": "theirs/__init__.py", "line": 1}]
-    fits = {one["release"]: one["fits"] for one in told["releases"]}
+    fits = {release["release"]: release["fits"] for release in answer["releases"]}
     assert fits == {"up 1.0": False, "up 1.1": True, "up 1.2": True, "up 1.3": False}
-    (gone,) = told["releases"][-1]["findings"]
+    (gone,) = answer["releases"][-1]["findings"]
     assert (gone["code"], gone["name"], gone["moved_to"]) == ("PK601", "up.lib:g", None)
-    for form in ("table", "markdown", "html", "github"):
-        assert main([*words, form]) == 1
+    for style in ("table", "markdown", "html", "github"):
+        assert main([*words, style]) == 1
         assert "up.lib" in capsys.readouterr().out.replace("\\", "")
 
 
-def test_fit_of_releases_and_of_nothing(
-    index: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Exit codes: 0 where all fit, 2 where there is no package, or no use to ask about."""
+def test_exit_codes_of_fit(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`fit` exits with 0 where all fit, and with 2 without a package or a use to ask about."""
     (index / "theirs").mkdir()
     (index / "theirs" / "__init__.py").write_text("from up.lib import g\n")
     words = ["fit", "--of", "up", "--releases"]
@@ -266,15 +262,19 @@ def test_fit_of_releases_and_of_nothing(
 def test_releases_are_opened_while_a_package_is_read(
     index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The index answers meanwhile."""
+    """`fit` opens releases while it still reads what the package uses."""
     opened = threading.Event()
     paths = Archived.paths
-    monkeypatch.setattr(Archived, "paths", lambda one: (opened.set(), paths(one))[1])
 
-    def read(*given: Any) -> list[Use]:
+    def noted(archive: Archived) -> frozenset[str]:
+        opened.set()
+        return paths(archive)
+
+    def read(*arguments: Any) -> list[Use]:
         assert opened.wait(60)
-        return uses_of(*given)
+        return uses_of(*arguments)
 
+    monkeypatch.setattr(Archived, "paths", noted)
     monkeypatch.setattr("patchkit.analysis.check.fit.uses_of", read)
     (index / "theirs").mkdir()
     (index / "theirs" / "__init__.py").write_text(
@@ -285,29 +285,33 @@ def test_releases_are_opened_while_a_package_is_read(
 
 
 def test_a_package_is_read_once(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a package uses is kept by its content: a damaged cache, or another file, is read."""
-    read: list[object] = []
-    monkeypatch.setattr(
-        "patchkit.analysis.check.fit.uses_of",
-        lambda *given: read.append(given) or uses_of(*given),
-    )
+    """What a package uses is kept by its content, and read anew after a change or from no cache."""
+    reads: list[object] = []
+
+    def noted(*arguments: Any) -> list[Use]:
+        reads.append(arguments)
+        return uses_of(*arguments)
+
+    monkeypatch.setattr("patchkit.analysis.check.fit.uses_of", noted)
     (index / "theirs").mkdir()
     words = ["fit", "theirs", "--of", "up", "--releases", "up==1.1"]
 
-    def asked(text: str) -> tuple[int, int]:
+    def fit(text: str) -> tuple[int, int]:
+        """Ask `fit` of this text; its exit code, and how many packages were read so far."""
         (index / "theirs" / "__init__.py").write_text(text)
-        return main(words), len(read)
+        return main(words), len(reads)
 
-    first, other = "from up.lib import g  # once\n", "from up.lib import h  # again\n"
-    assert [asked(first), asked(first), asked(other)] == [(0, 1), (0, 1), (1, 2)]
+    first = "from up.lib import g  # once\n"
+    other = "from up.lib import h  # again\n"
+    assert [fit(first), fit(first), fit(other)] == [(0, 1), (0, 1), (1, 2)]
     for file in default_directory().rglob("*"):
         if file.is_file():
             file.write_bytes(b"damaged")
-    assert [asked(first), asked(other)] == [(0, 3), (1, 4)]
+    assert [fit(first), fit(other)] == [(0, 3), (1, 4)]
 
 
 def test_facts_without_sources_are_kept_apart() -> None:
-    """What `fit` has learnt of a release lacks fingerprints; `check` does not take it for whole."""
+    """`check` does not take over what `fit` has kept of a release, which lacks fingerprints."""
     cache, known = Cache(None), {"up.mod:f": Facts("absent", "it is gone").as_data()}
     FactStore(cache, brief=True).put("facts", "up 1", known)
     assert FactStore(cache, brief=True).get("facts", "up 1") == known
