@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def drawn(*journals: Journals) -> Picture:
+    """The picture of one node that has these journals."""
     return draw([look(*journals)])
 
 
@@ -22,15 +23,21 @@ def worker(pid: int, *entries: bytes) -> Journals:
 
 
 def digest(text: str) -> bytes:
+    """The entry of a worker that says the digest of its patches."""
     return line("digest", role="worker", digest=text)
 
 
 def disagreements(picture: Picture) -> list[str]:
-    return [found.message for found in picture.findings if found.kind == "disagreement"]
+    """The messages of the findings that are disagreements."""
+    return [
+        finding.message
+        for finding in picture.findings
+        if finding.kind == "disagreement"
+    ]
 
 
 def test_an_engine_agrees() -> None:
-    """Every role that there is, in order."""
+    """Each role of an engine whose processes are alike agrees; the roles are in order."""
     picture = drawn(*engine())
     assert list(picture.agreement.items()) == [
         ("main", True),
@@ -41,7 +48,7 @@ def test_an_engine_agrees() -> None:
 
 
 def test_different_digests() -> None:
-    """The finding names both, and who has which."""
+    """The finding names both digests, and which process has which."""
     picture = drawn(*engine(0), worker(40, digest("abc")), worker(41, digest("def")))
     assert picture.agreement["worker"] is False
     assert disagreements(picture) == [
@@ -50,26 +57,24 @@ def test_different_digests() -> None:
 
 
 def test_applied_in_one_and_skipped_in_the_other() -> None:
-    """Digests are taken early; what came of a patch later counts as well."""
+    """Workers disagree if one has applied a patch that another has skipped."""
     skipped = patch("one", "skipped", "no")
     picture = drawn(
         *engine(0), worker(40, patch("one", "applied")), worker(41, skipped)
     )
     assert picture.agreement["worker"] is False
-    assert (
-        "one is applied in pid 40 on node, not in pid 41 on node"
-        in disagreements(picture)[0]
-    )
+    message = disagreements(picture)[0]
+    assert "one is applied in pid 40 on node, not in pid 41 on node" in message
 
 
-def test_one_that_waits_does_not_disagree() -> None:
-    """A rank may not need the module that the patch is for."""
+def test_a_worker_whose_patch_waits_does_not_disagree() -> None:
+    """A patch that one worker has applied and for which another still waits is no disagreement."""
     picture = drawn(*engine(0), worker(40, patch("one", "applied")), worker(41))
     assert picture.agreement["worker"] is True
 
 
 def test_a_patch_of_another_role_does_not_count() -> None:
-    """In a process of several roles the others' patches stand otherwise."""
+    """Workers agree though a patch of another role stands differently in them."""
     roles = {"one": ["main"]}
     workers = [
         journal(
@@ -82,16 +87,18 @@ def test_a_patch_of_another_role_does_not_count() -> None:
     assert drawn(*engine(0), *workers).agreement["worker"] is True
 
 
-def test_what_a_worker_found_itself() -> None:
-    """It has stopped for it, and said why."""
-    told = line("disagreement", role="worker", reason="other patches than the engine")
-    picture = drawn(*engine(0), worker(40), worker(41, told, digest("def")))
+def test_a_disagreement_that_a_worker_wrote() -> None:
+    """A disagreement that a worker wrote is the only one shown for its role, with its reason."""
+    written = line(
+        "disagreement", role="worker", reason="other patches than the engine"
+    )
+    picture = drawn(*engine(0), worker(40), worker(41, written, digest("def")))
     assert picture.agreement["worker"] is False
     assert disagreements(picture) == ["worker: other patches than the engine"]
 
 
 def test_a_rank_that_is_not_reached_does_not_agree() -> None:
-    """It has no patch at all."""
+    """Workers disagree if one is not reached; the message has its rank and pid."""
     picture = drawn(
         *engine(0),
         worker(40),
@@ -104,7 +111,7 @@ def test_a_rank_that_is_not_reached_does_not_agree() -> None:
 
 
 def test_runs_are_not_compared() -> None:
-    """One directory may hold the journals of yesterday's engine, which had other patches."""
+    """Workers of two engines whose journals lie in one directory are not compared."""
     old = [
         journal(10, role("main")),
         journal(40, role("worker"), digest("abc"), ppid=10, at=1),
@@ -117,7 +124,7 @@ def test_runs_are_not_compared() -> None:
 
 
 def test_workers_without_a_parent_belong_to_the_latest_main() -> None:
-    """Of another node, where nothing says who asked for them."""
+    """Workers of another node that nobody has asked for are compared as the latest main's."""
     far = [
         journal(pid, role("worker"), digest(text), host="far", at=60)
         for pid, text in ((40, "abc"), (41, "def"))
@@ -126,7 +133,7 @@ def test_workers_without_a_parent_belong_to_the_latest_main() -> None:
 
 
 def test_a_fork_in_which_nothing_happened_does_not_count() -> None:
-    """It has stopped where it was forked."""
+    """A fork that has written nothing itself is not compared with other workers."""
     fork = journal(
         42,
         role("worker", inherited=True),

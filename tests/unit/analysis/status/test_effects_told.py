@@ -25,11 +25,12 @@ APPLIED = patch("one", "applied", module="vllm.a", layers=LAYERS)
 
 def effects(at: float = 0, **targets: str) -> bytes:
     """An entry for the targets `f` and `g`."""
-    told = {f"vllm.a:{name}": word for name, word in targets.items()}
-    return line("in-effect", patches={"one": told}, time=NOW + at)
+    words = {f"vllm.a:{name}": word for name, word in targets.items()}
+    return line("in-effect", patches={"one": words}, time=NOW + at)
 
 
 def parsed(*entries: bytes) -> ProcessStatus:
+    """A worker that has these entries in its journal."""
     process = parse_journal(
         "node-1-1.jsonl", armed(1) + role("worker") + b"".join(entries)
     )
@@ -48,59 +49,61 @@ def parsed(*entries: bytes) -> ProcessStatus:
         ({}, "unknown"),
     ],
 )
-def test_in_effect(words: dict[str, str], in_effect: str) -> None:
-    """Any call makes it so; it takes all targets to say no, and a target nobody told of is open."""
-    one = parsed(APPLIED, effects(**words)).patches["one"]
-    assert one.in_effect == in_effect
-    assert [*one.calls] == [*LAYERS]
-    assert one.calls["vllm.a:g"] == words.get("g", NOT_OBSERVABLE)
+def test_whether_a_patch_is_in_effect(words: dict[str, str], in_effect: str) -> None:
+    """One call says yes, no call of all targets says no; a target without a word leaves it open."""
+    status = parsed(APPLIED, effects(**words)).patches["one"]
+    assert status.in_effect == in_effect
+    assert [*status.calls] == [*LAYERS]
+    assert status.calls["vllm.a:g"] == words.get("g", NOT_OBSERVABLE)
 
 
 def test_the_last_word_counts() -> None:
-    """Entries hold what has changed; a patch that is applied no more has no word."""
-    said = APPLIED, effects(f=NEVER_CALLED, g=NEVER_CALLED), effects(f=CALLED)
-    assert parsed(*said).patches["one"].calls == {
+    """A later entry overrides what it names; a patch that is applied anew has no word yet."""
+    entries = APPLIED, effects(f=NEVER_CALLED, g=NEVER_CALLED), effects(f=CALLED)
+    assert parsed(*entries).patches["one"].calls == {
         "vllm.a:f": CALLED,
         "vllm.a:g": NEVER_CALLED,
     }
-    again = parsed(*said, patch("one", "armed"), APPLIED)
+    again = parsed(*entries, patch("one", "armed"), APPLIED)
     assert set(again.patches["one"].calls.values()) == {NOT_OBSERVABLE}
 
 
-def test_its_age() -> None:
-    """A look that found nothing new counts as well; without one, there is no age."""
+def test_when_calls_were_observed_last() -> None:
+    """A look that found nothing new counts too; without a look that found one there is no time."""
     assert parsed(APPLIED).observed is None
     assert parsed(APPLIED, line("verified", time=NOW + 9)).observed is None
     assert parsed(APPLIED, effects(5, f=NEVER_CALLED)).observed == NOW + 5
-    seen = effects(5, f=NEVER_CALLED), line("verified", time=NOW + 9)
-    assert parsed(APPLIED, *seen).observed == NOW + 9
+    entries = effects(5, f=NEVER_CALLED), line("verified", time=NOW + 9)
+    assert parsed(APPLIED, *entries).observed == NOW + 9
 
 
-def test_json() -> None:
-    """The keys of the contract."""
-    one = journal(
+def test_json_has_effects_and_their_age() -> None:
+    """The JSON has `in_effect`, the word of each target, and the age of the last look."""
+    files = journal(
         1, role("worker"), APPLIED, effects(40, f=NEVER_CALLED, g=NEVER_CALLED)
     )
-    data: dict[str, Any] = json.loads(status_json(draw([look(one)])))
+    data: dict[str, Any] = json.loads(status_json(draw([look(files)])))
     (process,) = data["processes"]
-    told = next(patch for patch in process["patches"] if patch["name"] == "one")
-    assert told["in_effect"] == "no"
-    assert told["targets"] == dict.fromkeys(LAYERS, NEVER_CALLED)
+    row = next(entry for entry in process["patches"] if entry["name"] == "one")
+    assert row["in_effect"] == "no"
+    assert row["targets"] == dict.fromkeys(LAYERS, NEVER_CALLED)
     assert process["observed"] == 60
 
 
 @pytest.fixture
 def written(tmp_path: Path) -> str:
-    """Two workers: in one of them a target was called."""
+    """A directory with the journals of two workers, one of which has called a target."""
     never = role("worker"), APPLIED, effects(f=NEVER_CALLED, g=NEVER_CALLED)
-    both = {**journal(1, *never), **journal(2, *never, effects(f=CALLED))}
-    for name, data in both.items():
+    files = {**journal(1, *never), **journal(2, *never, effects(f=CALLED))}
+    for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     return str(tmp_path)
 
 
-def test_unused(written: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each target that a process never called, with the processes and the age of the look."""
+def test_unused_lists_targets_that_were_never_called(
+    written: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--unused` lists each target that a process never called, with its processes and the age."""
     main(["status", written, "--unused"])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     (first,) = [words for words in lines if words[:2] == ["one", "vllm.a:f"]]
@@ -113,7 +116,7 @@ def test_unused(written: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_a_fork_calls_counts_for_its_parent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A fork in no row is a copy: no table has it on its own, and its calls are the parent's."""
+    """The calls of a fork that no row knows are its parent's, and no table has the fork itself."""
     never = effects(f=NEVER_CALLED, g=NEVER_CALLED)
     applied = patch("one", "applied", module="vllm.a", layers=LAYERS, inherited=True)
     fork = {"forked": True, "ppid": 1}
@@ -134,8 +137,10 @@ def test_what_a_fork_calls_counts_for_its_parent(
     assert "see --unused" not in capsys.readouterr().out
 
 
-def test_nothing_to_observe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where no patch is applied, nobody says that all was called."""
+def test_unused_without_an_applied_patch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """If no patch is applied, `--unused` does not say that all was called."""
     for name, data in journal(1, role("worker")).items():
         (tmp_path / name).write_bytes(data)
     main(["status", str(tmp_path), "--unused"])
@@ -143,10 +148,12 @@ def test_nothing_to_observe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert shown == "no target that can be observed is applied\n"
 
 
-def test_nothing_unused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says so."""
-    one = journal(1, role("worker"), APPLIED, effects(f=CALLED, g=CALLED))
-    for name, data in one.items():
+def test_unused_where_every_target_was_called(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """If each target was called, `--unused` says so."""
+    files = journal(1, role("worker"), APPLIED, effects(f=CALLED, g=CALLED))
+    for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     main(["status", str(tmp_path), "--unused"])
     assert capsys.readouterr().out == "each target that can be observed was called\n"
@@ -158,13 +165,15 @@ def test_nothing_unused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_unused_stands_alone(
     written: str, more: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With another view it is wrong use."""
+    """`--unused` beside another view or format exits with 2, and names the option."""
     assert main(["status", written, "--unused", *more]) == 2
     assert "--unused" in capsys.readouterr().err
 
 
-def test_one_patch(written: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The page of a patch has the word beside each target, and the processes where they differ."""
+def test_the_page_of_a_patch_has_the_word_of_each_target(
+    written: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--patch` shows beside each target whether it was called."""
     main(["status", written, "--patch", "one"])
     text = capsys.readouterr().out
     assert "vllm.a:g  never called" in text

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from patchkit.analysis.status.process_status import ProcessStatus
 
 NAME = "node-7-1800000000000000000.jsonl"
-WHOLE = b"".join(
+COMPLETE = b"".join(
     [
         armed(7, roles={"one": ["main"], "two": ["worker"]}),
         role("main"),
@@ -41,18 +41,18 @@ ANY_JSON = st.recursive(
 )
 EVENTS = st.sampled_from(
     [
-        *(
-            "armed",
-            "role",
-            "become",
-            "patch",
-            "rank",
-            "digest",
-            "disagreement",
-            "child",
-            "full",
-        ),
-        *("wrapped", "overwritten", "unreviewed"),
+        "armed",
+        "role",
+        "become",
+        "patch",
+        "rank",
+        "digest",
+        "disagreement",
+        "child",
+        "full",
+        "wrapped",
+        "overwritten",
+        "unreviewed",
     ]
 )
 OF_PROCESS = (
@@ -88,60 +88,62 @@ def parsed(data: bytes) -> ProcessStatus:
     return process
 
 
-def told(process: ProcessStatus) -> dict[str, Any]:
-    """All that is known of a process, to compare; a NaN would be no equal of itself."""
+def known_of(process: ProcessStatus) -> dict[str, Any]:
+    """All that is known of a process, as JSON, to compare; a NaN in it would be an error."""
     return json.loads(json.dumps(vars(process), default=vars, allow_nan=False))
 
 
 def test_a_journal_is_read() -> None:
-    """Every entry that the writer makes has its place."""
-    process = parsed(WHOLE)
+    """Each entry that a journal may have becomes a fact about its process."""
+    process = parsed(COMPLETE)
     assert (process.host, process.pid, process.ppid, process.began) == ("node", 7, 1, 7)
     assert (process.argv, process.started, process.rank) == (["script.py"], NOW, 3)
     assert process.roles == ["main"]
-    one, two = process.patches.values()
-    assert (one.status, one.reason, one.roles) == ("applied", "", ("main",))
-    assert (two.status, two.reason, two.roles) == (
+    first, second = process.patches.values()
+    assert (first.status, first.reason, first.roles) == ("applied", "", ("main",))
+    assert (second.status, second.reason, second.roles) == (
         "failed",
         "ValueError: no",
         ("worker",),
     )
     assert process.digest == "abc"
     assert process.disagreements == {"main": "other patches"}
-    assert [(one.pid, one.name, one.role) for one in process.children] == [
+    assert [(child.pid, child.name, child.role) for child in process.children] == [
         (8, "EngineCore", "engine-core")
     ]
     assert process.is_cut
 
 
 def test_what_the_journal_writes_is_read(tmp_path: Path) -> None:
-    """Writer and reader know the same words."""
+    """What `Journal` writes is read back as the facts of this process."""
     journal = Journal(str(tmp_path))
     journal.write("armed", patches=["one"], roles={"one": ["main"]}, **process_facts())
     journal.write("role", role="main")
-    (found,) = read_directory(tmp_path)
+    (process,) = read_directory(tmp_path)
     facts = process_facts()
-    assert (found.host, found.ppid, found.argv) == (
+    assert (process.host, process.ppid, process.argv) == (
         facts["host"],
         facts["ppid"],
         facts["argv"],
     )
-    assert (found.began, found.roles) == (facts["began"], ["main"])
+    assert (process.began, process.roles) == (facts["began"], ["main"])
 
 
-@given(cut=st.integers(0, len(WHOLE)))
-def test_torn_at_any_byte(cut: int) -> None:
-    """A torn journal says what its whole lines say, and whose it is."""
-    torn = WHOLE[:cut]
+@given(cut=st.integers(0, len(COMPLETE)))
+def test_a_journal_that_is_torn_at_any_byte(cut: int) -> None:
+    """A torn journal says what its complete lines say, and whose it is."""
+    torn = COMPLETE[:cut]
     process = parse_journal(NAME, torn)
     if not torn:
         assert process is None
         return
-    # The last line is whole where only its end is missing.
+    # The last line is complete where only its line end is missing.
     lines = torn.split(b"\n")
-    kept = lines if lines[-1].endswith(b"}") and is_json(lines[-1]) else lines[:-1]
+    complete_lines = (
+        lines if lines[-1].endswith(b"}") and is_json(lines[-1]) else lines[:-1]
+    )
     assert process is not None
-    assert told(process) == told(parsed(b"\n".join(kept) or b"\n"))
+    assert known_of(process) == known_of(parsed(b"\n".join(complete_lines) or b"\n"))
 
 
 def is_json(text: bytes) -> bool:
@@ -152,10 +154,10 @@ def is_json(text: bytes) -> bool:
     return True
 
 
-@given(at=st.integers(0, len(WHOLE)), garbage=st.binary(min_size=1, max_size=40))
-def test_garbage_at_any_byte(at: int, garbage: bytes) -> None:
-    """The reader goes on, and what it says can be written as JSON."""
-    told(parsed(WHOLE[:at] + garbage + WHOLE[at:]))
+@given(at=st.integers(0, len(COMPLETE)), garbage=st.binary(min_size=1, max_size=40))
+def test_a_journal_with_garbage_at_any_byte(at: int, garbage: bytes) -> None:
+    """A journal with garbage is read, and what it says can be written as JSON."""
+    known_of(parsed(COMPLETE[:at] + garbage + COMPLETE[at:]))
 
 
 @given(
@@ -163,13 +165,15 @@ def test_garbage_at_any_byte(at: int, garbage: bytes) -> None:
         st.tuples(EVENTS, st.dictionaries(FIELDS, ANY_JSON, max_size=5)), max_size=6
     )
 )
-def test_entries_of_strangers(entries: list[tuple[str, dict[str, Any]]]) -> None:
-    """Any value may stand in any field."""
+def test_entries_with_any_value_in_any_field(
+    entries: list[tuple[str, dict[str, Any]]],
+) -> None:
+    """Entries with any value in any field are read, and what they say can be written as JSON."""
     lines = [
         json.dumps({**fields, "event": event}).encode() for event, fields in entries
     ]
     process = parsed(armed(7) + b"\n".join(lines))
-    told(process)
+    known_of(process)
     assert isinstance(process.digest, (str, type(None)))
 
 
@@ -183,30 +187,30 @@ def test_entries_of_strangers(entries: list[tuple[str, dict[str, Any]]]) -> None
         b'{"event": "armed"}',
     ],
 )
-def test_lines_that_are_no_entries(stranger: bytes) -> None:
-    """They are passed over; what follows is read."""
+def test_lines_that_are_no_entries_are_passed_over(stranger: bytes) -> None:
+    """A line that is no entry is passed over, and what follows it is read."""
     assert parsed(armed(7) + stranger + b"\n" + role("main")).roles == ["main"]
 
 
 @pytest.mark.parametrize(
     "moment", ["1e999", "NaN", "1" + "0" * 400, '"soon"', "true", "null"]
 )
-def test_times_that_are_none(moment: str) -> None:
-    """A time that cannot be one is 0: it can be sorted by, and written as JSON."""
+def test_values_that_are_no_time(moment: str) -> None:
+    """A value that is no time is read as 0, or `true` as 1: it can be sorted by and written."""
     data = armed(7).replace(str(NOW).encode(), moment.encode())
     assert parsed(data).started in (0, 1)
 
 
 def test_the_name_of_the_file_says_whose_it_is() -> None:
-    """Where the first line is torn; a host may have dashes in its name."""
+    """If the first line is torn, host, pid and start are those in the name of the file."""
     process = parse_journal("my-node-7-1800000000000000000.jsonl", b'{"event":"arm')
     assert process is not None
     assert (process.host, process.pid, process.started) == ("my-node", 7, NOW)
-    assert parse_journal("notes.jsonl", WHOLE[: WHOLE.index(b"\n") - 5]) is None
+    assert parse_journal("notes.jsonl", COMPLETE[: COMPLETE.index(b"\n") - 5]) is None
 
 
-def test_a_fork_takes_roles_anew() -> None:
-    """What it inherited it may keep, until it becomes something else."""
+def test_a_fork_keeps_its_roles_until_it_becomes_something_else() -> None:
+    """A fork is a copy with the roles that it inherited, until it takes roles of its own."""
     inherited = armed(7, forked=True) + role("main", inherited=True)
     inherited += patch("one", "applied", inherited=True)
     assert parsed(inherited).is_copy
@@ -217,7 +221,7 @@ def test_a_fork_takes_roles_anew() -> None:
 
 
 def test_what_an_armed_patch_waits_for() -> None:
-    """What the journal says, or else its target."""
+    """An armed patch waits for what the journal says, or else for an import of its target."""
     rows = armed(7, roles={"one": ["main"], "two": ["main"]})
     waiting = patch(
         "two", "armed", "waits for required patch one, which failed meanwhile"
@@ -230,33 +234,33 @@ def test_what_an_armed_patch_waits_for() -> None:
 
 
 def test_what_is_not_for_a_process_is_skipped() -> None:
-    """Another role's patch, and one whose requirement is not met, as the process said last."""
+    """A patch of another role is skipped, and one whose requirement is unmet by the last entry."""
     rows = armed(7, patches=["one", "two"], roles={"one": ["worker"], "two": ["main"]})
-    told = line("unmet", reasons={"two": "ray is not installed"})
-    process = parsed(rows + role("main") + told)
-    assert [process.stand(one) for one in process.patches.values()] == [
+    unmet = line("unmet", reasons={"two": "ray is not installed"})
+    process = parsed(rows + role("main") + unmet)
+    assert [process.stand(status) for status in process.patches.values()] == [
         ("skipped", "for worker"),
         ("skipped", "ray is not installed"),
     ]
-    process = parsed(rows + role("main") + told + line("unmet", reasons={}))
+    process = parsed(rows + role("main") + unmet + line("unmet", reasons={}))
     assert process.stand(process.patches["two"])[0] == "armed"
 
 
 def test_a_process_without_a_role_has_skipped_nothing() -> None:
-    """It may enter any role yet."""
+    """Before a process enters a role, a patch of any role is armed."""
     process = parsed(armed(7, roles={"one": ["worker"]}))
     stand = process.stand(process.patches["one"])
     assert stand == ("armed", "the process has not entered a role")
 
 
 def test_a_fork_was_not_asked_for_by_ray() -> None:
-    """It inherits the answer of the worker process that it was forked from."""
+    """A fork has no `asked_by`, though it inherits that of the process it was forked from."""
     assert parsed(armed(7, asked_by="node:1")).asked_by == "node:1"
     assert parsed(armed(7, asked_by="node:1", forked=True)).asked_by is None
 
 
 def test_equal_digests_mean_equal_patches() -> None:
-    """Of several roles together, and of what is applied where no engine was configured."""
+    """A digest covers all roles in any order, or else what is applied."""
     main = line("digest", role="main", digest="abc")
     worker = line("digest", role="worker", digest="def")
     assert (
@@ -271,8 +275,8 @@ def test_equal_digests_mean_equal_patches() -> None:
     assert parsed(armed(7)).digest is None
 
 
-def test_what_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
-    """A folder with the name of a journal is none."""
+def test_a_folder_named_like_a_journal_is_passed_over(tmp_path: Path) -> None:
+    """A folder that has the name of a journal is no process."""
     (tmp_path / NAME).mkdir()
     assert read_directory(tmp_path) == []
 
@@ -281,11 +285,12 @@ def test_what_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
 
 
 def applied(name: str, module: str, **fields: Any) -> bytes:
+    """The entry of a patch that is applied in a module."""
     return patch(name, "applied", module=module, **fields)
 
 
 def test_copies_of_several_modules_are_together() -> None:
-    """Each module of a patch has an entry; one that was applied anew counts once."""
+    """Copies of all modules of a patch are joined; a module that was applied anew counts once."""
     process = parsed(
         armed(7)
         + applied(
@@ -300,25 +305,25 @@ def test_copies_of_several_modules_are_together() -> None:
             layers={"n:K": ["one"]},
         )
     )
-    one = process.patches["one"]
-    assert one.rebound == ["a:f", "c:f", "d:g"]
-    assert one.out_of_reach == []
-    assert one.untraced == {"n:K": "a int"}
-    assert one.targets == ["m:f", "n:K"]
+    status = process.patches["one"]
+    assert status.rebound == ["a:f", "c:f", "d:g"]
+    assert status.out_of_reach == []
+    assert status.untraced == {"n:K": "a int"}
+    assert status.targets == ["m:f", "n:K"]
 
 
 def test_layers_are_those_of_the_last_entry() -> None:
-    """Whoever comes later tells the order anew, and whoever goes is gone."""
+    """The last entry sets the layers of a target, and a patch that is undone is in none."""
     first = applied("two", "m", layers={"m:f": ["two"]})
     both = applied("one", "m", layers={"m:f": ["one", "two"]})
     assert parsed(armed(7) + first + both).layers == {"m:f": ["one", "two"]}
-    gone = parsed(armed(7) + first + both + patch("two", "skipped", "undone"))
-    assert gone.layers == {"m:f": ["one"]}
-    assert gone.patches["two"].rebound == []
+    undone = parsed(armed(7) + first + both + patch("two", "skipped", "undone"))
+    assert undone.layers == {"m:f": ["one"]}
+    assert undone.patches["two"].rebound == []
 
 
 def test_neighbours_are_noted() -> None:
-    """Who wraps, and who has overwritten."""
+    """A patch notes who wraps its target, and who has overwritten a copy of it."""
     process = parsed(
         armed(7)
         + applied("one", "m", layers={"m:f": ["one"]})
@@ -326,23 +331,23 @@ def test_neighbours_are_noted() -> None:
         + line("overwritten", name="one", target="a.f", by="others")
         + line("overwritten", name="nobody", target="a.f", by="others")
     )
-    found = [
-        (one.target, one.by, one.wraps) for one in process.patches["one"].strangers
+    strangers = [
+        (stranger.target, stranger.by, stranger.wraps)
+        for stranger in process.patches["one"].strangers
     ]
-    assert found == [("m:f", "them", True), ("a.f", "others", False)]
+    assert strangers == [("m:f", "them", True), ("a.f", "others", False)]
 
 
 def test_what_was_not_reviewed_is_noted() -> None:
-    """Whatever becomes of the patch; of a patch that nobody knows nothing is."""
-    told = line("unreviewed", name="one", reason="f has another source")
-    for after in (
+    """An unreviewed target is noted whatever becomes of its patch; an unknown patch is ignored."""
+    unreviewed = line("unreviewed", name="one", reason="f has another source")
+    for later in (
         b"",
         patch("one", "applied"),
         patch("one", "failed", "ValueError: no"),
     ):
-        process = parsed(
-            armed(7) + told + line("unreviewed", name="three", reason="x") + after
-        )
+        unknown = line("unreviewed", name="three", reason="x")
+        process = parsed(armed(7) + unreviewed + unknown + later)
         assert process.patches["one"].unreviewed == "f has another source"
         assert process.patches["two"].unreviewed == ""
         assert set(process.patches) == set(PATCHES)

@@ -87,26 +87,27 @@ def start(world: World) -> Iterator[Started]:
 
 
 def look(world: World) -> dict[str, Any]:
+    """What this node says of the journals of the world, and of its processes."""
     return node.look(str(world.journal))
 
 
 @pytest.mark.processes
-def test_a_process_that_runs(world: World, start: Started) -> None:
-    """It is known by its number and the moment at which it began, until it ends."""
+def test_a_process_is_alive_until_it_ends(world: World, start: Started) -> None:
+    """A process is shown as alive while it runs, and as not alive once it has ended."""
     pid = start(ARMED)
-    seen = look(world)
-    assert seen["host"] == os.uname().nodename
-    (one,) = draw([seen]).processes
-    assert (one.pid, one.alive, one.roles) == (pid, True, ["main"])
+    first_look = look(world)
+    assert first_look["host"] == os.uname().nodename
+    (process,) = draw([first_look]).processes
+    assert (process.pid, process.alive, process.roles) == (pid, True, ["main"])
     start.end()
-    assert [one.alive for one in draw([look(world)]).processes] == [False]
+    assert [process.alive for process in draw([look(world)]).processes] == [False]
 
 
 @pytest.mark.processes
 def test_a_child_with_vllm_and_without_patchkit(
     world: World, start: Started, library: str
 ) -> None:
-    """A process that patchkit reached has started it; it is found and named."""
+    """A child with vLLM that a reached process has started is found, with name and reason."""
     pid = start(PARENT, WITH_VLLM, library)
     parent, stranger = draw([look(world)]).processes
     assert (parent.pid, stranger.parent, stranger.is_reached) == (pid, parent, False)
@@ -115,10 +116,10 @@ def test_a_child_with_vllm_and_without_patchkit(
 
 
 @pytest.mark.processes
-def test_a_process_with_the_same_journal(
+def test_a_process_with_vllm_that_wrote_no_journal(
     world: World, start: Started, library: str
 ) -> None:
-    """It was told where to write, and has written nothing."""
+    """A process with vLLM that has the same journal directory, but no journal, is found."""
     pid = start(WITH_VLLM, library)
     (stranger,) = draw([look(world)]).processes
     assert (stranger.pid, stranger.reason) == (
@@ -128,8 +129,10 @@ def test_a_process_with_the_same_journal(
 
 
 @pytest.mark.processes
-def test_a_process_of_somebody_else(world: World, start: Started, library: str) -> None:
-    """Another journal, another tree: none of this one's business."""
+def test_a_process_with_another_journal_directory(
+    world: World, start: Started, library: str
+) -> None:
+    """A process with vLLM that has another journal directory and parent is not shown."""
     start(WITH_VLLM, library, PATCHKIT_JOURNAL="/elsewhere")
     assert draw([look(world)]).processes == []
 
@@ -138,21 +141,21 @@ def test_a_process_of_somebody_else(world: World, start: Started, library: str) 
 def test_a_process_that_has_just_begun(
     world: World, start: Started, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A fork has its parent's libraries at once, and its journal a moment later."""
+    """A new process with vLLM is not shown yet: its journal may come a moment later."""
     start(WITH_VLLM, library)
     monkeypatch.setattr(node, "_NEWBORN_SECONDS", 3600.0)
     assert draw([look(world)]).processes == []
 
 
 @pytest.mark.processes
-def test_without_proc(
+def test_without_proc_nobody_knows_what_is_alive(
     world: World, start: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A system that does not tell of processes."""
+    """On a system without /proc, `alive` of a process is None."""
     start(ARMED)
     monkeypatch.setattr(node, "_PROC", world.folder / "proc")
-    (one,) = draw([look(world)]).processes
-    assert one.alive is None
+    (process,) = draw([look(world)]).processes
+    assert process.alive is None
 
 
 def test_the_directory_of_this_node(
@@ -161,15 +164,13 @@ def test_the_directory_of_this_node(
     """PATCHKIT_JOURNAL says which, unless one is given; without both it is an error."""
     assert "PATCHKIT_JOURNAL is not set" in node.look(None)["error"]
     monkeypatch.setenv("PATCHKIT_JOURNAL", str(world.journal))
-    assert (node.look(None)["directory"], node.look(None)["error"]) == (
-        str(world.journal),
-        None,
-    )
+    seen = node.look(None)
+    assert (seen["directory"], seen["error"]) == (str(world.journal), None)
 
 
 @pytest.mark.processes
 def test_what_is_seen_can_be_sent(world: World, start: Started) -> None:
-    """Only plain values: no node needs patchkit to make or read them."""
+    """What a node sees is pickled without any class of patchkit, and is the same when unpickled."""
     start(ARMED)
     seen = look(world)
     assert b"patchkit." not in pickle.dumps({**seen, "journals": {}, "processes": None})
@@ -177,21 +178,21 @@ def test_what_is_seen_can_be_sent(world: World, start: Started) -> None:
 
 
 @pytest.mark.processes
-def test_it_needs_only_the_standard_library() -> None:
-    """It runs on nodes that have no patchkit."""
+def test_a_node_needs_only_the_standard_library() -> None:
+    """The source of `node` runs where patchkit cannot be imported."""
     code = program(__file__, "node_alone")
-    done = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-I", "-c", code, str(node.__file__)],
         capture_output=True,
         text=True,
         timeout=TIMEOUT,
         check=True,
     )
-    assert done.stdout.strip() == os.uname().nodename
+    assert finished.stdout.strip() == os.uname().nodename
 
 
 def test_what_is_no_journal_is_named(world: World) -> None:
-    """A FIFO, a link to an endless device or a file, a folder, a huge file: none is read."""
+    """A FIFO, a link, a folder and a huge file are named with the reason, and not read."""
     world.journal.mkdir(exist_ok=True)
     os.mkfifo(world.journal / "fifo.jsonl")
     (world.journal / "device.jsonl").symlink_to("/dev/zero")
@@ -201,10 +202,11 @@ def test_what_is_no_journal_is_named(world: World) -> None:
         file.truncate(1 << 40)
     seen = look(world)
     assert seen["journals"] == {}
-    assert {
+    reasons = {
         name: reason.partition(" than")[0]
         for name, reason in seen["unreadable"].items()
-    } == {
+    }
+    assert reasons == {
         "device.jsonl": "it is a link",
         "fifo.jsonl": "it is not a regular file",
         "folder.jsonl": "Is a directory",
@@ -222,6 +224,8 @@ def test_what_is_no_journal_is_named(world: World) -> None:
         ("a-" + "9" * 30 + "-1.jsonl", ("a", 0)),
     ],
 )
-def test_who_wrote_a_file(name: str, found: tuple[str, int]) -> None:
-    """Its name says, if it is a journal's."""
+def test_the_writer_of_a_journal_is_in_its_name(
+    name: str, found: tuple[str, int]
+) -> None:
+    """Host and pid of the writer are read from a file's name, '' and 0 where it has none."""
     assert node.writer(name) == found

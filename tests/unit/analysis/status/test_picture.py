@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 
 def kinds(picture: Picture) -> list[tuple[str, int | None]]:
-    """The findings: what, and whose."""
+    """The findings: the kind of each, and the pid of its process."""
     return [
-        (one.kind, one.process.pid if one.process else None) for one in picture.findings
+        (finding.kind, finding.process.pid if finding.process else None)
+        for finding in picture.findings
     ]
 
 
 def test_a_child_without_a_journal_was_not_reached() -> None:
-    """It has the role and the name that its parent knows it by."""
+    """A child without a journal is a finding; its parent's journal says its role and name."""
     picture = draw(
         [look(journal(7, role("main"), child(8, "VllmWorker-3", "worker", 1)))]
     )
@@ -33,19 +34,17 @@ def test_a_child_without_a_journal_was_not_reached() -> None:
 
 
 def test_a_child_that_has_just_been_started_has_time() -> None:
-    """It is in the picture, and no finding before it had time to begin its journal."""
-    told = journal(7, role("main"), child(8, at=1))
-    there = {**running(7), **running(8)}
-    soon = draw([look(told, processes=there, now=NOW + 2)])
+    """A new child without a journal is in the picture, and a finding once it is old or gone."""
+    parent = journal(7, role("main"), child(8, at=1))
+    both = {**running(7), **running(8)}
+    soon = draw([look(parent, processes=both, now=NOW + 2)])
     assert soon.processes[1].is_starting
     assert kinds(soon) == []
     assert soon.agreement == {"main": True}
-    assert kinds(draw([look(told, processes=there, now=NOW + 60)])) == [
-        ("not-reached", 8)
-    ]
-    assert kinds(draw([look(told, processes=running(7), now=NOW + 2)])) == [
-        ("not-reached", 8)
-    ]
+    later = draw([look(parent, processes=both, now=NOW + 60)])
+    assert kinds(later) == [("not-reached", 8)]
+    child_has_ended = draw([look(parent, processes=running(7), now=NOW + 2)])
+    assert kinds(child_has_ended) == [("not-reached", 8)]
 
 
 @pytest.mark.parametrize(
@@ -60,9 +59,9 @@ def test_a_child_that_has_just_been_started_has_time() -> None:
 def test_a_process_with_vllm_and_no_journal_is_found(
     title: str, roles: list[str]
 ) -> None:
-    """It is named, under its parent if that is known."""
-    there = {**running(7), **running(8, ppid=7, vllm=title)}
-    picture = draw([look(journal(7, role("main")), processes=there)])
+    """A process with vLLM and no journal has its title and role, and its parent if known."""
+    processes = {**running(7), **running(8, ppid=7, vllm=title)}
+    picture = draw([look(journal(7, role("main")), processes=processes)])
     _, stranger = picture.processes
     assert (stranger.pid, stranger.name, stranger.roles) == (8, title, roles)
     assert stranger.parent is picture.processes[0]
@@ -71,7 +70,7 @@ def test_a_process_with_vllm_and_no_journal_is_found(
 
 
 def test_a_process_that_another_package_knows_by_its_title() -> None:
-    """The table of processes says which role it has."""
+    """A row of the table of processes says which role a process has, by its title."""
     table = ProcessTable([ProcessRow("title", "My::Stage", Role.WORKER)])
     (stranger,) = draw(
         [look(processes=running(8, vllm="My::Stage_2"))], table
@@ -80,7 +79,7 @@ def test_a_process_that_another_package_knows_by_its_title() -> None:
 
 
 def test_a_child_with_vllm_that_no_row_knows() -> None:
-    """It is a finding by the name of what it runs, unless it makes an engine, or joins one."""
+    """A child with vLLM that no row knows is a finding by its target, unless it has a digest."""
     unknown = line("unknown", target="pkg.stage:run")
     joined = journal(
         8, unknown, line("digest", role="worker", digest="d"), at=1, ppid=7
@@ -94,34 +93,40 @@ def test_a_child_with_vllm_that_no_row_knows() -> None:
 
 def test_a_patch_whose_code_has_no_process() -> None:
     """What runs in its place is no Python process: a finding of the process that started it."""
-    told = line("left-without", name="one", reason="the frontend is no Python process")
-    picture = draw([look(journal(7, role("main"), patch("one", "applied"), told))])
+    left_without = line(
+        "left-without", name="one", reason="the frontend is no Python process"
+    )
+    picture = draw(
+        [look(journal(7, role("main"), patch("one", "applied"), left_without))]
+    )
     assert kinds(picture) == [("no-process", 7)]
     assert picture.findings[0].message == "one: the frontend is no Python process"
 
 
-def test_a_process_that_was_told_not_to() -> None:
-    """The finding says why."""
-    there = running(8, vllm="VLLM::Worker", PATCHKIT="0")
-    (stranger,) = draw([look(processes=there)]).processes
+def test_a_process_with_patchkit_switched_off() -> None:
+    """The reason why a process is not reached names `PATCHKIT=0` in its environment."""
+    processes = running(8, vllm="VLLM::Worker", PATCHKIT="0")
+    (stranger,) = draw([look(processes=processes)]).processes
     assert stranger.reason == "has vLLM loaded, PATCHKIT=0 in its environment"
 
 
 def test_a_child_without_a_journal_is_found_once() -> None:
-    """By its parent's journal and by its libraries."""
-    there = {**running(7), **running(8, ppid=7, vllm="VLLM::Worker")}
-    picture = draw([look(journal(7, child(8, at=1)), processes=there)])
+    """A child that its parent's journal and its libraries give away is one finding."""
+    processes = {**running(7), **running(8, ppid=7, vllm="VLLM::Worker")}
+    picture = draw([look(journal(7, child(8, at=1)), processes=processes)])
     assert kinds(picture) == [("not-reached", 8)]
 
 
 def test_strangers_of_strangers_are_a_tree() -> None:
-    """Also where nothing is reached."""
-    there = {
+    """Processes with vLLM and no journal are under each other, also where none is reached."""
+    processes = {
         **running(9, ppid=8, vllm="VLLM::Worker"),
         **running(8, vllm="VLLM::EngineCore"),
     }
-    picture = draw([look(processes=there)])
-    assert [(one.pid, one.ppid, bool(one.parent)) for one in picture.processes] == [
+    picture = draw([look(processes=processes)])
+    assert [
+        (shown.pid, shown.ppid, bool(shown.parent)) for shown in picture.processes
+    ] == [
         (8, 1, False),
         (9, 8, True),
     ]
@@ -136,27 +141,29 @@ def test_strangers_of_strangers_are_a_tree() -> None:
         ({7: {**running(7)[7], "began": 1}}, False),
     ],
 )
-def test_who_runs(processes: dict[int, Any] | None, alive: bool | None) -> None:
-    """A process with the number of another is not that one."""
-    (one,) = draw([look(journal(7), processes=processes)]).processes
-    assert one.alive is alive
+def test_whether_a_process_is_alive(
+    processes: dict[int, Any] | None, alive: bool | None
+) -> None:
+    """A process is alive if one with its pid and beginning runs; without a look it is unknown."""
+    (process,) = draw([look(journal(7), processes=processes)]).processes
+    assert process.alive is alive
 
 
-def test_of_another_host_nothing_is_known() -> None:
-    """A shared directory holds the journals of several."""
-    (one,) = draw([look(journal(7, host="far"), processes=running(7))]).processes
-    assert one.alive is None
+def test_whether_a_process_of_another_host_is_alive_is_unknown() -> None:
+    """A process with this pid on this node does not make one of another host alive."""
+    (process,) = draw([look(journal(7, host="far"), processes=running(7))]).processes
+    assert process.alive is None
 
 
 def test_nodes_that_share_a_directory() -> None:
-    """Each shows the same files; every process is there once."""
+    """Processes whose journals two nodes show are in the picture once."""
     shared = engine()
     picture = draw([look(*shared), look(*shared, host="far")])
-    assert [one.pid for one in picture.processes] == [10, 20, 30, 31]
+    assert [process.pid for process in picture.processes] == [10, 20, 30, 31]
 
 
 def test_a_failure_is_a_finding() -> None:
-    """With its cause; a fork of the process that failed is no other."""
+    """A failed patch is one finding with its cause, though a fork has inherited it."""
     failed = ("one", "failed", "ValueError: no")
     fork = journal(8, patch(*failed, inherited=True), at=1, ppid=7, forked=True)
     picture = draw([look(journal(7, role("main"), patch(*failed)), fork)])
@@ -165,21 +172,23 @@ def test_a_failure_is_a_finding() -> None:
 
 
 def test_ranks_are_in_order() -> None:
-    """Whichever started first."""
-    told = [child(30 + rank, f"VllmWorker-{rank}", "worker", 9) for rank in range(12)]
-    core = journal(20, role("engine-core"), *told)
+    """Workers are in the order of their ranks, whichever started first."""
+    children = [
+        child(30 + rank, f"VllmWorker-{rank}", "worker", 9) for rank in range(12)
+    ]
+    core = journal(20, role("engine-core"), *children)
     workers = [
         journal(30 + rank, role("worker"), at=20 - rank, ppid=20) for rank in range(12)
     ]
     picture = draw([look(core, *workers)])
-    assert [one.rank for one in picture.processes] == [None, *range(12)]
+    assert [process.rank for process in picture.processes] == [None, *range(12)]
 
 
 def test_what_could_not_be_seen_is_said() -> None:
-    """A node that does not answer, journals of another user, a system without /proc."""
-    gone = {"host": "far (10.0.0.2)", "error": "no answer within 30 s"}
-    picture = draw([look(unreadable={"a.jsonl": "Permission denied"}), look(), gone])
-    assert [one.message for one in picture.findings] == [
+    """A node without an answer and an unreadable journal are findings; no /proc is a note."""
+    silent = {"host": "far (10.0.0.2)", "error": "no answer within 30 s"}
+    picture = draw([look(unreadable={"a.jsonl": "Permission denied"}), look(), silent])
+    assert [finding.message for finding in picture.findings] == [
         "node node: a.jsonl: Permission denied",
         "node far (10.0.0.2): no answer within 30 s",
     ]
@@ -188,30 +197,32 @@ def test_what_could_not_be_seen_is_said() -> None:
 
 
 def test_a_journal_at_its_limit_is_noted() -> None:
-    """What came later is missing, and no finding."""
+    """A journal that has reached its limit is a note, and no finding."""
     picture = draw([look(journal(7, line("full")), processes={})])
     assert "reached their limit" in picture.notes[0]
     assert picture.findings == []
 
 
 def test_an_overwritten_copy_is_a_finding() -> None:
-    """Once: where the patch has failed for it, that says it all; a neighbour on top is none."""
+    """An overwritten copy is one finding, or one failure if the patch failed; a wrapper is none."""
     entries = [
         patch("one", "applied", module="m"),
         line("wrapped", name="one", target="m:f", by="them"),
         line("overwritten", name="one", target="a.f", by="others"),
     ]
-    told = journal(7, role("main"), *entries)
-    assert kinds(draw([look(told)])) == [("overwritten", 7)]
-    failed = journal(7, role("main"), *entries, patch("one", "failed", "overwritten"))
-    assert kinds(draw([look(failed)])) == [("failed", 7)]
+    applied = journal(7, role("main"), *entries)
+    assert kinds(draw([look(applied)])) == [("overwritten", 7)]
+    failed_for_it = journal(
+        7, role("main"), *entries, patch("one", "failed", "overwritten")
+    )
+    assert kinds(draw([look(failed_for_it)])) == [("failed", 7)]
 
 
 def test_a_journal_of_another_format_is_a_finding() -> None:
-    """What is known of it is told; one without a number is of the first."""
+    """A journal with another format is a finding; one without a number has the first format."""
     other, first = journal(10, format=2), journal(11)
-    (found,) = draw([look(other, first)]).findings
-    assert found.kind == "unreadable"
-    assert found.message.startswith("its journal has format 2, expected 1: ")
-    assert found.process is not None
-    assert found.process.pid == 10
+    (finding,) = draw([look(other, first)]).findings
+    assert finding.kind == "unreadable"
+    assert finding.message.startswith("its journal has format 2, expected 1: ")
+    assert finding.process is not None
+    assert finding.process.pid == 10

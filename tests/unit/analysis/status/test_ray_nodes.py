@@ -11,7 +11,7 @@ from patchkit.analysis.status.ray_nodes import RayError, RayNodes
 
 
 class GetTimeoutError(Exception):
-    """Ray's."""
+    """What Ray raises if there is no answer in time."""
 
 
 class Ray:
@@ -65,7 +65,7 @@ class Ray:
 
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch) -> Ray:
-    """Three nodes that behave, and one that has gone."""
+    """A cluster of four nodes: one answers, one is silent, one fails, one is dead."""
     fake = Ray(n1=None, n2=GetTimeoutError(), n3=ValueError("first\nsecond"), n4="dead")
     strategies = SimpleNamespace(NodeAffinitySchedulingStrategy=dict)
     pickles = SimpleNamespace(register_pickle_by_value=lambda module: None)
@@ -79,8 +79,8 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Ray:
     return fake
 
 
-def test_every_node_that_lives_is_asked(ray: Ray) -> None:
-    """One that does not answer in time, or fails, is named; the others are there."""
+def test_every_node_that_is_alive_is_asked(ray: Ray) -> None:
+    """A node that does not answer in time, or fails, has an error; the others answer."""
     with RayNodes("auto", patience=3) as nodes:
         good, silent, failing = nodes.look("/journal")
     assert good == {"host": "n1", "directory": "/journal"}
@@ -93,28 +93,28 @@ def test_every_node_that_lives_is_asked(ray: Ray) -> None:
     assert ray.log[-1] == "shutdown"
 
 
-def test_it_takes_no_cpu_and_is_not_patched(ray: Ray) -> None:
-    """A busy cluster has none to give, and who looks writes no journal."""
+def test_a_look_takes_no_cpu_and_is_not_patched(ray: Ray) -> None:
+    """Tasks that look ask for no CPU, and run with `PATCHKIT=0` on the node that they are for."""
     with RayNodes("auto") as nodes:
         nodes.look(None)
-    begun, *tasks, waited, _, _ = ray.log
-    assert begun["runtime_env"] == {"env_vars": {"PATCHKIT": "0"}}
-    assert [task["num_cpus"] for task in tasks] == [0, 0, 0]
-    assert [task["scheduling_strategy"] for task in tasks] == [
+    init_options, *task_options, wait_options, _, _ = ray.log
+    assert init_options["runtime_env"] == {"env_vars": {"PATCHKIT": "0"}}
+    assert [options["num_cpus"] for options in task_options] == [0, 0, 0]
+    assert [options["scheduling_strategy"] for options in task_options] == [
         {"node_id": name, "soft": False} for name in ("n1", "n2", "n3")
     ]
-    assert waited == {"num_returns": 3, "timeout": 30.0}
+    assert wait_options == {"num_returns": 3, "timeout": 30.0}
 
 
-def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line that says what to do."""
+def test_without_ray_there_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If Ray cannot be imported, the error says that `--ray` needs it."""
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(RayError, match="--ray needs Ray in this Python"):
         RayNodes("auto")
 
 
-def test_nobody_answers(ray: Ray) -> None:
-    """Ray itself would try for minutes."""
+def test_an_address_where_nobody_answers(ray: Ray) -> None:
+    """An address where nobody answers is an error at once: Ray itself would try for minutes."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -124,14 +124,16 @@ def test_nobody_answers(ray: Ray) -> None:
 
 
 @pytest.mark.parametrize("address", ["", "head", "head:", "head:x", ":6379"])
-def test_no_address(ray: Ray, address: str) -> None:
-    """It says what an address looks like."""
+def test_what_is_no_address_is_refused(ray: Ray, address: str) -> None:
+    """A text that is no address is an error that says what one looks like."""
     with pytest.raises(RayError, match="expected host:port"):
         RayNodes(address)
 
 
-def test_ray_that_refuses(ray: Ray, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever it says becomes one line."""
+def test_what_ray_raises_becomes_one_line(
+    ray: Ray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first line of what `ray.init` raises is the message, with the address."""
 
     def refuse(**options: Any) -> None:
         raise RuntimeError("version mismatch\nlong story")

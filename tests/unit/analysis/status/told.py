@@ -11,7 +11,7 @@ Journals = dict[str, bytes]
 
 
 def line(event: str, **fields: Any) -> bytes:
-    """One entry."""
+    """An entry: one line of a journal."""
     return json.dumps({"event": event, "time": NOW, **fields}).encode() + b"\n"
 
 
@@ -28,17 +28,17 @@ def armed(pid: int, *, host: str = "node", at: float = 0, **fields: Any) -> byte
 
 
 def role(name: str, **fields: Any) -> bytes:
-    """It has entered a role."""
+    """The entry of a process that has entered a role."""
     return line("role", role=name, **fields)
 
 
 def patch(name: str, status: str, reason: str = "", **fields: Any) -> bytes:
-    """It stands so with a patch."""
+    """The entry of a process that says how it stands with a patch."""
     return line("patch", name=name, status=status, reason=reason, **fields)
 
 
 def child(pid: int, name: str = "", role: str | None = None, at: float = 0) -> bytes:
-    """It has started a process."""
+    """The entry of a process that has started another."""
     return line("child", child=pid, name=name, role=role, time=NOW + at)
 
 
@@ -52,7 +52,9 @@ def journal(
 
 def look(*journals: Journals, host: str = "node", **facts: Any) -> dict[str, Any]:
     """What a node tells; which processes run is not known, unless given as `processes`."""
-    every = {name: data for one in journals for name, data in one.items()}
+    every: Journals = {}
+    for files in journals:
+        every.update(files)
     seen = {"host": host, "directory": "/journal", "error": None, "processes": None}
     return {**seen, "now": NOW + 100, "journals": every, "unreadable": {}, **facts}
 
@@ -74,7 +76,7 @@ def running(
 def engine(workers: int = 2, **fields: Any) -> list[Journals]:
     """A main process, its engine core and its workers, all well."""
     names = [f"VllmWorker-{rank}" for rank in range(workers)]
-    told = [child(30 + rank, name, "worker", 3) for rank, name in enumerate(names)]
+    children = [child(30 + rank, name, "worker", 3) for rank, name in enumerate(names)]
     return [
         journal(
             10,
@@ -82,7 +84,9 @@ def engine(workers: int = 2, **fields: Any) -> list[Journals]:
             patch("one", "applied"),
             child(20, "EngineCore", "engine-core"),
         ),
-        journal(20, role("engine-core"), patch("one", "applied"), *told, at=1, ppid=10),
+        journal(
+            20, role("engine-core"), patch("one", "applied"), *children, at=1, ppid=10
+        ),
         *(
             journal(
                 30 + rank,
