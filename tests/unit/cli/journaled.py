@@ -21,8 +21,8 @@ def written(tmp_path: Path) -> Callable[..., Path]:
     def write(*journals: dict[str, bytes]) -> Path:
         place = tmp_path / "journal"
         place.mkdir(exist_ok=True)
-        for one in journals:
-            for name, data in one.items():
+        for journal in journals:
+            for name, data in journal.items():
                 (place / name).write_bytes(data)
         return place
 
@@ -32,7 +32,7 @@ def written(tmp_path: Path) -> Callable[..., Path]:
 def answered(
     capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0
 ) -> dict[str, Any]:
-    """What `status --format json` says; checks the exit code on the way."""
+    """Return what `status --format json` prints, and check its exit code on the way."""
     assert main(["status", "--format", "json", *argv]) == code
     out: dict[str, Any] = json.loads(capsys.readouterr().out)
     return out

@@ -100,10 +100,11 @@ def shop(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def rebased(
     capsys: pytest.CaptureFixture[str], *words: str, code: int = 0
 ) -> dict[str, dict[str, Any]]:
-    """What became of each row."""
-    asked = ["rebase", *(words or ("--all",)), "--to", "2.0", "--format", "json"]
-    assert main(asked) == code
-    return {one["name"]: one for one in json.loads(capsys.readouterr().out)["patches"]}
+    """Run `rebase` to 2.0, check its exit code, and return its report of each row, by name."""
+    selection = words or ("--all",)
+    assert main(["rebase", *selection, "--to", "2.0", "--format", "json"]) == code
+    patches = json.loads(capsys.readouterr().out)["patches"]
+    return {patch["name"]: patch for patch in patches}
 
 
 def rows(world: World) -> str:

@@ -43,11 +43,12 @@ def shop(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answer(capsys: pytest.CaptureFixture[str], *words: str, code: int) -> Any:
+    """Run a command with `--format json`, check its exit code, and return what it prints."""
     assert main([*words, "--format", "json"]) == code
     return json.loads(capsys.readouterr().out)
 
 
-def do(fix: str, count: int) -> None:
+def run_fix(fix: str, count: int) -> None:
     """Run each command of a fix, as it stands there."""
     commands = fix.split("\n  ")[1:]
     assert len(commands) == count
@@ -55,8 +56,3 @@ def do(fix: str, count: int) -> None:
         name, *words = shlex.split(command)
         assert name == "patchkit"
         assert main(words) == 0
-
-
-def cleared(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
-    capsys.readouterr()
-    return capsys

@@ -75,33 +75,35 @@ PATCHES = tuple(map(row, range({COUNT})))
     (folder / "sixty" / "patch_values.py").write_text("value = 'patched'\n")
 
 
-def told(done: Done) -> dict[str, Any]:
-    """What a search that found culprits has said."""
+def result(done: Done) -> dict[str, Any]:
+    """Check that a search found culprits, and return what it printed."""
     assert done.returncode == 1, done.stderr
     data: dict[str, Any] = json.loads(done.stdout)
     return data
 
 
 def error(done: Done) -> str:
-    """The last line of a search that ended with an error."""
+    """Check that a search ended with an error, and return its last line."""
     assert (done.returncode, done.stdout) == (2, ""), done
     assert "Traceback" not in done.stderr
     return done.stderr.splitlines()[-1]
 
 
 def test_one_culprit_of_sixty(bisect: Python) -> None:
-    """In processes that run patched: eight runs, none first and the culprit alone last."""
-    said = told(bisect("--format", "json", code="sys.exit(patched('p41'))"))
-    assert said["culprits"] == [["p41"]]
-    assert len(said["runs"]) == 8
-    first, last = said["runs"][0], said["runs"][-1]
+    """One culprit of sixty is found in eight runs: first without patches, last with it alone."""
+    outcome = result(bisect("--format", "json", code="sys.exit(patched('p41'))"))
+    assert outcome["culprits"] == [["p41"]]
+    assert len(outcome["runs"]) == 8
+    first, last = outcome["runs"][0], outcome["runs"][-1]
     assert (first["patches"], first["exit"]) == ([], 0)
     assert (last["patches"], last["exit"]) == (["p41"], 1)
-    assert all(run["seconds"] > 0 for run in said["runs"])
+    assert all(run["seconds"] > 0 for run in outcome["runs"])
 
 
-def test_a_pair_as_a_table(bisect: Python, tmp_path: Path) -> None:
-    """Each run is a line, the culprits are last, and stderr says how far it is."""
+def test_two_culprits_are_found_together_and_shown_as_a_table(
+    bisect: Python, tmp_path: Path
+) -> None:
+    """The table has a line for each run, and names the two culprits last."""
     done = bisect(code="sys.exit(patched('p8', 'p51') * 3)")
     lines = done.stdout.splitlines()
     assert lines[0].split() == ["run", "exit", "seconds", "patches"]
@@ -118,21 +120,25 @@ def test_a_pair_as_a_table(bisect: Python, tmp_path: Path) -> None:
     assert list((folder / "1.journal").glob("*.jsonl"))
 
 
-def test_after_and_named_suspects(bisect: Python, tmp_path: Path) -> None:
-    """Named are tried with what they come after and before; the others stay as they are."""
+def test_what_comes_after_a_named_patch_is_suspected_too(
+    bisect: Python, tmp_path: Path
+) -> None:
+    """Suspects are the named patches and those that come after them; others stay as they are."""
     write_pack(tmp_path, "5: {'after': ('p2',)}, 9: {'after': ('p5',)}")
     code = "sys.exit(patched('p0', 'p5') or 2 * (patched('p5') > patched('p2')) or patched('p59'))"
     words = ("--format", "json", "--patch", "p2", "--patch", "p30")
-    said = told(bisect(*words, code=code, PATCHKIT_DISABLE="p59"))
+    outcome = result(bisect(*words, code=code, PATCHKIT_DISABLE="p59"))
     (state,) = tmp_path.glob(".patchkit-bisect/*/state.json")
     assert json.loads(state.read_text())["suspects"] == ["p2", "p5", "p9", "p30"]
-    assert (said["culprits"], said["beside"]) == ([["p5"]], [["p2"]])
+    assert (outcome["culprits"], outcome["beside"]) == ([["p5"]], [["p2"]])
 
 
 def test_a_patch_that_needs_another_is_named_with_it(
     bisect: Python, tmp_path: Path
 ) -> None:
-    """Alone it cannot be applied: that run is skipped, whatever the command's exit code is."""
+    """A patch that needs another is a culprit together with it. A run without the other is skipped,
+    whatever the command's exit code is.
+    """
     write_pack(tmp_path, "7: {'body': 'patch_needing'}")
     needing = (
         "import vllm.values\n"
@@ -141,9 +147,11 @@ def test_a_patch_that_needs_another_is_named_with_it(
     )
     (tmp_path / "sixty" / "patch_needing.py").write_text(needing)
     words = [word for name in ("p3", "p5", "p7") for word in ("--patch", name)]
-    said = told(bisect("--format", "json", *words, code="sys.exit(3 * patched('p7'))"))
-    assert said["culprits"] == [["p3", "p7"]]
-    (alone,) = [run for run in said["runs"] if run["failed"]]
+    outcome = result(
+        bisect("--format", "json", *words, code="sys.exit(3 * patched('p7'))")
+    )
+    assert outcome["culprits"] == [["p3", "p7"]]
+    (alone,) = [run for run in outcome["runs"] if run["failed"]]
     assert (alone["patches"], alone["exit"]) == (["p7"], 1)
 
 
@@ -174,8 +182,8 @@ def test_what_cannot_be_searched_is_one_line(
     assert says in error(bisect(code=code))
 
 
-def test_wrong_use_is_one_line(bisect: Python) -> None:
-    """A name that is none, a command that is none, no patches."""
+def test_wrong_use_is_an_error(bisect: Python) -> None:
+    """An unknown patch or command, or no patch that applies, ends `bisect` with an error."""
     assert "--patch: found 'p60'" in error(bisect("--patch", "p60", code="0"))
     assert "no-such-command: cannot be run" in error(
         bisect(command=("no-such-command",))
@@ -184,13 +192,13 @@ def test_wrong_use_is_one_line(bisect: Python) -> None:
     assert "no patch applies here" in error(bisect(code="0", PATCHKIT_DISABLE=every))
 
 
-def test_125_is_skipped(bisect: Python) -> None:
-    """A set that cannot be judged is not one that fails: what it needs to fail is the answer."""
+def test_a_run_that_exits_with_125_is_skipped(bisect: Python) -> None:
+    """A run that exits with 125 is skipped: it counts neither as good nor as bad."""
     names = [word for name in ("p3", "p5", "p7") for word in ("--patch", name)]
     code = "sys.exit(125 if patched('p3') > patched('p5') else patched('p3'))"
-    said = told(bisect("--format", "json", *names, code=code))
-    assert said["culprits"] == [["p3", "p5"]]
-    assert 125 in [run["exit"] for run in said["runs"]]
+    outcome = result(bisect("--format", "json", *names, code=code))
+    assert outcome["culprits"] == [["p3", "p5"]]
+    assert 125 in [run["exit"] for run in outcome["runs"]]
 
 
 @pytest.mark.parametrize(
@@ -205,22 +213,24 @@ def test_a_fault_and_a_hang_are_bad(
 ) -> None:
     """A command that dies of a signal, or is not done in time, has failed."""
     names = ("--patch", "p1", "--patch", "p2")
-    said = told(bisect("--format", "json", *names, *words, code=code))
-    assert said["culprits"] == [["p1"]]
-    assert said["runs"][-1]["exit"] == exit_code
+    outcome = result(bisect("--format", "json", *names, *words, code=code))
+    assert outcome["culprits"] == [["p1"]]
+    assert outcome["runs"][-1]["exit"] == exit_code
 
 
-def test_a_flaky_command(bisect: Python) -> None:
-    """With --runs 2 it may pass once: a set is good if it passes twice."""
+def test_a_flaky_command_is_run_several_times(bisect: Python) -> None:
+    """With `--runs 2` a set is good if the command passes twice, and bad if it fails once."""
     code = """
 from pathlib import Path
 lines = Path("lines")
 lines.write_text((lines.read_text() if lines.exists() else "") + "x" * patched("p30"))
 sys.exit(patched("p30") and len(lines.read_text()) % 2 == 0)
 """
-    said = told(bisect("--format", "json", "--runs", "2", "--patch", "p30", code=code))
-    assert said["culprits"] == [["p30"]]
-    assert [run["exit"] for run in said["runs"]] == [0, 0, 0, 1]
+    outcome = result(
+        bisect("--format", "json", "--runs", "2", "--patch", "p30", code=code)
+    )
+    assert outcome["culprits"] == [["p30"]]
+    assert [run["exit"] for run in outcome["runs"]] == [0, 0, 0, 1]
 
 
 STOP = """
@@ -231,46 +241,48 @@ sys.exit(patched("p3"))
 """
 
 
-def test_a_search_goes_on_where_it_was(bisect: Python, tmp_path: Path) -> None:
-    """Runs that are known are not made again, and lead to the same answer."""
+def test_resume_goes_on_where_the_search_was(bisect: Python, tmp_path: Path) -> None:
+    """`--resume` does not repeat runs that are known, and comes to the same result."""
     words = ("--format", "json", "--patch", "p3", "--patch", "p45")
-    whole = told(bisect(*words, code=STOP))
+    uninterrupted = result(bisect(*words, code=STOP))
     (tmp_path / "stop").touch()
     assert "run 2: 1 patch, exit 200 ends" in error(bisect(*words, code=STOP))
     (tmp_path / "stop").unlink()
     done = bisect("--resume", *words, code=STOP)
     assert "patchkit: 1 run known" in done.stderr
     assert "run 1:" not in done.stderr
-    said = told(done)
-    assert said["culprits"] == whole["culprits"] == [["p3"]]
-    made = [(run["patches"], run["exit"]) for run in said["runs"]]
-    assert made == [(run["patches"], run["exit"]) for run in whole["runs"]]
+    outcome = result(done)
+    assert outcome["culprits"] == uninterrupted["culprits"] == [["p3"]]
+    made = [(run["patches"], run["exit"]) for run in outcome["runs"]]
+    assert made == [(run["patches"], run["exit"]) for run in uninterrupted["runs"]]
     again = bisect("--resume", *words, code=STOP)
-    assert (told(again), "run 1:" in again.stderr) == (said, False)
+    assert result(again) == outcome
+    assert "run 1:" not in again.stderr
 
 
 def test_only_the_same_search_is_resumed(bisect: Python, tmp_path: Path) -> None:
-    """Other patches, another body, another command: nothing that is known would hold."""
-    code, other = "sys.exit(patched('p3'))", "sys.exit(patched('p4'))"
-    one = ("--patch", "p3")
-    assert "state.json: [Errno 2]" in error(bisect("--resume", *one, code=code))
-    told(bisect("--format", "json", *one, code=code))
+    """`--resume` is refused after a change of command, suspects, options, bodies or its state."""
+    code = "sys.exit(patched('p3'))"
+    other_code = "sys.exit(patched('p4'))"
+    suspect = ("--patch", "p3")
+    assert "state.json: [Errno 2]" in error(bisect("--resume", *suspect, code=code))
+    result(bisect("--format", "json", *suspect, code=code))
     assert "found no bisect of this command" in error(
-        bisect("--resume", *one, code=other)
+        bisect("--resume", *suspect, code=other_code)
     )
     assert "suspects: found others" in error(bisect("--resume", code=code))
     assert "timeout: found others" in error(
-        bisect("--resume", *one, "--timeout", "9", code=code)
+        bisect("--resume", *suspect, "--timeout", "9", code=code)
     )
     (tmp_path / "sixty" / "patch_values.py").write_text("value = str('patched')\n")
-    assert "patches: found others" in error(bisect("--resume", *one, code=code))
+    assert "patches: found others" in error(bisect("--resume", *suspect, code=code))
     (state,) = tmp_path.glob(".patchkit-bisect/*/state.json")
     (tmp_path / "sixty" / "patch_values.py").write_text("value = 'patched'\n")
     kept = json.loads(state.read_text())
     state.write_text("[]")
-    assert "state.json: " in error(bisect("--resume", *one, code=code))
+    assert "state.json: " in error(bisect("--resume", *suspect, code=code))
     state.write_text(json.dumps({**kept, "runs": [1]}))
-    assert "state.json: " in error(bisect("--resume", *one, code=code))
+    assert "state.json: " in error(bisect("--resume", *suspect, code=code))
 
 
 STARTS = """
@@ -320,7 +332,7 @@ def test_an_interrupted_search_leaves_nothing_running(
 
 
 def test_what_a_command_leaves_running_is_ended(bisect: Python, tmp_path: Path) -> None:
-    """A daemon of one run would be there in the next."""
+    """What the command of a run leaves behind is ended, so that the next run does not have it."""
     daemon = "subprocess.Popen(['sleep', '600'], start_new_session=True)"
     code = f"import subprocess\nprint({daemon}.pid)\nsys.exit(patched('p3'))"
     assert bisect("--patch", "p3", code=code).returncode == 1

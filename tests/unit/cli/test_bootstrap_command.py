@@ -35,14 +35,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(
         "patchkit.runtime.bootstrap.install.location_found_alone", lambda: "/found"
     )
-    monkeypatch.setattr(
-        "patchkit.runtime.bootstrap.install.location_found_alone", lambda: "/found"
-    )
     return tmp_path
 
 
 def status(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, object]]:
-    """The exit code of status, and what it says to programs."""
+    """Run `bootstrap status --format json`, and return its exit code and what it prints."""
     code = main(["bootstrap", "status", "--format", "json"])
     data: dict[str, object] = json.loads(capsys.readouterr().out)
     return code, data
@@ -52,8 +49,8 @@ def status(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, object]]:
 
 
 @pytest.mark.processes
-def test_from_install_to_remove_without_trace(environment: Venv) -> None:
-    """It arms while it is there; then site-packages is what it was, bytecode included."""
+def test_install_arms_and_remove_leaves_no_trace(environment: Venv) -> None:
+    """An installed bootstrap arms processes; `remove` leaves no file of it, nor of its bytecode."""
     before = environment.files()
     for words, lines in (("installed in", 2), ("up to date in", 1)):
         done = bootstrap(environment, "install")
@@ -89,7 +86,7 @@ def test_a_patchkit_on_pythonpath_is_looked_for_where_it_is(environment: Venv) -
 
 @pytest.mark.processes
 def test_a_patchkit_installed_later_needs_no_location(environment: Venv) -> None:
-    """Installing again forgets the location of before."""
+    """Installing again forgets the location that an earlier `install` wrote."""
     install(environment.folder, str(REPOSITORY))
     done = bootstrap(environment, "install")
     assert "bootstrap installed in" in done.stderr
@@ -122,7 +119,7 @@ sys.exit(main(["bootstrap", "install"]))
 def test_status_from_nothing_to_installed(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both are in order; the keys are those that programs rely on."""
+    """`status` exits with 0 before and after `install`; JSON has the keys that programs rely on."""
     code, data = status(capsys)
     assert (code, data["state"], data["switch"]) == (0, "absent", None)
     install(here)
@@ -140,7 +137,7 @@ def test_status_from_nothing_to_installed(
 def test_status_of_what_is_not_in_order_is_1(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file is missing, is old, is another's, or patchkit is not to be found."""
+    """`status` exits with 1 where a file is missing, old or foreign, or patchkit is not found."""
     install(here)
     module = here / "_patchkit_bootstrap.py"
     module.write_text(module.read_text() + "# older\n")
@@ -161,10 +158,10 @@ def test_status_of_what_is_not_in_order_is_1(
     assert (code, data["state"], data["patchkit"]) == (1, "installed", None)
 
 
-def test_status_for_a_person(
+def test_status_for_a_person_says_the_state_and_what_to_do(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The state, what is waited for, where patchkit is, and what to do."""
+    """The page has the state, the variable that is waited for, patchkit's place, and what to do."""
     install(here)
     assert main(["bootstrap", "status"]) == 0
     out = capsys.readouterr().out
@@ -183,7 +180,7 @@ def test_status_for_a_person(
 def test_anothers_file_is_one_line_and_2(
     here: Path, capsys: pytest.CaptureFixture[str], word: str
 ) -> None:
-    """It is named, and stays."""
+    """A file that patchkit did not write is named in the error, and stays as it is."""
     (here / "patchkit-bootstrap.pth").write_text("import theirs\n")
     assert main(["bootstrap", word]) == 2
     out, err = capsys.readouterr()
@@ -196,15 +193,15 @@ def test_anothers_file_is_one_line_and_2(
 
 
 @pytest.mark.parametrize("word", ["install", "remove", "status"])
-def test_no_folder_for_it_is_one_line_and_2(
+def test_no_folder_for_a_bootstrap_is_one_line_and_2(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, word: str
 ) -> None:
-    """Where this Python's packages lie it reads no `.pth` files."""
+    """Each command exits with 2 where Python reads no `.pth` files beside its packages."""
 
-    def none() -> Path:
+    def refuse() -> Path:
         raise BootstrapError("/x: Python reads no .pth files there")
 
-    monkeypatch.setattr("patchkit.runtime.bootstrap.install.site_folder", none)
+    monkeypatch.setattr("patchkit.runtime.bootstrap.install.site_folder", refuse)
     assert main(["bootstrap", word]) == 2
     assert capsys.readouterr() == (
         "",
@@ -212,8 +209,10 @@ def test_no_folder_for_it_is_one_line_and_2(
     )
 
 
-def test_the_group_alone_shows_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever does not know the words sees them."""
+def test_the_help_of_bootstrap_lists_its_commands(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`bootstrap --help` lists the commands; `bootstrap` alone is an error that names the help."""
     assert main(["bootstrap", "--help"]) == 0
     out = capsys.readouterr().out
     assert all(f"\n  {word} " in out for word in ("install", "remove", "status"))

@@ -17,25 +17,27 @@ if TYPE_CHECKING:
 
     from support.packages import World
 
-from cli.shelves import BODY, NEW, OLD, answer, do, shop
+from cli.shelves import BODY, NEW, OLD, answer, run_fix, shop
 
 __all__ = ["shop", "world"]
 
 
-def test_check_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """The keys of the contract, and 1 where there is something to do."""
+def test_json_keeps_the_keys_of_the_contract(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """JSON has the keys of the contract; the exit code is 1 with findings, and 0 without."""
     data = answer(capsys, "check", "--releases", "up", code=1)
     assert data["releases"] == ["up 1.0", "up 2.0", "up 3.0"]
     assert data["grid"] == {"p": {"up 1.0": "ok", "up 2.0": "ok", "up 3.0": "broken"}}
-    (found,) = data["findings"]
-    assert (found["code"], found["severity"], found["patch"]) == ("PK101", "error", "p")
-    assert (found["target"], found["release"], found["line"]) == (
-        "up.mod:f",
-        "up 3.0",
-        2,
-    )
-    assert found["file"] == "pack/__init__.py"
-    assert "moved to up.late:f" in found["message"]
+    (finding,) = data["findings"]
+    assert finding["code"] == "PK101"
+    assert finding["severity"] == "error"
+    assert finding["patch"] == "p"
+    assert finding["target"] == "up.mod:f"
+    assert finding["release"] == "up 3.0"
+    assert finding["file"] == "pack/__init__.py"
+    assert finding["line"] == 2
+    assert "moved to up.late:f" in finding["message"]
     assert data["summary"] == {
         "patches": 1,
         "releases": 3,
@@ -48,10 +50,10 @@ def test_check_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     answer(capsys, "check", "--releases", "up<3", code=0)
 
 
-def test_check_ends_with_the_gravest_finding(
+def test_the_gravest_finding_is_the_one_to_explain(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is explained is the error, though what a row does not say comes before it."""
+    """The hint at `explain` names an error, though lesser findings of the row come before it."""
     world.pack(row("p", "patch_a", "Wrap('up.mod:f', by='w')"), patch_a=BODY)
     assert main(["check", "--releases", "up==3"]) == 1
     assert "'patchkit explain PK101' says" in capsys.readouterr().err
@@ -76,11 +78,11 @@ def test_check_of_a_tree_and_of_a_wheel(
     assert "PATCHKIT_VERSIONS=up=release" in capsys.readouterr().err
     monkeypatch.setenv("PATCHKIT_VERSIONS", "up=3.0")
     data = answer(capsys, "check", "--path", "tree", code=1)
-    assert [one["code"] for one in data["findings"]] == ["PK101"]
+    assert [finding["code"] for finding in data["findings"]] == ["PK101"]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["check", "--path", "a", "--wheel", "b"], "expected one of them at most"),
         (["check", "--path", "none"], "found no folder 'none', expected a source tree"),
@@ -127,13 +129,13 @@ def test_check_of_a_tree_and_of_a_wheel(
     ],
 )
 def test_wrong_use_is_one_line(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit code 2, nothing on stdout, one line on stderr that says what was expected."""
     assert main(words) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1
 
 
@@ -147,17 +149,14 @@ def test_a_fix_names_what_the_check_was_told(
         write_lock(tmp_path / "my locks.txt", Lock({"p": {}}))
         if code == "PK201":
             assert main(["lock", *packs_and_lock, "--releases", "up<2"]) == 0
-        assert main(["check", *packs_and_lock, "--releases", "up<3"]) == int(
-            code == "PK201"
-        )
-        told = capsys.readouterr().out
-        assert code in told
-        commands = [
-            line.strip()
-            for line in told.splitlines()
-            if line.startswith(" " * 11 + "pat")
-        ]
-        do("\n  ".join(["", *commands]), count)
+        exit_code = 1 if code == "PK201" else 0
+        assert main(["check", *packs_and_lock, "--releases", "up<3"]) == exit_code
+        out = capsys.readouterr().out
+        assert code in out
+        start = " " * 11 + "pat"
+        lines = [line for line in out.splitlines() if line.startswith(start)]
+        commands = [line.strip() for line in lines]
+        run_fix("\n  ".join(["", *commands]), count)
         capsys.readouterr()
         answer(capsys, "check", *packs_and_lock, "--releases", "up<3", code=0)
 
@@ -166,7 +165,8 @@ def test_one_source_is_one_drift(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Releases that share a source that nobody has reviewed are one finding, and one review."""
-    write_wheels(tmp_path / "wheels", {f"1.{n}": {"mod": NEW} for n in range(1, 9)})
+    releases = {f"1.{minor}": {"mod": NEW} for minor in range(1, 9)}
+    write_wheels(tmp_path / "wheels", releases)
     assert main(["lock", "--releases", "up==1.0"]) == 0
     capsys.readouterr()
     assert main(["check", "--releases", "up<2"]) == 1
@@ -174,8 +174,8 @@ def test_one_source_is_one_drift(
     assert out.count("PK201") == 1
     assert "1 warning" in out
     data = answer(capsys, "check", "--releases", "up<2", code=1)
-    assert len({one["fix"] for one in data["findings"]}) == 1
-    do(data["findings"][0]["fix"], count=2)
+    assert len({finding["fix"] for finding in data["findings"]}) == 1
+    run_fix(data["findings"][0]["fix"], count=2)
     capsys.readouterr()
     answer(capsys, "check", "--releases", "up<2", code=0)
 
@@ -183,7 +183,7 @@ def test_one_source_is_one_drift(
 def test_a_tree_without_any_of_the_packages_names_them_all(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody is led to look for the one package that happened to be asked for first."""
+    """An error about a tree with none of the patched packages names all of them."""
     world.pack(
         row("p", "patch_p", "Wrap('up.mod:f', by='w')", requires="('up',)"),
         row("q", "patch_p", "Wrap('more.mod:f', by='w')", requires="('more',)"),
@@ -198,10 +198,9 @@ def test_a_tree_without_any_of_the_packages_names_them_all(
 def test_releases_of_something_else_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What no patch has to do with would else pass for checked."""
-    with zipfile.ZipFile(
-        tmp_path / "wheels" / "down-1.0-py3-none-any.whl", "w"
-    ) as wheel:
+    """Releases of a package that no patch targets are refused. They would else pass for checked."""
+    path = tmp_path / "wheels" / "down-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
         wheel.writestr("down/__init__.py", "")
         wheel.writestr("down-1.0.dist-info/METADATA", "Name: down\n")
     assert main(["check", "--releases", "down"]) == 2
@@ -214,7 +213,9 @@ def test_releases_of_something_else_are_refused(
 def test_releases_out_of_every_range_are_refused(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing was checked, so nothing can be said to hold; one patch out of range is named."""
+    """Releases that no patch is for are refused. If only some patches are out of range, they are
+    named.
+    """
     wrap = "Wrap('up.mod:f', by='w')"
     texts = {"why": "'w'", "upstream": "'u'", "sunset": "'s'", "after": "('p',)"}
     later = row("later", "patch_a", wrap, requires="('up>=2,<4',)", **texts)
@@ -230,14 +231,14 @@ def test_releases_out_of_every_range_are_refused(
     assert main([*words, "later", "p"]) == 0
     assert "2 patches, 1 release, out of range of all: later" in capsys.readouterr().out
     assert main([*words, "later", "p", "--format", "markdown"]) == 0
-    told = capsys.readouterr().out
-    assert "2 patches hold, or do not target these releases." in told
+    markdown = capsys.readouterr().out
+    assert "2 patches hold, or do not target these releases." in markdown
 
 
 def test_drift_in_a_tree_names_the_tree(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What would be locked is what was looked at, not what is installed."""
+    """The fix of drift in a tree locks that tree, and not what is installed."""
     assert main(["lock", "--releases", "up==1.0"]) == 0
     monkeypatch.setenv("PATCHKIT_VERSIONS", "up=3.0")
     (tmp_path / "a tree" / "up").mkdir(parents=True)
@@ -245,30 +246,31 @@ def test_drift_in_a_tree_names_the_tree(
     (tmp_path / "a tree" / "up" / "mod.py").write_text(NEW)
     capsys.readouterr()
     (finding,) = answer(capsys, "check", "--path", "a tree", code=1)["findings"]
-    do(finding["fix"], count=2)
+    run_fix(finding["fix"], count=2)
     assert "--path 'a tree'" in finding["fix"]
     capsys.readouterr()
     assert answer(capsys, "check", "--path", "a tree", code=0)["findings"] == []
 
 
-def test_check_of_what_never_was(
+def test_a_mistyped_target_of_a_row_says_what_may_be_meant(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A mistyped target of a row says what may have been meant; one that was there does not."""
+    """The finding on a mistyped target of a row names the target that may be meant."""
     world.pack(row("p", "patch_a", "Wrap('up.late:ff', by='w')"), patch_a=BODY)
     data = answer(capsys, "check", "--releases", "up==3", code=1)
-    (found,) = [one for one in data["findings"] if one["code"] == "PK101"]
-    assert "; did you mean up.late:f?" in found["message"]
+    findings = data["findings"]
+    (missing,) = [finding for finding in findings if finding["code"] == "PK101"]
+    assert "; did you mean up.late:f?" in missing["message"]
 
 
 def test_one_cause_is_told_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An index whose files' server does not answer is one finding, however many releases it has."""
-    links = "".join(
-        f'<a href="http://127.0.0.1:9/up-{n}.0-py3-none-any.whl#sha256={n:064x}">x</a>'
-        for n in range(1, 40)
+    link = (
+        '<a href="http://127.0.0.1:9/up-{0}.0-py3-none-any.whl#sha256={0:064x}">x</a>'
     )
+    links = "".join(link.format(number) for number in range(1, 40))
     (tmp_path / "index" / "up").mkdir(parents=True)
     (tmp_path / "index" / "up" / "index.html").write_text(links)
     for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS"):
@@ -299,7 +301,7 @@ def test_the_page_has_each_difference_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What is gone from several releases is one box; the page says which command made it."""
-    gone = {f"3.{n}": {"mod": ""} for n in range(6)}
+    gone = {f"3.{minor}": {"mod": ""} for minor in range(6)}
     write_wheels(tmp_path / "wheels", gone)
     words = ["check", "p", "--offline", "--releases", "up<4", "--format", "html"]
     assert main(words) == 1

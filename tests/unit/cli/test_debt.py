@@ -25,20 +25,22 @@ DEBT = ("list", "--debt", "--patches", "pack", "--releases", "up")
 @pytest.fixture(autouse=True)
 def pack(shop: None, world: World) -> None:
     """A patch for one release of three, and one that no release needs."""
-    told = {
+    texts = {
         "why": "'it adds | more'",
         "upstream": "'https://x.example/1'",
         "sunset": "'s'",
     }
     world.pack(
-        row("half", "patch_a", EDIT, requires="('up<2',)", **told),
+        row("half", "patch_a", EDIT, requires="('up<2',)", **texts),
         row("gone", "patch_a", EDIT, requires="('up<1',)"),
         patch_a=BODY,
     )
 
 
-def test_each_form(capsys: pytest.CaptureFixture[str]) -> None:
-    """For a person, a page, a program, and a badge."""
+def test_debt_has_the_same_facts_in_each_form(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The table, Markdown, JSON and the badge of `list --debt` agree on what may go."""
     assert main([*DEBT]) == 0
     out = capsys.readouterr().out
     assert out.splitlines()[1].split()[0:6] == ["half", "-", "1", "after", "up", "1.0"]
@@ -63,9 +65,9 @@ def test_each_form(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("words", [["--releases", "up"], ["--format", "badge"]])
-def test_what_only_debt_has(
+def test_options_of_debt_alone_are_wrong_use(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without it, that is wrong use."""
+    """Without `--debt`, `--releases` and `--format badge` are wrong use."""
     assert main(["list", *words]) == 2
     assert "expected --debt with them" in capsys.readouterr().err

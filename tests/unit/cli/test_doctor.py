@@ -27,23 +27,23 @@ healthy = doctored.healthy
 def findings(
     capsys: pytest.CaptureFixture[str], *argv: str
 ) -> list[tuple[str, str, str]]:
-    """The mark, subject and message of every finding; checks the exit code on the way."""
+    """Return mark, subject and message of each finding; check the exit code on the way."""
     code = main(["doctor", "--format", "json", *argv])
     data = json.loads(capsys.readouterr().out)
-    found = [
+    warnings = [
         (check["mark"], check["subject"], check["message"])
         for check in data["checks"]
         if check["mark"] in ("warn", "bad")
     ]
-    assert data["findings"] == len(found)
-    assert code == (1 if found else 0)
-    return found
+    assert data["findings"] == len(warnings)
+    assert code == (1 if warnings else 0)
+    return warnings
 
 
 def test_a_healthy_place_has_no_findings(
     capsys: pytest.CaptureFixture[str], write_pack: Callable[..., Path]
 ) -> None:
-    """Nothing in the way: exit code 0, and what is here is said."""
+    """Without findings `doctor` exits with 0, and prints versions, packs, patches and Python."""
     write_pack("my_pack", pack_source(row_source()))
     assert findings(capsys, "--patches", "my_pack") == []
     assert main(["doctor", "--patches", "my_pack"]) == 0
@@ -79,7 +79,7 @@ def test_a_version_that_says_nothing_is_bad(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The doctor goes on where `list` would stop, and says what to set."""
+    """A version that cannot be used is a bad line of `doctor`, where `list` would stop."""
     monkeypatch.setenv("VLLM_VERSION", version)
     ((mark, subject, message),) = findings(capsys)
     assert (mark, subject) == ("bad", "vllm")
@@ -89,7 +89,7 @@ def test_a_version_that_says_nothing_is_bad(
 def test_no_vllm_is_a_warning(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without vLLM there is nothing to patch."""
+    """`doctor` warns where vLLM is not installed, as there is nothing to patch."""
     monkeypatch.delenv("VLLM_VERSION")
     monkeypatch.setattr(
         "patchkit.core.versions.installed.Versions.find", lambda self, name: None
@@ -100,7 +100,7 @@ def test_no_vllm_is_a_warning(
 def test_a_version_that_counts_as_another_says_so(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pre-release counts as its release; a person should see that."""
+    """`doctor` shows which release a pre-release counts as."""
     monkeypatch.setenv("VLLM_VERSION", "0.12.0rc1+cpu")
     main(["doctor"])
     assert "0.12.0rc1+cpu, counts as 0.12.0" in capsys.readouterr().out
@@ -109,13 +109,11 @@ def test_a_version_that_counts_as_another_says_so(
 def test_a_malformed_pack_is_bad_and_the_others_are_read(
     capsys: pytest.CaptureFixture[str], write_pack: Callable[..., Path]
 ) -> None:
-    """One bad pack does not hide what the others are like."""
+    """A malformed pack is a bad line, and does not hide what the other packs are like."""
     write_pack("good_pack", pack_source(row_source()))
     write_pack("bad_pack", "PATCHES = 3")
     packs = ("--patches", "bad_pack", "--patches", "good_pack")
-    ((mark, subject, message),) = findings(
-        capsys, "--patches", "bad_pack", "--patches", "good_pack"
-    )
+    ((mark, subject, message),) = findings(capsys, *packs)
     assert (mark, subject) == ("bad", "bad_pack")
     assert "a tuple of Patch" in message
     main(["doctor", *packs])
@@ -125,7 +123,7 @@ def test_a_malformed_pack_is_bad_and_the_others_are_read(
 def test_packs_that_do_not_go_together_are_bad(
     capsys: pytest.CaptureFixture[str], write_pack: Callable[..., Path]
 ) -> None:
-    """Two packs with a patch of one name are each fine, and not together."""
+    """Two packs that have a patch of the same name are bad, though each alone is fine."""
     write_pack("one_pack", pack_source(row_source()))
     write_pack("two_pack", pack_source(row_source()))
     ((mark, _, message),) = findings(
@@ -140,7 +138,7 @@ def test_names_that_no_patch_has_are_a_warning(
     write_pack: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A slip in PATCHKIT_DISABLE or PATCHKIT_ONLY would go unnoticed."""
+    """A name in PATCHKIT_DISABLE or PATCHKIT_ONLY that no patch has is a warning."""
     write_pack("my_pack", pack_source(row_source()))
     monkeypatch.setenv("PATCHKIT_DISABLE", "a-pach")
     monkeypatch.setenv("PATCHKIT_ONLY", "a-patch,zzz")
@@ -157,7 +155,7 @@ def test_names_that_no_patch_has_are_a_warning(
 def test_a_variable_that_is_none_of_ours_is_a_warning(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A slip in a variable's name would go unnoticed too."""
+    """A PATCHKIT variable that does not exist is a warning, with the name that may be meant."""
     monkeypatch.setenv("PATCHKIT_JURNAL", "/tmp")
     ((mark, subject, message),) = findings(capsys)
     assert (mark, subject) == ("warn", "PATCHKIT_JURNAL")
@@ -167,7 +165,7 @@ def test_a_variable_that_is_none_of_ours_is_a_warning(
 def test_conflicts_between_selected_patches_are_bad(
     capsys: pytest.CaptureFixture[str], write_pack: Callable[..., Path]
 ) -> None:
-    """A conflict counts where both are for here, and only there."""
+    """A conflict of two selected patches is bad; one with a patch that is not selected is none."""
     rival = row_source(name="'rival'", conflicts="('a-patch', 'far')")
     far = row_source(name="'far'", requires="('vllm<0.5',)")
     write_pack("my_pack", pack_source(row_source(), rival, far))
@@ -176,12 +174,12 @@ def test_conflicts_between_selected_patches_are_bad(
     assert "conflicts with a-patch" in message
 
 
-def test_patches_that_a_rust_frontend_leaves_without_a_process(
+def test_patches_that_a_rust_frontend_leaves_without_a_process_are_a_warning(
     capsys: pytest.CaptureFixture[str],
     write_pack: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What is for main's entrypoints has no process where the frontend is no Python process."""
+    """`doctor` warns of a patch for main's entrypoints where the frontend is no Python process."""
     chat = "(Replace('vllm.entrypoints.openai.serving_chat:f', by='f'),)"
     write_pack("my_pack", pack_source(row_source(changes=chat)))
     assert findings(capsys, "--patches", "my_pack") == []
@@ -195,7 +193,7 @@ def test_patches_that_a_rust_frontend_leaves_without_a_process(
 def test_settings_in_effect_are_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is set is part of the picture, and no finding."""
+    """`doctor` prints the settings that are set, and exits with 0."""
     monkeypatch.setenv("PATCHKIT_LOG", "info")
     assert main(["doctor"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -206,14 +204,15 @@ def test_settings_in_effect_are_shown(
 
 
 class Entry:
-    """An entry point."""
+    """An entry point, with the two fields that `doctor` reads."""
 
     def __init__(self, name: str, value: str) -> None:
-        self.name, self.value = name, value
+        self.name = name
+        self.value = value
 
 
 def way(checks: list[HealthLine], subject: str) -> dict[str, Any]:
-    """The one check about a way."""
+    """The only check of that subject, as a dictionary."""
     (check,) = [check for check in checks if check.subject == subject]
     return check._asdict()
 
@@ -230,7 +229,7 @@ def way(checks: list[HealthLine], subject: str) -> dict[str, Any]:
 def test_the_plugin_counts_unless_it_is_left_out(
     environ: dict[str, str], mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """VLLM_PLUGINS may name the plugins to load, and so leave ours out."""
+    """Our vLLM plugin is ok, and a warning where VLLM_PLUGINS is set and does not name it."""
     entries = (
         Entry("patchkit", "patchkit.runtime.reach.vllm_plugin:general"),
         Entry("other", "other:plugin"),
@@ -243,17 +242,14 @@ def test_the_plugin_counts_unless_it_is_left_out(
 
 def test_run_is_seen_from_inside() -> None:
     """A process that `patchkit run` has started says so."""
-    assert (
-        way(ways_in({"PYTHONPATH": f"{SITECUSTOMIZE_FOLDER}:/x"}), "patchkit run")[
-            "mark"
-        ]
-        == "ok"
-    )
-    assert way(ways_in({"PYTHONPATH": "/x"}), "patchkit run")["mark"] == "note"
+    inside = ways_in({"PYTHONPATH": f"{SITECUSTOMIZE_FOLDER}:/x"})
+    assert way(inside, "patchkit run")["mark"] == "ok"
+    outside = ways_in({"PYTHONPATH": "/x"})
+    assert way(outside, "patchkit run")["mark"] == "note"
 
 
 def test_a_bootstrap_is_active_with_its_variable(tmp_path: Path) -> None:
-    """With PATCHKIT=1 it arms, and waits without, which is as it should be."""
+    """An installed bootstrap is active with PATCHKIT=1, and a mere note without."""
     install(tmp_path)
     folders = [str(tmp_path / "none"), str(tmp_path)]
     active = way(ways_in({"PATCHKIT": "1"}, folders), "bootstrap")
@@ -271,7 +267,7 @@ def test_patchkit_1_without_a_bootstrap_is_a_warning(tmp_path: Path, name: str) 
 
 
 def test_a_bootstrap_that_is_not_whole_is_a_warning(tmp_path: Path) -> None:
-    """It may arm nothing, and `bootstrap install` puts that right."""
+    """A bootstrap that lacks a file is a warning that names `patchkit bootstrap install`."""
     install(tmp_path)
     (tmp_path / "_patchkit_bootstrap.py").unlink()
     check = way(ways_in({"PATCHKIT": "1"}, [str(tmp_path)]), "bootstrap")
@@ -280,5 +276,5 @@ def test_a_bootstrap_that_is_not_whole_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_patchkit_0_is_a_warning() -> None:
-    """Whoever asks why nothing is patched should see it."""
+    """`doctor` warns of PATCHKIT=0, with which nothing is patched."""
     assert way(ways_in({"PATCHKIT": "0"}), "PATCHKIT=0")["mark"] == "warn"

@@ -24,13 +24,13 @@ healthy = doctored.healthy
 
 
 def locks(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str, str]]:
-    """The lines about locks."""
+    """Run `doctor`, and return mark, subject and message of each line about locks."""
     main(["doctor", "--format", "json", "--patches", "pack"])
     checks = json.loads(capsys.readouterr().out)["checks"]
     return [
-        (one["mark"], one["subject"], one["message"])
-        for one in checks
-        if one["topic"] == "locks"
+        (check["mark"], check["subject"], check["message"])
+        for check in checks
+        if check["topic"] == "locks"
     ]
 
 
@@ -57,7 +57,7 @@ def drifted(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_pack_without_a_lock_is_a_note(
     drifted: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody has to have one."""
+    """A pack needs no lock: `doctor` notes that there is none, and does not warn."""
     drifted.unlink()
     ((mark, subject, message),) = locks(capsys)
     assert (mark, subject) == ("note", "pack")
@@ -67,7 +67,7 @@ def test_a_pack_without_a_lock_is_a_note(
 def test_what_is_as_reviewed_is_counted(
     drifted: Path, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line for the pack, and no more."""
+    """A pack that is unchanged since its review gets one line, which counts its patches."""
     world.module("up.mod", UPSTREAM)
     assert locks(capsys) == [
         ("ok", "pack", f"2 of 2 patches unchanged since review, {drifted}")
@@ -81,10 +81,16 @@ def test_what_was_not_reviewed_is_a_warning(
     monkeypatch: pytest.MonkeyPatch,
     policy: str,
 ) -> None:
-    """Whatever the policy; once for each target, and of patches that are for here only."""
+    """Drift is one warning for each patch, whatever the policy, and names each target once. Patches
+    that are not for here are left out.
+    """
     monkeypatch.setenv("PATCHKIT_ON_DRIFT", policy)
-    pack, (mark, subject, message) = locks(capsys)
-    assert pack == ("note", "pack", f"1 of 2 patches unchanged since review, {drifted}")
+    pack_line, (mark, subject, message) = locks(capsys)
+    assert pack_line == (
+        "note",
+        "pack",
+        f"1 of 2 patches unchanged since review, {drifted}",
+    )
     assert (mark, subject) == ("warn", "p")
     assert message.count("up.mod:function differs from the source last reviewed") == 1
     assert message.endswith(")")
@@ -97,10 +103,12 @@ def test_a_lock_that_cannot_be_read_is_bad(
     monkeypatch: pytest.MonkeyPatch,
     named: bool,
 ) -> None:
-    """Broken, or named and not there."""
+    """A lock that is malformed, or named and missing, is bad, and the message names the file."""
     drifted.write_text("<<<<<<< ours")
+    expected = f"{drifted}:1"
     if named:
         monkeypatch.setenv("PATCHKIT_LOCK", "/nowhere")
+        expected = "'/nowhere'"
     ((mark, subject, message),) = locks(capsys)
     assert (mark, subject) == ("bad", "pack")
-    assert ("'/nowhere'" if named else f"{drifted}:1") in message
+    assert expected in message

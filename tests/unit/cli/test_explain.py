@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_code_is_explained(code: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """With its four parts; in the case that somebody happens to type."""
+    """`explain` prints the four parts of each code's page, in whichever case it is typed."""
     assert main(["explain", code.lower()]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"{code} {CODES[code].title}\n\n")
@@ -31,28 +31,27 @@ def test_every_code_is_explained(code: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_without_a_code_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    """One line each, with severity and title."""
+    """`explain` alone lists each code on one line, with severity and title."""
     assert main(["explain"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(CODES)
-    assert re.fullmatch(
-        r"PK304 +note +no upper bound", lines[list(CODES).index("PK304")]
-    )
+    line = lines[list(CODES).index("PK304")]
+    assert re.fullmatch(r"PK304 +note +no upper bound", line)
 
 
-def test_explain_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """The section as Markdown, beside code, title and severity."""
+def test_json_has_the_page_as_markdown(capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON has the code's page as Markdown, beside code and severity."""
     assert main(["explain", "PK101", "--format", "json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["findings"]
-    assert (found["code"], found["severity"]) == ("PK101", "error")
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (finding["code"], finding["severity"]) == ("PK101", "error")
     expected = (
         "Severity: error.\n\n**What it checks.** The target is not in that release."
     )
-    assert found["text"].startswith(expected)
+    assert finding["text"].startswith(expected)
 
 
 def test_an_unknown_code_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
-    """It says which are like it."""
+    """An unknown code ends `explain` with 2, and the error names codes that are like it."""
     assert main(["explain", "PK10l"]) == 2
     assert (
         "no finding has the code 'PK10l'; did you mean PK10" in capsys.readouterr().err
@@ -60,7 +59,7 @@ def test_an_unknown_code_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize("color", ["", "1"])
-def test_it_is_laid_out(
+def test_the_page_is_laid_out_for_the_terminal(
     color: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No line is wider than the terminal, and no mark of Markdown is left, in a pipe either."""
@@ -76,7 +75,9 @@ def test_it_is_laid_out(
 def test_the_page_is_in_the_package(
     python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
-    """As it is installed, with no docs beside it; where it is missing that is one line."""
+    """An installed package explains codes without docs beside it. Without its `findings.md` it
+    exits with 2.
+    """
     without = shutil.ignore_patterns("__pycache__")  # others may write some meanwhile
     shutil.copytree(REPOSITORY / "patchkit", tmp_path / "patchkit", ignore=without)
     words = ("-m", "patchkit", "explain", "PK101")

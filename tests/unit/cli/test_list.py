@@ -53,7 +53,7 @@ def listed(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
 
 
 def test_json_keeps_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
-    """The keys are those that DESIGN promises, and hold what the row says."""
+    """JSON has the keys that programs rely on, and they hold what the row says."""
     data = listed(capsys)
     assert list(data) == ["versions", "patches"]
     assert data["patches"][0] == {
@@ -120,8 +120,10 @@ def test_json_covers_every_distribution_that_is_named(
         }
 
 
-def test_role_filters(capsys: pytest.CaptureFixture[str]) -> None:
-    """`--role` leaves the patches of that role."""
+def test_role_lists_the_patches_of_that_role(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`--role` lists the patches of that role, and no others."""
     patches = listed(capsys, "--role", "worker")["patches"]
     assert [patch["name"] for patch in patches] == ["too-new"]
 
@@ -143,11 +145,10 @@ def test_vllm_is_believed_before_the_environment(
 def test_an_override_that_is_no_version_is_2(
     variable: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a person has set wrongly is broken input."""
+    """A variable whose version is none ends `list` with 2, and the error names the variable."""
     monkeypatch.delenv("VLLM_VERSION")
-    monkeypatch.setenv(
-        variable, "banana" if variable == "VLLM_VERSION" else "vllm=banana"
-    )
+    value = "banana" if variable == "VLLM_VERSION" else "vllm=banana"
+    monkeypatch.setenv(variable, value)
     assert main(["list"]) == 2
     out, err = capsys.readouterr()
     assert out == ""

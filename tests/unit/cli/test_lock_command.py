@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 
     from support.packages import World
 
-from cli.shelves import BODY, NEW, OLD, answer, cleared, do, shop
+from cli.shelves import BODY, NEW, OLD, answer, run_fix, shop
 
 __all__ = ["shop", "world"]
 
 
-def test_lock_then_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is locked is shown and reviewed; what is not is drift; a dry run writes nothing."""
+def test_what_is_locked_is_reviewed_and_what_is_not_is_drift(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`lock` writes what is reviewed, and with `--check` nothing; `check` reports the rest as
+    drift. The fix that the finding names clears it.
+    """
     words = ["lock", "--releases", "up<2"]
     assert answer(capsys, *words, "--check", code=1)["written"] is False
     assert not (tmp_path / "patchkit.lock").exists()
@@ -42,19 +46,19 @@ def test_lock_then_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert data["grid"]["p"] == {"up 1.0": "ok", "up 2.0": "drift"}
     (finding,) = data["findings"]
     assert finding["code"] == "PK201"
-    do(finding["fix"], count=2)
+    run_fix(finding["fix"], count=2)
     capsys.readouterr()
     answer(capsys, "check", "--releases", "up<3", code=0)
     main(["lock", "--releases", "up<3"])
-    assert (
-        answer(cleared(capsys), "check", "--releases", "up<3", code=0)["findings"] == []
-    )
+    capsys.readouterr()
+    data = answer(capsys, "check", "--releases", "up<3", code=0)
+    assert data["findings"] == []
 
 
-def test_a_malformed_lock_is_one_line(
+def test_a_malformed_lock_is_reported_with_file_and_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It names file and line, for every command that reads it."""
+    """Each command that reads a malformed lock exits with 2, and names its file and line."""
     (tmp_path / "pack" / "patchkit.lock").write_text("format 2\nwhat is this\n")
     for words in (
         ["check", "--releases", "up"],
@@ -65,32 +69,33 @@ def test_a_malformed_lock_is_one_line(
         assert "patchkit.lock:2: found 'what is this'" in capsys.readouterr().err
 
 
-def test_packs_that_are_kept_elsewhere_are_their_authors(
+def test_lock_and_matrix_leave_installed_packs_out(
     world: World,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """`lock` and `matrix` leave installed packs out; one that is named is reviewed beside them."""
-    theirs = "Wrap('up.mod:f', by='w')"
-    text = row("q", "patch_b", theirs, requires="('up>=1,<3',)")
-    (tmp_path / "site-packages" / "their").mkdir(parents=True)
+    """`lock` and `matrix` leave installed packs out; a patch that is named is locked here."""
+    folder = tmp_path / "site-packages" / "their"
+    folder.mkdir(parents=True)
+    text = row("q", "patch_b", "Wrap('up.mod:f', by='w')", requires="('up>=1,<3',)")
     world.pack(text, name="site-packages/their")
-    (tmp_path / "site-packages" / "their" / "patch_b.py").write_text(BODY)
-    monkeypatch.syspath_prepend(tmp_path / "site-packages")
-    write_lock(tmp_path / "site-packages" / "their" / "patchkit.lock", Lock({"q": {}}))
+    (folder / "patch_b.py").write_text(BODY)
+    monkeypatch.syspath_prepend(folder.parent)
+    write_lock(folder / "patchkit.lock", Lock({"q": {}}))
     monkeypatch.setenv("PATCHKIT_PATCHES", "pack,their")
     for _ in range(2):
         data = answer(capsys, "lock", "--releases", "up<3", code=0)
         assert data["files"] == ["pack/patchkit.lock"]
         assert {span["patch"] for span in data["spans"]} == {"p"}
-    shown = answer(capsys, "matrix", "--releases", "up", code=0)
-    assert "of q" not in json.dumps(shown)
+    matrix = answer(capsys, "matrix", "--releases", "up", code=0)
+    assert "of q" not in json.dumps(matrix)
     assert main(["lock", "q", "--releases", "up<3"]) == 0
     assert f"PATCHKIT_LOCK={tmp_path / 'patchkit.lock'}" in capsys.readouterr().err
-    # Q has no `why`.
+    # Exit code 1, as `q` has no `why`.
     grid = answer(capsys, "check", "--releases", "up<3", code=1)["grid"]
-    assert set(grid["q"].values()) == set(grid["p"].values()) == {"ok"}
+    assert set(grid["q"].values()) == {"ok"}
+    assert set(grid["p"].values()) == {"ok"}
 
 
 @pytest.fixture
@@ -103,21 +108,21 @@ def theirs(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (folder / "patch_b.py").write_text(BODY)
     monkeypatch.syspath_prepend(folder.parent)
     monkeypatch.setenv("PATCHKIT_PATCHES", "their")
-    assert (
-        main(["lock", "--releases", "up==1.0", "--lock", str(folder / "patchkit.lock")])
-        == 0
-    )
+    lock = str(folder / "patchkit.lock")
+    assert main(["lock", "--releases", "up==1.0", "--lock", lock]) == 0
 
 
 @pytest.mark.usefixtures("theirs")
 def test_reviews_here_take_nothing_from_an_installed_packs_own(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Neither for who names the file: 1.0 is reviewed by its authors, 2.0 here."""
+    """A review here stands beside that of an installed pack's authors. They reviewed 1.0, and 2.0
+    is reviewed here; `--lock` changes nothing.
+    """
     assert main(["lock", "q", "--releases", "up==2.0"]) == 0
     capsys.readouterr()
     for words in ((), ("--lock", "patchkit.lock")):
-        # Q has no `why`.
+        # Exit code 1, as `q` has no `why`.
         data = answer(capsys, "check", "--releases", "up<3", *words, code=1)
         assert set(data["grid"]["q"].values()) == {"ok"}
 
@@ -126,7 +131,7 @@ def test_reviews_here_take_nothing_from_an_installed_packs_own(
 def test_lock_writes_nothing_of_patchkits_own_rows_unasked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a folder that has no pack; who names their pack means them."""
+    """Where only patchkit's own rows are found, `lock` refuses, unless `--patches` names a pack."""
     monkeypatch.setattr("patchkit.cli.inputs.OWN_PACKS", ("their",))
     assert main(["lock", "--releases", "up==2.0"]) == 2
     assert "found no patch here but patchkit's own" in capsys.readouterr().err
@@ -154,7 +159,7 @@ def test_each_pack_has_its_own_lock(
 @pytest.mark.processes
 @pytest.mark.parametrize("layout", ["flat", "src", "flat, without pyproject.toml"])
 def test_what_lock_writes_is_what_processes_read(layout: str, tmp_path: Path) -> None:
-    """As the tutorial has it: drift of the lock that was just written stops a process."""
+    """A process reads the lock that `lock` wrote, and stops when upstream's source has changed."""
     project = tmp_path / "project"
     folder = project / "src" if layout == "src" else project
     (folder / "my_pack").mkdir(parents=True)
@@ -168,21 +173,21 @@ def test_what_lock_writes_is_what_processes_read(layout: str, tmp_path: Path) ->
     (tmp_path / "lib" / "up" / "__init__.py").touch()
     (tmp_path / "lib" / "up" / "mod.py").write_text(OLD)
     env = {
-        **{
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith("PATCHKIT")
-        },
-        "PYTHONPATH": os.pathsep.join(map(str, (folder, tmp_path / "lib", REPOSITORY))),
-        "PATCHKIT_VERSIONS": "up=1.0",
-        "PATCHKIT_PATCHES": "my_pack",
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PATCHKIT")
     }
+    path = [str(folder), str(tmp_path / "lib"), str(REPOSITORY)]
+    env["PYTHONPATH"] = os.pathsep.join(path)
+    env["PATCHKIT_VERSIONS"] = "up=1.0"
+    env["PATCHKIT_PATCHES"] = "my_pack"
 
-    def python(*words: str, **more: str) -> int:
+    def python(*words: str, **settings: str) -> int:
+        """Run Python in the project, and return its exit code."""
         command = [sys.executable, *words]
-        return subprocess.run(
-            command, cwd=project, env={**env, **more}, check=False
-        ).returncode
+        environ = {**env, **settings}
+        done = subprocess.run(command, cwd=project, env=environ, check=False)
+        return done.returncode
 
     assert python("-m", "patchkit", "lock", "p") == 0
     assert (folder / "my_pack" / "patchkit.lock").is_file()

@@ -37,18 +37,21 @@ def _shop(tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def new(*words: str, at: str = "up==1.2") -> int:
-    given = [] if "--role" in words else ["--role", "main"]
-    return main(["new", *words, *given, "--pack", "my_pack", "--releases", at])
+    """Run `new` for a pack, in role main unless another is named; return its exit code."""
+    role = [] if "--role" in words else ["--role", "main"]
+    return main(["new", *words, *role, "--pack", "my_pack", "--releases", at])
 
 
 def refusal(
     capsys: pytest.CaptureFixture[str], *words: str, at: str = "up==1.2"
 ) -> str:
+    """Run `new`, check that it exits with 2, and return what it says on stderr."""
     assert new(*words, at=at) == 2
     return capsys.readouterr().err
 
 
 def body(target: str, *words: str) -> str:
+    """Start a patch of a target, check that its body compiles, and return the body."""
     assert new("p", "--target", target, "--body", "patch_it", *words) == 0
     text = Path("my_pack/patch_it.py").read_text()
     compile(text, "body", "exec")
@@ -56,42 +59,29 @@ def body(target: str, *words: str) -> str:
 
 
 def rows() -> dict[str, Any]:
-    """What a Python of its own reads in the pack."""
+    """Read the pack in a Python of its own, and return the changes of each row, by name."""
     code = (
         "import my_pack; print({one.name: str(one.changes) for one in my_pack.PATCHES})"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    found: dict[str, Any] = eval(done.stdout)
-    return found
+    changes: dict[str, Any] = eval(done.stdout)
+    return changes
 
 
 @pytest.mark.processes
 def test_a_pack_is_made_and_grows(capsys: pytest.CaptureFixture[str]) -> None:
     """The first patch makes the package; the second adds a row; both are listed and checked."""
     assert new("one", "--target", "up.mod:f") == 0
-    assert (
-        new("two", "--target", "up.mod:C", "--body", "patch_c", "--role", "worker") == 0
-    )
+    words = ["--target", "up.mod:C", "--body", "patch_c", "--role", "worker"]
+    assert new("two", *words) == 0
     assert list(rows()) == ["one", "two"]
     capsys.readouterr()
-    assert (
-        main(
-            [
-                "check",
-                "--patches",
-                "my_pack",
-                "--releases",
-                "up==1.2",
-                "--format",
-                "json",
-            ]
-        )
-        == 1
-    )
+    words = ["--patches", "my_pack", "--releases", "up==1.2", "--format", "json"]
+    assert main(["check", *words]) == 1
     data = json.loads(capsys.readouterr().out)
-    codes = {one["code"] for one in data["findings"]} - {"PK202"}
+    codes = {finding["code"] for finding in data["findings"]} - {"PK202"}
     assert codes == {"PK511", "PK512", "PK513"}
     assert data["grid"] == {"one": {"up 1.2": "ok"}, "two": {"up 1.2": "ok"}}
 
@@ -118,37 +108,36 @@ def test_the_kind_is_what_serves_the_target(target: str, kind: str) -> None:
 
 @pytest.mark.parametrize("target", ["up.mod:f", "up.mod:plain", "up.mod:C.m"])
 def test_a_replaced_function_takes_all_that_upstreams_does(target: str) -> None:
-    """Its docstring says how it is called."""
+    """A replacement takes any arguments, and its docstring has upstream's signature."""
     text = body(target, "--kind", "replace")
     assert "(*args: Any, **kwargs: Any) -> Any:" in text
     assert "It is called as (" in text
 
 
-def test_coroutine_functions_stay_so() -> None:
-    """The body of an `async def` is one."""
-    assert "async def later(*args: Any, **kwargs: Any) -> Any:" in body(
-        "up.mod:later", "--kind", "replace"
-    )
+def test_the_body_of_a_coroutine_function_is_one() -> None:
+    """The body that replaces an `async def` is an `async def`."""
+    text = body("up.mod:later", "--kind", "replace")
+    assert "async def later(*args: Any, **kwargs: Any) -> Any:" in text
 
 
 def test_a_replaced_class_is_a_subclass() -> None:
-    """It derives from upstream's, which the body imports."""
+    """The body that replaces a class imports upstream's, and derives from it."""
     text = body("up.mod:C")
     assert "from up.mod import C\n\n\nclass PatchedC(C):" in text
 
 
 @pytest.mark.processes
 def test_kinds_that_need_no_body_get_none() -> None:
-    """An Edit starts with a line that occurs once; a field with a type and a default."""
+    """`edit` and `add-field` write no body. An Edit starts with a line that occurs once, a field
+    with a type and a default.
+    """
     assert new("e", "--target", "up.mod:f", "--kind", "edit") == 0
     assert new("a", "--target", "up.mod:C.fresh", "--kind", "add-field") == 0
     assert not list(Path("my_pack").glob("patch_*"))
-    found = rows()
-    assert "old='total = alpha + beta', new='total = alpha + beta'" in found["e"]
-    assert (
-        "target='up.mod:C', name='fresh', type=<class 'bool'>, default=False"
-        in found["a"]
-    )
+    changes = rows()
+    assert "old='total = alpha + beta', new='total = alpha + beta'" in changes["e"]
+    field = "target='up.mod:C', name='fresh', type=<class 'bool'>, default=False"
+    assert field in changes["a"]
 
 
 @pytest.mark.processes
@@ -168,7 +157,7 @@ def test_what_upstream_lacks_can_be_started(target: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--target", "up.mod:nope"], "up.mod:nope is not in up 1.2"),
         (
@@ -189,44 +178,46 @@ def test_what_upstream_lacks_can_be_started(target: str, kind: str) -> None:
     ],
 )
 def test_what_cannot_be_started_is_one_error(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says what is wrong, and nothing is written."""
-    assert said in refusal(capsys, "p", *words)
+    """`new` exits with 2, says what is wrong with target or kind, and writes nothing."""
+    assert message in refusal(capsys, "p", *words)
     assert list(Path().iterdir()) == []
 
 
 def test_a_target_that_moved_says_where_to(capsys: pytest.CaptureFixture[str]) -> None:
-    """What an older release has and the newest lacks is followed."""
-    said = refusal(capsys, "p", "--target", "up.mod:gone", at="up>=1,<2")
-    assert "moved to up.late:gone" in said
+    """A target that only an older release has is refused, and the error says where it moved."""
+    error = refusal(capsys, "p", "--target", "up.mod:gone", at="up>=1,<2")
+    assert "moved to up.late:gone" in error
 
 
 @pytest.mark.parametrize("target", ["up.mod:plainn", "up.modd:plain", "up.mod.plain"])
 def test_a_mistyped_target_says_what_may_be_meant(
     target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A letter too much, or a dot in the place of the colon."""
+    """A target with a letter too much, or a dot for the colon, gets the one that may be meant."""
     assert "; did you mean up.mod:plain?" in refusal(capsys, "p", "--target", target)
 
 
 def test_a_target_that_went_long_before_is_followed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """From release to release, though it went before the newest, and was rewritten since."""
+    """A target that moved before the newest release, and was rewritten since, is still followed."""
     later = (
         "def gone(every, other, word):\n"
         "    return [word, other, every] * 2 if every else word\n"
     )
     write_wheels(tmp_path / "wheels", {"1.3": {"mod": "", "late": later}})
-    said = refusal(capsys, "p", "--target", "up.mod:gone", at="up>=1,<2")
-    assert "up.late:gone" in said
+    error = refusal(capsys, "p", "--target", "up.mod:gone", at="up>=1,<2")
+    assert "up.late:gone" in error
 
 
 def test_a_refusal_that_reads_more_of_an_index_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a target went is kept in the cache, which is still open then."""
+    """A refusal that reads further releases of an index is still one line. The cache, in which it
+    keeps where a target went, is open then.
+    """
     wheel = next((tmp_path / "wheels").glob("up-1.2-*"))
     page = tmp_path / "simple" / "up" / "index.html"
     page.parent.mkdir(parents=True)
@@ -235,28 +226,20 @@ def test_a_refusal_that_reads_more_of_an_index_is_one_line(
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.delenv("PIP_FIND_LINKS")
     monkeypatch.setenv("PIP_INDEX_URL", page.parents[1].as_uri())
-    said = refusal(capsys, "p", "--target", "up.mod:gone")
-    assert "up.mod:gone is not in up 1.2" in said
-    assert said.count("\n") == 1
+    error = refusal(capsys, "p", "--target", "up.mod:gone")
+    assert "up.mod:gone is not in up 1.2" in error
+    assert error.count("\n") == 1
 
 
 def test_the_range_is_that_of_the_releases() -> None:
-    """A given range is the row's; one release alone stands for those like it."""
+    """The row requires the range that is given; a tree of 0.32.1 makes it 0.32 up to 0.33."""
     assert new("one", "--target", "up.mod:C", at="up>=1, <2") == 0
     assert 'requires=("up>=1,<2",)' in Path("my_pack/__init__.py").read_text()
     Path("tree/up").mkdir(parents=True)
     Path("tree/up/__init__.py").touch()
     Path("tree/up/mod.py").write_text(OLD)
-    words = [
-        "--path",
-        "tree",
-        "--pack",
-        "my_pack",
-        "--role",
-        "main",
-        "--body",
-        "patch_two",
-    ]
+    place = ["--path", "tree", "--pack", "my_pack"]
+    words = [*place, "--role", "main", "--body", "patch_two"]
     Path("tree/up/_version.py").write_text("__version__ = '0.32.1'\n")
     assert main(["new", "two", "--target", "up.mod:f", *words]) == 0
     assert 'requires=("up>=0.32,<0.33",)' in Path("my_pack/__init__.py").read_text()
@@ -265,7 +248,7 @@ def test_the_range_is_that_of_the_releases() -> None:
 def test_roles_come_from_the_folder_or_by_hand(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A pack in `worker` needs none said; any other is an error that names the option."""
+    """A pack in `worker` needs no `--role`; for another pack an error names that option."""
     target = ["--target", "up.mod:f", "--releases", "up==1.2"]
     assert main(["new", "p", *target, "--pack", "my_pack"]) == 2
     assert "expected --role" in capsys.readouterr().err
@@ -282,18 +265,18 @@ def test_nothing_that_is_there_is_overwritten(
     before = {file: file.read_bytes() for file in Path().rglob("*.py")}
     capsys.readouterr()
     assert "'p' is there already" in refusal(capsys, "p", "--target", "up.mod:C")
-    said = refusal(capsys, "q", "--target", "up.mod:C", "--body", "patch_mod")
-    assert "patch_mod.py is there already" in said
-    assert "--body names another" in said
+    error = refusal(capsys, "q", "--target", "up.mod:C", "--body", "patch_mod")
+    assert "patch_mod.py is there already" in error
+    assert "--body names another" in error
     Path("tests/test_q.py").touch()
-    said = refusal(capsys, "q", "--target", "up.mod:C", "--body", "patch_c")
-    assert "test_q.py is there already" in said
+    error = refusal(capsys, "q", "--target", "up.mod:C", "--body", "patch_c")
+    assert "test_q.py is there already" in error
     Path("tests/test_q.py").unlink()
     assert {file: file.read_bytes() for file in Path().rglob("*.py")} == before
 
 
 def test_a_second_patch_of_a_module_has_a_body_of_its_own_name() -> None:
-    """After the patch, where the module's name is taken."""
+    """Where a body of the module's name is there, the next one is named after its patch."""
     assert new("one", "--target", "up.mod:f") == 0
     assert new("the-second", "--target", "up.mod:C") == 0
     assert sorted(file.name for file in Path("my_pack").glob("patch_*")) == [
@@ -307,7 +290,9 @@ def test_a_second_patch_of_a_module_has_a_body_of_its_own_name() -> None:
 
 @pytest.mark.processes
 def test_a_project_is_told_to_name_its_pack(capsys: pytest.CaptureFixture[str]) -> None:
-    """Once, with the lines to paste; where it does, no command needs --patches."""
+    """`new` prints lines to paste into pyproject.toml, unless that names the pack already. Then no
+    command needs `--patches`.
+    """
     words = ["--target", "up.mod:f", "--role", "main", "--releases", "up==1.2"]
     assert new("one", "--target", "up.mod:f") == 0
     out = capsys.readouterr().out
@@ -327,7 +312,7 @@ def test_a_project_is_told_to_name_its_pack(capsys: pytest.CaptureFixture[str]) 
 def test_a_pack_that_the_project_names_first_is_made(
     pack: tuple[str, ...], init: str
 ) -> None:
-    """A fresh project names it before there is a folder, or beside an empty `__init__.py`."""
+    """`new` makes a pack that pyproject.toml names, and whose folder is missing or empty."""
     Path("pyproject.toml").write_text('[tool.patchkit]\npacks = ["flat_pack"]\n')
     if init is not None:
         Path("flat_pack").mkdir()
@@ -341,7 +326,7 @@ def test_a_pack_that_the_project_names_first_is_made(
 
 
 def test_a_pack_by_its_name_goes_into_src_where_that_is_the_layout() -> None:
-    """Next to tests alone, which are no pack; where packages lie at the top, so does the pack."""
+    """A new pack goes into `src` where beside that there are only tests, which are no pack."""
     Path("src").mkdir()
     Path("tests").mkdir()
     Path("tests/__init__.py").touch()
@@ -353,7 +338,7 @@ def test_a_pack_by_its_name_goes_into_src_where_that_is_the_layout() -> None:
 def test_a_dry_run_shows_all_and_writes_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The page has the texts; so has JSON, with stable keys."""
+    """`--dry-run` prints the files that would be written, on a page or as JSON, and writes none."""
     assert new("p", "--target", "up.mod:f", "--dry-run") == 0
     out = capsys.readouterr().out
     assert "would create  my_pack/patch_mod.py" in out
@@ -361,7 +346,7 @@ def test_a_dry_run_shows_all_and_writes_nothing(
     assert new("p", "--target", "up.mod:f", "--dry-run", "--format", "json") == 0
     data = json.loads(capsys.readouterr().out)
     assert list(data) == ["patch", "pack", "row", "refusal", "written", "files", "next"]
-    assert [(one["what"], one["action"]) for one in data["files"]] == [
+    assert [(file["what"], file["action"]) for file in data["files"]] == [
         ("body", "created"),
         ("test", "created"),
         ("row", "created"),
@@ -372,7 +357,7 @@ def test_a_dry_run_shows_all_and_writes_nothing(
 def test_a_dry_run_shows_what_an_edit_changes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Of a file that is there, only the difference is shown."""
+    """Of a file that exists, `--dry-run` shows only the difference."""
     assert new("p", "--target", "up.mod:f") == 0
     capsys.readouterr()
     assert new("q", "--target", "up.mod:C", "--body", "patch_c", "--dry-run") == 0
@@ -385,7 +370,7 @@ def test_a_dry_run_shows_what_an_edit_changes(
 def test_rows_that_are_made_otherwise_are_left_alone(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The row is printed to paste; the rest is written."""
+    """Where PATCHES is no plain tuple, the row is printed to paste, and the body is written."""
     Path("my_pack").mkdir()
     text = "from patchkit import Patch\n\nPATCHES = tuple(Patch(**one) for one in ())\n"
     Path("my_pack/__init__.py").write_text(text)
@@ -399,48 +384,29 @@ def test_rows_that_are_made_otherwise_are_left_alone(
 
 @pytest.mark.processes
 def test_what_is_written_suits_linters(tmp_path: Path) -> None:
-    """ruff, its formatter and mypy --strict have nothing to say, whatever the kind."""
-    for at, words in enumerate(
-        (
-            ["f"],
-            ["plain", "--kind", "replace"],
-            ["C"],
-            ["C.p"],
-            ["LIMIT"],
-            ["f", "--kind", "edit"],
-        )
-    ):
-        target, *kind = words
-        assert (
-            new(
-                f"p{at}", "--target", f"up.mod:{target}", *kind, "--body", f"patch_{at}"
-            )
-            == 0
-        )
+    """ruff, its formatter and mypy --strict find nothing in what is written, whatever the kind."""
+    targets_and_kinds = (
+        ["f"],
+        ["plain", "--kind", "replace"],
+        ["C"],
+        ["C.p"],
+        ["LIMIT"],
+        ["f", "--kind", "edit"],
+    )
+    for number, (target, *kind) in enumerate(targets_and_kinds):
+        words = ["--target", f"up.mod:{target}", *kind, "--body", f"patch_{number}"]
+        assert new(f"p{number}", *words) == 0
     tools = Path(sys.executable).parent
+    ruff = str(tools / "ruff")
+    mypy = str(tools / "mypy")
     select = ["--isolated", "--select", "D1,E,F,I,UP,B,RUF", "--line-length", "100"]
+    wide = ["--isolated", "--line-length", "100"]
+    strict = ["--strict", "--ignore-missing-imports", "--cache-dir", str(tmp_path)]
     for command in (
-        [tools / "ruff", "check", *select, "."],
-        [tools / "ruff", "format", "--isolated", "--check", "."],
-        [
-            tools / "ruff",
-            "format",
-            "--isolated",
-            "--line-length",
-            "100",
-            "--check",
-            ".",
-        ],
-        [
-            tools / "mypy",
-            "--strict",
-            "--ignore-missing-imports",
-            "--cache-dir",
-            tmp_path,
-            ".",
-        ],
+        [ruff, "check", *select, "."],
+        [ruff, "format", "--isolated", "--check", "."],
+        [ruff, "format", *wide, "--check", "."],
+        [mypy, *strict, "."],
     ):
-        done = subprocess.run(
-            [*map(str, command)], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr

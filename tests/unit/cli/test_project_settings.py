@@ -32,7 +32,7 @@ TEXTS = {"why": "'w'", "upstream": "'u'", "sunset": "'s'"}
 def project(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., None]:
-    """Two packs, two releases of `up` in a folder; it writes the section."""
+    """Write the section, in a project of two packs, with two releases of `up` in a folder."""
     for name in ("one", "two"):
         wrap = "Wrap('up.mod:f', by='w')"
         text = row(
@@ -55,21 +55,23 @@ def project(
 
 
 def answer(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> Any:
+    """Run a command with `--format json`, check its exit code, and return what it prints."""
     assert main([*words, "--format", "json"]) == code, capsys.readouterr().err
     return json.loads(capsys.readouterr().out)
 
 
 def names(data: Any) -> set[str]:
+    """The names of the patches in an answer of `list`."""
     return {patch["name"] for patch in data["patches"]}
 
 
 def test_its_packs_are_read_by_every_command_and_flags_win(
     project: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`packs` stands for `--patches`, which takes its place where it is given."""
+    """Commands read the project's `packs`, and those of `--patches` in their place."""
     project(packs=["one"])
     assert "of-one" in names(answer(capsys, "list"))
-    assert not {"of-one"} & names(answer(capsys, "list", "--patches", "two"))
+    assert "of-one" not in names(answer(capsys, "list", "--patches", "two"))
     assert main(["show", "of-one"]) == 0
     assert main(["doctor"]) == 1
     assert "from pyproject.toml" in capsys.readouterr().out
@@ -78,7 +80,7 @@ def test_its_packs_are_read_by_every_command_and_flags_win(
 def test_check_is_of_the_packs_that_are_named(
     project: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Rows of patchkit and of other installed packs are not what this project is about."""
+    """`check` is of the project's packs, or those of a flag, and of no other installed pack."""
     project(packs=["one"], releases=["up<2"])
     assert list(answer(capsys, "check")["grid"]) == ["of-one"]
     assert list(answer(capsys, "check", "--patches", "two")["grid"]) == ["of-two"]
@@ -89,7 +91,7 @@ def test_check_is_of_the_packs_that_are_named(
 def test_its_releases_are_what_check_looks_at(
     project: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a flag those; with one, what it says."""
+    """`check` looks at the project's `releases`, and at those of a flag in their place."""
     project(packs=["one"], releases=["up"])
     assert answer(capsys, "check", code=1)["releases"] == ["up 1.0", "up 2.0"]
     assert answer(capsys, "check", "--releases", "up<2")["releases"] == ["up 1.0"]
@@ -107,9 +109,8 @@ def test_what_is_accepted_stays_visible_and_does_not_count(
     """Exit code and counts leave it out; JSON names it as accepted, the table counts it."""
     project(packs=["one"], releases=["up"], accept=["PK101 up.mod:f"])
     data = answer(capsys, "check")
-    assert [(one["code"], one["accepted"]) for one in data["findings"]] == [
-        ("PK101", True)
-    ]
+    (finding,) = data["findings"]
+    assert (finding["code"], finding["accepted"]) == ("PK101", True)
     assert (data["summary"]["errors"], data["summary"]["accepted"]) == (0, 1)
     assert data["grid"]["of-one"]["up 2.0"] == "broken"
     assert main(["check"]) == 0
@@ -127,7 +128,7 @@ def test_what_is_accepted_stays_visible_and_does_not_count(
 def test_an_unknown_code_is_wrong_use(
     project: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A typo would accept nothing, in silence."""
+    """An unknown code in `ignore` is an error that names the file and the nearest code."""
     project(packs=["one"], releases=["up"], ignore=["PK109"])
     assert main(["check"]) == 2
     err = capsys.readouterr().err
@@ -152,10 +153,10 @@ def test_its_lock_is_written_and_read(
 @pytest.mark.parametrize(
     "words", [["list"], ["check"], ["lock"], ["doctor"], ["run", "true"]]
 )
-def test_a_mistake_in_it_is_one_line(
+def test_an_unknown_key_is_one_line_and_2(
     words: list[str], project: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 2 and one line that names file and key, from every command."""
+    """An unknown key ends every command with 2 and one line that names the nearest key."""
     project(pakcs=["one"])
     assert main(words) == 2
     err = capsys.readouterr().err
@@ -164,7 +165,7 @@ def test_a_mistake_in_it_is_one_line(
 
 
 @pytest.mark.parametrize(
-    ("fields", "words", "said"),
+    ("fields", "words", "message"),
     [
         ({"releases": ["up=>1"]}, ["list"], "releases: found 'up=>1'"),
         ({"releases": ["0.32"]}, ["list"], "releases: found '0.32', expected a list"),
@@ -172,17 +173,17 @@ def test_a_mistake_in_it_is_one_line(
         ({"packs": ["flatpack"]}, ["check"], "packs)"),
     ],
 )
-def test_what_it_asks_for_in_vain_names_the_file_and_the_key(
+def test_a_setting_that_cannot_be_met_names_the_file_and_the_key(
     fields: dict[str, object],
     words: list[str],
-    said: str,
+    message: str,
     project: Callable[..., None],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Whoever reads the message knows where to mend it."""
+    """A setting that cannot be met is an error that names pyproject.toml and the key."""
     project(**{"packs": ["one"], **fields})
     assert main(words) == 2
-    assert f"pyproject.toml, [tool.patchkit] {said}" in capsys.readouterr().err
+    assert f"pyproject.toml, [tool.patchkit] {message}" in capsys.readouterr().err
 
 
 def patchkit(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -209,7 +210,7 @@ def patchkit(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_run_and_commands_find_a_pack_that_is_not_installed(
     place: str, tmp_path: Path
 ) -> None:
-    """From a folder below too, and in every process that `run` starts; flat or under src."""
+    """Commands find the project's pack from a folder below it, and so do processes of `run`."""
     pack = tmp_path / place / "mine"
     (pack / "deep").mkdir(parents=True)
     (pack / "__init__.py").write_text(
@@ -230,7 +231,7 @@ def test_run_and_commands_find_a_pack_that_is_not_installed(
 def test_commands_read_the_pack_of_the_project_and_no_installed_copy(
     place: str, tmp_path: Path
 ) -> None:
-    """What is checked is what its author edits, not what was installed of it some time ago."""
+    """The pack that commands read is the project's, not a copy of it that was installed earlier."""
     for folder, name in (
         (tmp_path / "site", "of-yore"),
         (tmp_path / "work" / place, "of-mine"),
@@ -246,7 +247,7 @@ def test_commands_read_the_pack_of_the_project_and_no_installed_copy(
         "import sys; from patchkit.cli import main; sys.exit(main(['list', '--all']))"
     )
     path = os.pathsep.join([str(tmp_path / "site"), str(REPOSITORY)])
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-P" if sys.version_info >= (3, 11) else "-B", "-c", script],
         cwd=tmp_path / "work",
         env={**os.environ, "PYTHONPATH": path},
@@ -255,5 +256,5 @@ def test_commands_read_the_pack_of_the_project_and_no_installed_copy(
         timeout=60,
         check=True,
     )
-    assert "of-mine" in told.stdout
-    assert "of-yore" not in told.stdout
+    assert "of-mine" in done.stdout
+    assert "of-yore" not in done.stdout

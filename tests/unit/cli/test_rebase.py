@@ -22,7 +22,7 @@ pytestmark = pytest.mark.processes
 def test_an_edit_is_carried_over_what_upstream_changed(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its anchor still holds: only the range moves."""
+    """Where the anchor of an Edit still holds, only the row's range changes."""
     world.pack(row("p", None, EDIT, **TEXTS))
     done = rebased(capsys)["p"]
     assert (done["result"], done["from"], done["to"]) == ("unchanged", "1.1", "2.0")
@@ -33,7 +33,7 @@ def test_an_edit_is_carried_over_what_upstream_changed(
 def test_an_anchor_that_upstream_rewrote_is_written_anew(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The Edit names lines that upstream changed beside ours: the new anchor is upstream's."""
+    """Where upstream changed lines of an Edit's anchor, the new anchor has upstream's lines."""
     old = "if size > 3:\\n    raise ValueError\\nkept = list(one)"
     edit = f"Edit('up.mod:Box.take', old='{old}', new='{old.replace('Value', 'Key')}')"
     world.pack(row("p", None, edit, **TEXTS))
@@ -46,7 +46,7 @@ def test_an_anchor_that_upstream_rewrote_is_written_anew(
 def test_a_copied_body_is_merged(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It has upstream's change and its own, and imports what upstream's change uses."""
+    """A copied body gets upstream's change beside its own, and imports what that change uses."""
     world.pack(
         row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
         patch_a=PLAIN,
@@ -58,10 +58,10 @@ def test_a_copied_body_is_merged(
     assert "from up.mod import helper" in body
 
 
-def test_both_are_kept_where_that_is_asked_for(
+def test_keep_leaves_the_old_function_beside_the_merged_one(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each has its releases; the body has both functions."""
+    """With `--keep` the body has both functions, and each change is limited to its releases."""
     shelf = world.folder / "wheels"
     write_wheels(
         shelf, {"2.0": {"mod": OLD.replace("beta + 2", "beta + 2000"), "late": ""}}
@@ -80,10 +80,10 @@ def test_both_are_kept_where_that_is_asked_for(
     assert "requires=('up>=1,<2.1',)" in text
 
 
-def test_what_is_carried_already_stays(
+def test_a_row_with_a_change_for_the_new_release_stays(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The change for the older releases has ended, by its own range; another is in its place."""
+    """A row whose change for older releases ends by its own range is left as it is."""
     changes = "Replace('up.mod:plain', by='plain', requires=('up<2.0',)), "
     changes += "Replace('up.mod:plain', by='two', requires=('up>=2.0',))"
     texts = {**TEXTS, "requires": "('up>=1,<2.1',)"}
@@ -96,10 +96,10 @@ def test_what_is_carried_already_stays(
     assert rows(world) == before
 
 
-def test_what_the_new_one_needs_may_be_missing_before(
+def test_keep_imports_new_names_inside_the_merged_function(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The merged function imports it as it runs, which is in its own releases only."""
+    """With `--keep` the merged function imports what older releases lack only when it runs."""
     world.pack(
         row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
         patch_a=PLAIN,
@@ -114,7 +114,7 @@ def test_what_the_new_one_needs_may_be_missing_before(
 def test_what_upstream_has_is_retired(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The row ends before that release, and stays as it is."""
+    """A row whose edit upstream has made itself ends before that release."""
     edit = "Edit('up.mod:Box.take', old='list(one)', new='sorted(one)')"
     world.pack(row("p", None, edit, **{**TEXTS, "requires": "('up>=1',)"}))
     assert rebased(capsys, "p", "--from", "1.0")["p"]["result"] == "retired"
@@ -124,7 +124,7 @@ def test_what_upstream_has_is_retired(
 def test_targets_and_imports_follow_what_moved(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The row names the new place, and the body imports from there."""
+    """Where a target moved, the row names its new module, and the body imports it from there."""
     start, end = OLD.index("def plain"), OLD.index("class Box")
     mod, late = OLD[:start] + OLD[end:], OLD[start:end]
     write_wheels(world.folder / "wheels", {"2.0": {"mod": mod, "late": late}})
@@ -141,7 +141,7 @@ def test_targets_and_imports_follow_what_moved(
 def test_a_dry_run_writes_nothing(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It shows the same diffs."""
+    """`--dry-run` shows the diffs of a rebase, and changes no file."""
     world.pack(
         row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
         patch_a=PLAIN,
@@ -158,7 +158,7 @@ def test_a_dry_run_writes_nothing(
 def test_what_was_carried_may_be_carried_again(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The second time there is nothing to do: merged, widened or ended, all stay."""
+    """A second rebase to the same release changes no file, whatever the first one did."""
     retired = "Edit('up.mod:Box.take', old='list(one)', new='sorted(one)')"
     world.pack(
         row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
@@ -166,18 +166,15 @@ def test_what_was_carried_may_be_carried_again(
         row("r", None, retired, **TEXTS),
         patch_a=PLAIN,
     )
-    results = {name: one["result"] for name, one in rebased(capsys).items()}
+    first = rebased(capsys)
+    results = {name: outcome["result"] for name, outcome in first.items()}
     assert results == {"p": "merged", "q": "unchanged", "r": "retired"}
-    before, body = rows(world), (world.folder / "pack" / "patch_a.py").read_text()
+    rows_before = rows(world)
+    body_before = (world.folder / "pack" / "patch_a.py").read_text()
     sys.modules.pop("pack")
-    again = rebased(capsys)
-    assert {name: one["files"] for name, one in again.items()} == {
-        "p": [],
-        "q": [],
-        "r": [],
-    }
-    assert again["p"]["result"] == "unchanged"
-    assert (rows(world), (world.folder / "pack" / "patch_a.py").read_text()) == (
-        before,
-        body,
-    )
+    second = rebased(capsys)
+    files = {name: outcome["files"] for name, outcome in second.items()}
+    assert files == {"p": [], "q": [], "r": []}
+    assert second["p"]["result"] == "unchanged"
+    assert rows(world) == rows_before
+    assert (world.folder / "pack" / "patch_a.py").read_text() == body_before

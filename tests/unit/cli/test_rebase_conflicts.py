@@ -20,14 +20,14 @@ pytestmark = pytest.mark.processes
 def test_a_conflict_is_shown_and_nothing_is_written(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Both sides changed the same line: markers, what upstream did, exit code 1."""
+    """Where both sides changed a line, markers and upstream's diff are shown, with exit code 1."""
     edit = "Edit('up.mod:Box.take', old='list(one)', new='tuple(one)')"
     world.pack(row("p", None, edit, **TEXTS))
     before = rows(world)
-    told = rebased(capsys, code=1)["p"]
-    assert told.keys() >= {"name", "from", "to", "result", "conflicts"}
-    (conflict,) = told["conflicts"]
-    assert (told["result"], conflict["file"]) == ("conflict", "pack/__init__.py")
+    outcome = rebased(capsys, code=1)["p"]
+    assert outcome.keys() >= {"name", "from", "to", "result", "conflicts"}
+    (conflict,) = outcome["conflicts"]
+    assert (outcome["result"], conflict["file"]) == ("conflict", "pack/__init__.py")
     assert conflict["reason"] == "1 conflict"
     assert "<<<<<<< yours" in conflict["lines"]
     assert "        kept = sorted(one)" in conflict["lines"]
@@ -38,10 +38,10 @@ def test_a_conflict_is_shown_and_nothing_is_written(
     assert "-        kept = list(one)" in out
 
 
-def test_code_that_is_no_copy_is_a_persons(
+def test_code_that_is_no_copy_is_a_conflict(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No merge of what has nothing in common; what upstream changed is shown."""
+    """A body that has nothing in common with upstream's source is a conflict, not a merge."""
     body = "def other(a):\n    print(a)\n    del a\n    return 3\n"
     world.pack(
         row("p", "patch_a", "Replace('up.mod:other', by='other')", **TEXTS),
@@ -54,7 +54,9 @@ def test_code_that_is_no_copy_is_a_persons(
 def test_a_row_that_would_not_hold_is_not_written(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`check` has the last word: here the body's helper is gone from upstream."""
+    """A merge that `check` refuses is a conflict, and no file is written. Here the body imports
+    what is gone from upstream.
+    """
     body = "from up.mod import nowhere\n\n\n" + PLAIN
     world.pack(
         row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
@@ -65,10 +67,10 @@ def test_a_row_that_would_not_hold_is_not_written(
     assert (world.folder / "pack" / "patch_a.py").read_text() == body
 
 
-def test_a_row_written_otherwise_is_its_authors(
+def test_a_row_that_cannot_be_edited_is_a_conflict(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What was expected is told, and other rows are carried all the same."""
+    """A row that is not written as `Patch(...)` is a conflict, and other rows are carried."""
     world.pack(
         row("p", None, EDIT, **TEXTS), row("q", None, EDIT.replace("30", "31"), **TEXTS)
     )
@@ -86,7 +88,7 @@ def test_a_row_written_otherwise_is_its_authors(
 def test_a_row_that_check_refuses_is_no_unchanged_one(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its range has that release already, its body imports what is gone there."""
+    """A row whose range has the release already is a conflict if `check` finds an error in it."""
     body = (
         "from up.mod import nowhere\n\n\ndef w(wrapped, instance, args, kwargs): ...\n"
     )
@@ -102,7 +104,7 @@ def test_a_row_that_check_refuses_is_no_unchanged_one(
 def test_what_a_person_has_accepted_is_no_conflict(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The settings of the project count."""
+    """A finding that the project's settings accept or ignore is no conflict."""
     body = (
         "from up.mod import nowhere\n\n\ndef w(wrapped, instance, args, kwargs): ...\n"
     )
@@ -122,10 +124,10 @@ def test_what_a_person_has_accepted_is_no_conflict(
         (EDIT, "('up>=1,<2', 'up!=2.0')"),
     ],
 )
-def test_a_range_that_leaves_the_release_out_is_a_persons(
+def test_a_range_that_leaves_the_release_out_is_a_conflict(
     world: World, capsys: pytest.CaptureFixture[str], change: str, requires: str
 ) -> None:
-    """That of a change, or one that names the release: nothing would be made there."""
+    """A range of the change or the row that excludes the release is a conflict."""
     world.pack(row("p", None, change, **{**TEXTS, "requires": requires}))
     before = rows(world)
     for words in (["p"], ["p", "--keep"]):
@@ -135,10 +137,10 @@ def test_a_range_that_leaves_the_release_out_is_a_persons(
     assert rows(world) == before
 
 
-def test_a_git_that_is_not_there(
+def test_without_git_a_row_that_needs_a_merge_is_a_conflict(
     world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The merge is a person's then; a row without text to merge needs none."""
+    """Without git a row that needs a merge is a conflict, and a row that needs none is carried."""
     monkeypatch.setenv("PATH", str(world.folder))
     body = "def w(wrapped, instance, args, kwargs): ...\n"
     world.pack(

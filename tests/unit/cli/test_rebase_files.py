@@ -17,28 +17,30 @@ __all__ = ["shop", "world"]
 pytestmark = pytest.mark.processes
 
 
-def test_a_pack_that_is_a_link(
+def test_a_pack_that_is_a_link_is_rebased_where_it_leads(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """To a folder elsewhere, in which a link leads nowhere, and files may not be written."""
+    """Files are written in the folder that the link leads to, and keep their modes. A link in it
+    that leads nowhere is no error.
+    """
     world.pack(
         row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
         patch_a=PLAIN,
     )
-    there = world.folder / "there"
-    (world.folder / "pack").rename(there)
-    (world.folder / "pack").symlink_to(there)
-    (there / "gone.txt").symlink_to("nowhere")
-    (there / "patch_a.py").chmod(0o440)
+    linked = world.folder / "there"
+    (world.folder / "pack").rename(linked)
+    (world.folder / "pack").symlink_to(linked)
+    (linked / "gone.txt").symlink_to("nowhere")
+    (linked / "patch_a.py").chmod(0o440)
     assert rebased(capsys)["p"]["result"] == "merged"
-    assert "helper(beta)" in (there / "patch_a.py").read_text()
-    assert stat.S_IMODE((there / "patch_a.py").stat().st_mode) == 0o440
+    assert "helper(beta)" in (linked / "patch_a.py").read_text()
+    assert stat.S_IMODE((linked / "patch_a.py").stat().st_mode) == 0o440
 
 
 def test_a_pack_that_imports_what_lies_beside_it(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The check of the copy finds it, too."""
+    """`rebase` checks a copy of the pack, which can still import the modules beside the pack."""
     (world.folder / "beside.py").write_text("WHY = 'w'\n")
     world.pack(row("p", None, EDIT, **{**TEXTS, "why": "__import__('beside').WHY"}))
     assert rebased(capsys)["p"]["result"] == "unchanged"
@@ -47,24 +49,26 @@ def test_a_pack_that_imports_what_lies_beside_it(
 def test_a_pack_that_cannot_be_written(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of its files none is changed, and the row is a conflict."""
+    """Where a file cannot be written, no file of the pack is changed, and the row is a conflict."""
     world.pack(
         row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
         patch_a=PLAIN,
     )
     (world.folder / "pack" / ".patch_a.py.patchkit").mkdir()
     before = rows(world)
-    told = rebased(capsys, code=1)["p"]
-    assert (told["result"], told["files"]) == ("conflict", [])
-    assert told["conflicts"][0]["reason"].endswith("File exists; nothing was written")
+    outcome = rebased(capsys, code=1)["p"]
+    assert (outcome["result"], outcome["files"]) == ("conflict", [])
+    assert outcome["conflicts"][0]["reason"].endswith(
+        "File exists; nothing was written"
+    )
     assert rows(world) == before
     assert (world.folder / "pack" / "patch_a.py").read_text() == PLAIN
 
 
-def test_a_body_in_another_encoding(
+def test_a_body_in_another_encoding_is_a_conflict(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is a person's; nothing of it is lost."""
+    """A body that is not UTF-8 is a conflict, and its bytes stay as they are."""
     world.pack(
         row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS),
         patch_a=PLAIN,

@@ -17,21 +17,23 @@ if TYPE_CHECKING:
 
     from support.packages import World
 
-from cli.shelves import BODY, NEW, OLD, answer, cleared, shop
+from cli.shelves import BODY, NEW, OLD, answer, shop
 
 __all__ = ["shop", "world"]
 
 
-def test_diff(capsys: pytest.CaptureFixture[str]) -> None:
-    """Both sources of each target, in full and as a unified diff; a move is followed."""
+def test_diff_shows_what_changed_and_follows_a_move(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`diff` has a unified diff of each target, and follows a target that moved."""
     data = answer(capsys, "diff", "p", "--to", "2.0", code=0)
     assert (data["patch"], data["from"], data["to"]) == ("p", "up 1.0", "up 2.0")
-    (one,) = data["targets"]
-    assert one["changed"] is True
-    assert "-    return [alpha + one for one in beta]" in one["diff"]
-    assert "+    return [alpha - one for one in beta]" in one["diff"]
-    (one,) = answer(capsys, "diff", "p", "--from", "2.0", code=0)["targets"]
-    assert (one["changed"], one["to"]["target"]) == (False, "up.late:f")
+    (target,) = data["targets"]
+    assert target["changed"] is True
+    assert "-    return [alpha + one for one in beta]" in target["diff"]
+    assert "+    return [alpha - one for one in beta]" in target["diff"]
+    (moved,) = answer(capsys, "diff", "p", "--from", "2.0", code=0)["targets"]
+    assert (moved["changed"], moved["to"]["target"]) == (False, "up.late:f")
     assert main(["diff", "p", "--to", "2.0"]) == 0
     assert "+    return [alpha - one" in capsys.readouterr().out
 
@@ -39,42 +41,45 @@ def test_diff(capsys: pytest.CaptureFixture[str]) -> None:
 def test_diff_with_nothing_newer_says_just_that(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """No page says that a release is the same as itself."""
+    """Where no release is newer, `diff` says so on stderr, and prints nothing on stdout."""
     assert main(["diff", "p", "--from", "3.0"]) == 0
-    told = capsys.readouterr()
-    assert "no release is newer than up 3.0" in told.err
-    assert told.out == ""
+    printed = capsys.readouterr()
+    assert "no release is newer than up 3.0" in printed.err
+    assert printed.out == ""
 
 
-def test_diff_to_what_is_no_release(
+def test_diff_to_an_installed_package_a_tree_or_a_wheel(
     world: World,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What is installed here, a tree and a wheel, each in place of the newest release."""
+    """`--here`, `--path` and `--wheel` stand for the newer release, and exclude `--to`."""
     monkeypatch.setenv("PATCHKIT_VERSIONS", "up=2.0")
     world.module("up.mod", NEW)
     wheel = next((tmp_path / "wheels").glob("up-2.0-*.whl"))
     for words in (["--here"], ["--path", str(tmp_path)], ["--wheel", str(wheel)]):
-        asked = ["diff", "p", "--from", "1.0", *words]
-        (one,) = answer(capsys, *asked, code=0)["targets"]
-        assert "+    return [alpha - one for one in beta]" in one["diff"]
+        command = ["diff", "p", "--from", "1.0", *words]
+        (target,) = answer(capsys, *command, code=0)["targets"]
+        assert "+    return [alpha - one for one in beta]" in target["diff"]
     assert main(["diff", "p", "--here", "--to", "2.0"]) == 2
     assert "expected one of them at most" in capsys.readouterr().err
 
 
 def test_diff_begins_at_the_last_review(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without `--from` it says what has to be reviewed."""
+    """Without `--from`, `diff` begins at the release that was reviewed last."""
     main(["lock", "--releases", "up==2.0"])
-    data = answer(cleared(capsys), "diff", "p", code=0)
+    capsys.readouterr()
+    data = answer(capsys, "diff", "p", code=0)
     assert (data["from"], data["to"]) == ("up 2.0", "up 3.0")
 
 
 def test_diff_looks_beyond_a_range_that_has_nothing_newer(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What `new` writes allows one release: compared with itself it would always be the same."""
+    """Where the row's range has no newer release, `diff` compares with the newest of all. `new`
+    writes ranges of one release, which would be compared with itself.
+    """
     wrap = "Wrap('up.mod:f', by='w')"
     world.pack(
         row("one", "patch_a", wrap, requires="('up>=1,<2',)"),
@@ -87,25 +92,27 @@ def test_diff_looks_beyond_a_range_that_has_nothing_newer(
     assert "no release is newer than up 3.0; --from" in capsys.readouterr().err
 
 
-def test_history(capsys: pytest.CaptureFixture[str]) -> None:
-    """Release by release in JSON; as few lines as there are changes for a person."""
+def test_history_of_a_target_says_where_it_changed_and_moved(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """JSON has state, change and move of each release; the page has a line for each change."""
     steps = answer(capsys, "history", "up.mod:f", code=0)["releases"]
-    assert [(one["release"], one["state"], one["changed"]) for one in steps] == [
+    assert [(step["release"], step["state"], step["changed"]) for step in steps] == [
         ("1.0", "present", False),
         ("2.0", "present", True),
         ("3.0", "absent", False),
     ]
-    assert [one["moved_to"] for one in steps] == [None, None, "up.late:f"]
+    assert [step["moved_to"] for step in steps] == [None, None, "up.late:f"]
     assert main(["history", "up.mod:f", "--releases", "up<3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "up.mod:f"
     assert [line.split()[0] for line in lines[2:]] == ["1.0", "2.0"]
 
 
-def test_matrix(capsys: pytest.CaptureFixture[str]) -> None:
-    """The releases for a job, each with what it is there for."""
+def test_matrix_names_the_releases_to_test(capsys: pytest.CaptureFixture[str]) -> None:
+    """`matrix` names the releases to test, each with its reasons, also as a matrix of GitHub."""
     data = answer(capsys, "matrix", "--releases", "up", code=0)
-    assert [one["release"] for one in data["releases"]] == ["1.0", "2.0", "3.0"]
+    assert [entry["release"] for entry in data["releases"]] == ["1.0", "2.0", "3.0"]
     assert "first of the given releases for p" in data["releases"][0]["cases"]
     assert main(["matrix", "--releases", "up", "--format", "github"]) == 0
     assert json.loads(capsys.readouterr().out) == {"up": ["1.0", "2.0", "3.0"]}
@@ -115,44 +122,40 @@ def test_matrix(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_matrix_of_nothing_is_refused(
     form: str, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A job would find an empty matrix, and run nothing."""
+    """Where no patch is for the releases, `matrix` exits with 2. A job would find an empty matrix,
+    and run nothing.
+    """
     wrap = "Wrap('up.mod:f', by='w')"
     world.pack(
         row("later", "patch_a", wrap, requires="('up>=3.5',)"), name="new", patch_a=BODY
     )
-    words = [
-        "matrix",
-        "--patches",
-        "new",
-        "--releases",
-        "up",
-        "later",
-        "--format",
-        form,
-    ]
-    assert main(words) == 2
+    words = ["matrix", "--patches", "new", "--releases", "up", "later"]
+    assert main([*words, "--format", form]) == 2
     assert "none of the patches is for any release of 'up'" in capsys.readouterr().err
 
 
-def test_matrix_of_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each end of a range with what covers it; 1 while one has neither a lane nor a reason."""
+def test_matrix_of_lanes_says_which_ends_of_ranges_are_covered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`matrix --lanes` says which lane covers each end of a range. It exits with 1 while an end has
+    neither a lane nor a reason.
+    """
     file = tmp_path / "lanes.toml"
     file.write_text("[lanes.a]\nreleases = { up = '1.0' }\n")
     data = answer(capsys, "matrix", "--lanes", str(file), code=1)
-    assert [(one["requirement"], one["covered"]) for one in data["boundaries"]] == [
-        ("up>=1", "exact"),
-        ("up<4", "no"),
-    ]
-    assert (data["lanes"], data["uncovered"]) == ([{"lane": "a", "up": "1.0"}], 1)
+    covered = [(end["requirement"], end["covered"]) for end in data["boundaries"]]
+    assert covered == [("up>=1", "exact"), ("up<4", "no")]
+    assert data["lanes"] == [{"lane": "a", "up": "1.0"}]
+    assert data["uncovered"] == 1
     assert main(["matrix", "--lanes", str(file)]) == 1
-    told = capsys.readouterr()
-    assert [line.split() for line in told.out.splitlines()][1:] == [
+    printed = capsys.readouterr()
+    assert [line.split() for line in printed.out.splitlines()][1:] == [
         ["p", "up>=1", "1.0", "a"],
         ["p", "up<4", "3.0", "nothing"],
     ]
     assert (
         f"found no lane for up<4 of p; expected one for each, or a reason in {file}"
-        in told.err
+        in printed.err
     )
     file.write_text(file.read_text() + "[boundaries]\n'up<4' = 'no time'\n")
     assert main(["matrix", "--lanes", str(file), "--format", "github"]) == 0
@@ -175,7 +178,7 @@ def test_history_of_what_cannot_be_read_is_no_absence(
     """A release that is cut off is unreadable, in JSON too, and the command does not end with 0."""
     (tmp_path / "wheels" / "up-2.0-py3-none-any.whl").write_text("cut off")
     steps = answer(capsys, "history", "up.mod:f", code=1)["releases"]
-    assert [one["state"] for one in steps] == ["present", "unreadable", "absent"]
+    assert [step["state"] for step in steps] == ["present", "unreadable", "absent"]
     assert main(["history", "up.mod:f", "--releases", "up==1.0"]) == 0
 
 
@@ -195,13 +198,16 @@ def test_history_of_what_never_was(
     assert main(["history", target]) == 1
     err = capsys.readouterr().err
     assert f"found no {target} in up 1.0 to 3.0" in err
-    assert ("; did you mean " + meant in err) is bool(meant)
+    has_hint = f"; did you mean {meant}" in err
+    assert has_hint is bool(meant)
 
 
-def test_history_of_a_patch(
+def test_history_of_a_patch_says_where_it_broke(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The release and the nightly on which it broke, also as a table for an issue; 1 if it did."""
+    """`history PATCH` names the last release and nightly that hold, and the first that break. The
+    exit code is 1 if the patch broke.
+    """
     wrap = "Wrap('up.mod:f', by='w')"
     world.pack(row("p-q", "patch_a", wrap, requires="('up>=1,<4',)"), patch_a=BODY)
     nightlies = {"2.1.dev20260102": {"mod": NEW}, "2.1.dev20260103": {"mod": ""}}
@@ -212,7 +218,7 @@ def test_history_of_a_patch(
     data = answer(capsys, *words, code=1)
     assert data["releases"] == {"holds": "2.0", "breaks": "3.0"}
     assert data["nightlies"]["breaks"] == "2026-01-03 2.1.dev20260103"
-    assert [one["code"] for one in data["faults"]] == ["PK101"]
+    assert [fault["code"] for fault in data["faults"]] == ["PK101"]
     assert main([*words, "--format", "markdown"]) == 1
     out = capsys.readouterr().out
     assert "| releases | 2.0 | 3.0 |" in out.splitlines()
@@ -230,7 +236,7 @@ def test_history_of_a_patch(
 def test_history_of_a_patch_over_commits(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`--path` asks a git repository, and no index unless that is asked for, too."""
+    """`--path` finds the commit on which the patch broke; only `--releases` asks an index, too."""
     world.pack(
         row("p-q", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=1',)"),
         patch_a=BODY,
@@ -238,34 +244,23 @@ def test_history_of_a_patch_over_commits(
     place = tmp_path / "clone"
     (place / "up").mkdir(parents=True)
     (place / "up" / "__init__.py").touch()
-    who = (
-        "-c",
-        "user.name=A",
-        "-c",
-        "user.email=a@x.example",
-        "-c",
-        "commit.gpgsign=false",
-    )
+    identity = ["-c", "user.name=A", "-c", "user.email=a@x.example"]
+    options = [*identity, "-c", "commit.gpgsign=false"]
     subprocess.run(["git", "init", "-q", str(place)], check=True)
     for text, title in ((OLD, "There"), (NEW, "Still there"), ("", "Gone | now")):
         (place / "up" / "mod.py").write_text(text)
         for words in (["add", "."], ["commit", "-q", "-m", title]):
-            subprocess.run(["git", *who, *words], cwd=place, check=True)
+            subprocess.run(["git", *options, *words], cwd=place, check=True)
     command = ("history", "p-q", "--path", str(place))
     data = answer(capsys, *command, code=1)
-    assert [
-        data["commits"][end].split(maxsplit=2)[2] for end in ("holds", "breaks")
-    ] == [
-        "Still there",
-        "Gone | now",
-    ]
+    commits = data["commits"]
+    titles = [commits[end].split(maxsplit=2)[2] for end in ("holds", "breaks")]
+    assert titles == ["Still there", "Gone | now"]
     assert "releases" not in data
     assert main([*command, "--format", "markdown"]) == 1
     assert r"Gone \| now |" in capsys.readouterr().out
-    assert (
-        answer(capsys, *command, "--releases", "up", code=1)["releases"]["breaks"]
-        == "3.0"
-    )
+    data = answer(capsys, *command, "--releases", "up", code=1)
+    assert data["releases"]["breaks"] == "3.0"
     assert main(["history", "up.mod:f", "--path", str(place)]) == 2
     assert "expected a patch for --nightlies, --path" in capsys.readouterr().err
     assert main([*command[:3], str(tmp_path)]) == 2

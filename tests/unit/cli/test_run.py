@@ -48,8 +48,8 @@ def patchkit_run(python: Python, tmp_path: Path) -> Python:
     return run
 
 
-def said(child: subprocess.CompletedProcess[str]) -> dict[str, object]:
-    """What a child that ran SAY has said."""
+def report(child: subprocess.CompletedProcess[str]) -> dict[str, object]:
+    """Check that a child that ran SAY ended well, and return what it printed."""
     assert child.returncode == 0, child.stderr
     data: dict[str, object] = json.loads(child.stdout)
     return data
@@ -60,7 +60,7 @@ def test_python_is_armed_however_it_is_called(
     patchkit_run: Python, words: list[str]
 ) -> None:
     """A script, a module and a string are all armed."""
-    assert said(patchkit_run("--", sys.executable, *words))["armed"] is True
+    assert report(patchkit_run("--", sys.executable, *words))["armed"] is True
 
 
 def test_a_console_script_and_a_shell_script_are_armed(
@@ -73,13 +73,13 @@ def test_a_console_script_and_a_shell_script_are_armed(
     shell.write_text(f"#!/bin/sh\n'{script}'\n")
     for file in (script, shell):
         file.chmod(0o755)
-        assert said(patchkit_run("--", str(file)))["armed"] is True
+        assert report(patchkit_run("--", str(file)))["armed"] is True
 
 
 def test_a_spawned_child_is_armed(patchkit_run: Python, tmp_path: Path) -> None:
     """The environment reaches the processes that the command starts."""
     (tmp_path / "spawn.py").write_text(program(__file__, "spawn"))
-    assert said(patchkit_run("--", sys.executable, "spawn.py"))["armed"] is True
+    assert report(patchkit_run("--", sys.executable, "spawn.py"))["armed"] is True
 
 
 def test_the_users_own_sitecustomize_still_runs(
@@ -87,7 +87,7 @@ def test_the_users_own_sitecustomize_still_runs(
 ) -> None:
     """Ours steps aside: the next one on the path is the process's sitecustomize."""
     (tmp_path / "sitecustomize.py").write_text("MINE = 'the user\\'s own'\n")
-    data = said(patchkit_run("--", sys.executable, "say.py"))
+    data = report(patchkit_run("--", sys.executable, "say.py"))
     assert (data["sitecustomize"], data["armed"]) == ("the user's own", True)
 
 
@@ -97,13 +97,13 @@ def test_a_sitecustomize_that_fails_does_not_keep_patches_out(
     """Python reports the user's error as it always does, and the process is armed."""
     (tmp_path / "sitecustomize.py").write_text("raise RuntimeError('of the user')\n")
     child = patchkit_run("--", sys.executable, "say.py")
-    assert said(child)["armed"] is True
+    assert report(child)["armed"] is True
     assert "RuntimeError: of the user" in child.stderr
 
 
 def test_the_path_is_as_it_was(patchkit_run: Python, tmp_path: Path) -> None:
     """Our folder is gone from sys.path; the user's PYTHONPATH keeps its order behind it."""
-    data = said(patchkit_run("--", sys.executable, "say.py"))
+    data = report(patchkit_run("--", sys.executable, "say.py"))
     path = data["path"]
     assert isinstance(path, list)
     assert SITECUSTOMIZE_FOLDER not in path
@@ -117,8 +117,8 @@ def test_the_path_is_as_it_was(patchkit_run: Python, tmp_path: Path) -> None:
 
 def test_patchkit_beside_the_command_comes_last_on_the_path(python: Python) -> None:
     """A Python that has no patchkit gets ours, behind everything that it has."""
-    plain = said(python("-c", SAY, PYTHONPATH=""))["path"]
-    run = said(python("-c", SAY, PYTHONPATH=SITECUSTOMIZE_FOLDER))
+    plain = report(python("-c", SAY, PYTHONPATH=""))["path"]
+    run = report(python("-c", SAY, PYTHONPATH=SITECUSTOMIZE_FOLDER))
     assert isinstance(plain, list)
     assert isinstance(run["path"], list)
     assert run["armed"] is True
@@ -144,7 +144,7 @@ def test_packs_named_by_hand_travel(
         sys.executable,
         "say.py",
     )
-    environ = said(patchkit_run(*words, PATCHKIT_PATCHES="one_pack"))["environ"]
+    environ = report(patchkit_run(*words, PATCHKIT_PATCHES="one_pack"))["environ"]
     assert isinstance(environ, dict)
     assert environ["PATCHKIT_PATCHES"] == "one_pack,two_pack"
     assert environ["PATCHKIT"] == "1"
@@ -155,14 +155,13 @@ def test_a_fresh_journal_is_the_owners_only_and_named(
 ) -> None:
     """The directory is on stderr, closed to others, the user's, and holds the process's journal."""
     child = patchkit_run("--", sys.executable, "say.py")
-    environ = said(child)["environ"]
+    environ = report(child)["environ"]
     assert isinstance(environ, dict)
     journal = Path(environ["PATCHKIT_JOURNAL"])
     assert child.stderr.startswith(f"patchkit: journal in {journal}\n")
     assert journal.parent == tmp_path / f"patchkit-{os.getuid()}"
-    assert [stat.S_IMODE(one.stat().st_mode) for one in (journal, journal.parent)] == [
-        0o700
-    ] * 2
+    assert stat.S_IMODE(journal.stat().st_mode) == 0o700
+    assert stat.S_IMODE(journal.parent.stat().st_mode) == 0o700
     assert list(journal.iterdir())
 
 
@@ -170,7 +169,7 @@ def test_a_journal_that_is_set_is_kept_and_absolute(
     patchkit_run: Python, tmp_path: Path
 ) -> None:
     """A relative directory means the same to a process that has moved elsewhere."""
-    environ = said(
+    environ = report(
         patchkit_run("--", sys.executable, "say.py", PATCHKIT_JOURNAL="mine")
     )["environ"]
     assert isinstance(environ, dict)
@@ -180,7 +179,7 @@ def test_a_journal_that_is_set_is_kept_and_absolute(
 def test_patchkit_0_runs_the_command_without(patchkit_run: Python) -> None:
     """PATCHKIT=0 wins: the command runs as it would have."""
     child = patchkit_run("--", sys.executable, "say.py", PATCHKIT="0")
-    assert said(child)["armed"] is False
+    assert report(child)["armed"] is False
     assert "without patches" in child.stderr
 
 
@@ -215,25 +214,25 @@ def test_the_end_says_what_became_of_the_patches(
     assert lines[1].endswith("; see 'patchkit status'")
 
 
-def test_a_rust_frontend_leaves_patches_without_a_process(
+def test_a_patch_that_a_rust_frontend_leaves_without_a_process_is_a_warning(
     patchkit_run: Python, write_pack: Pack
 ) -> None:
-    """Said before the command begins, as nothing of it will be seen in a Python process."""
+    """With a Rust frontend `run` warns of a patch for it, which no Python process would apply."""
     chat = "(Replace('vllm.entrypoints.openai.serving_chat:f', by='f'),)"
     write_pack("pack_chat", pack_source(row_source(changes=chat)))
     versions = {"PATCHKIT_VERSIONS": "vllm=0.33"}
     words = ("--patches", "pack_chat", "--", sys.executable, "-c", "pass")
-    said = "a-patch has no process with VLLM_USE_RUST_FRONTEND set"
-    assert said in patchkit_run(*words, VLLM_USE_RUST_FRONTEND="1", **versions).stderr
-    assert (
-        said not in patchkit_run(*words, VLLM_USE_RUST_FRONTEND="0", **versions).stderr
-    )
+    warning = "a-patch has no process with VLLM_USE_RUST_FRONTEND set"
+    with_rust = patchkit_run(*words, VLLM_USE_RUST_FRONTEND="1", **versions)
+    assert warning in with_rust.stderr
+    without_rust = patchkit_run(*words, VLLM_USE_RUST_FRONTEND="0", **versions)
+    assert warning not in without_rust.stderr
 
 
 def test_the_end_counts_as_status_does(
     patchkit_run: Python, python: Python, write_pack: Pack, tmp_path: Path
 ) -> None:
-    """A patch for another role is in neither count; both say `armed`."""
+    """`run` and `status` count patches alike, and leave out a patch for another role."""
     for role in ("MAIN", "WORKER"):
         name = f"of-{role.lower()}"
         requires = "('patchkit>=0',)"
@@ -256,10 +255,10 @@ def test_the_end_counts_as_status_does(
 CHILDREN = program(__file__, "children")
 
 
-def test_children_are_told_as_their_parent(
+def test_children_report_the_patches_of_their_parent(
     patchkit_run: Python, python: Python, write_pack: Pack, tmp_path: Path
 ) -> None:
-    """Those that the script has started and no others; a fork has what its parent has."""
+    """Spawned and forked children of the script report the patches that their parent has."""
     changes = "(Replace('json.tool:main', by='main'),)"
     here = row_source(name="'of-main'", requires="('patchkit>=0',)", changes=changes)
     folder = write_pack("mine", pack_source(here, row_source(name="'of-nobody'")))
@@ -269,23 +268,26 @@ def test_children_are_told_as_their_parent(
     patchkit_run(*words, PATCHKIT_VERSIONS="patchkit=1")
     shown = python("-m", "patchkit", "status", "--format", "json", TMPDIR=str(tmp_path))
     processes = json.loads(shown.stdout)["processes"]
-    assert [one["name"] for one in processes] == ["", "SpawnProcess-1", "ForkProcess-2"]
-    told = [
-        {
+    names = [process["name"] for process in processes]
+    assert names == ["", "SpawnProcess-1", "ForkProcess-2"]
+    states = []
+    for process in processes:
+        of_process = {
             patch["name"]: (patch["status"], patch["reason"], patch["layers"])
-            for patch in one["patches"]
+            for patch in process["patches"]
         }
-        for one in processes
-    ]
-    assert told[0] == told[1] == told[2]
-    assert told[0]["of-main"] == ("applied", None, {"json.tool:main": ["of-main"]})
-    assert told[0]["of-nobody"] == ("skipped", "vllm is not installed", {})
+        states.append(of_process)
+    parent, spawned, forked = states
+    assert parent["of-main"] == ("applied", None, {"json.tool:main": ["of-main"]})
+    assert parent["of-nobody"] == ("skipped", "vllm is not installed", {})
+    assert spawned == parent
+    assert forked == parent
 
 
 def test_status_finds_the_newest_run(
     patchkit_run: Python, python: Python, tmp_path: Path
 ) -> None:
-    """Without DIR and PATCHKIT_JOURNAL it is that of the run that began last."""
+    """Without DIR and PATCHKIT_JOURNAL, `status` reads the journal of the run that began last."""
     patchkit_run("--", sys.executable, "-c", "pass")
     patchkit_run("--", sys.executable, "say.py")
     shown = python("-m", "patchkit", "status", "--format", "json", TMPDIR=str(tmp_path))
@@ -293,26 +295,26 @@ def test_status_finds_the_newest_run(
     assert process["argv"][-1] == "say.py"
 
 
-def test_old_runs_are_tidied(patchkit_run: Python, tmp_path: Path) -> None:
-    """The newest stay, and one in which a process still runs."""
+def test_journals_of_old_runs_are_removed(patchkit_run: Python, tmp_path: Path) -> None:
+    """`run` removes journals of old runs, but the newest, and one whose process still runs."""
     home = tmp_path / f"patchkit-{os.getuid()}"
-    old = [home / f"20010101-0000{number:02}" for number in range(30)]
-    for one in old:
-        one.mkdir(parents=True, mode=0o700)
+    journals = [home / f"20010101-0000{number:02}" for number in range(30)]
+    for journal in journals:
+        journal.mkdir(parents=True, mode=0o700)
     home.chmod(0o700)
-    (old[0] / f"{os.uname().nodename}-{os.getpid()}-1.jsonl").touch()
+    (journals[0] / f"{os.uname().nodename}-{os.getpid()}-1.jsonl").touch()
     patchkit_run("--", sys.executable, "say.py")
-    assert sorted(home.iterdir())[:20] == [old[0], *old[11:]]
+    assert sorted(home.iterdir())[:20] == [journals[0], *journals[11:]]
 
 
 def test_a_folder_that_others_can_write_to_is_not_used(
     patchkit_run: Python, tmp_path: Path
 ) -> None:
-    """Whoever has taken the name gets no journal."""
+    """A folder for journals that others can write to stays empty; the journal lies beside it."""
     home = tmp_path / f"patchkit-{os.getuid()}"
     home.mkdir()
     home.chmod(0o777)
-    environ = said(patchkit_run("--", sys.executable, "say.py"))["environ"]
+    environ = report(patchkit_run("--", sys.executable, "say.py"))["environ"]
     assert isinstance(environ, dict)
     assert Path(environ["PATCHKIT_JOURNAL"]).parent == tmp_path
     assert not list(home.iterdir())
@@ -343,10 +345,12 @@ def test_what_ends_the_run_ends_the_command(
         assert run.wait(30) == code
 
 
-def test_broken_pipes_end_the_command_as_they_would_without(
+def test_sigpipe_ends_the_command_as_it_would_without_patchkit(
     patchkit_run: Python,
 ) -> None:
-    """Python ignores SIGPIPE; a command that inherited that would write for ever."""
+    """SIGPIPE ends the command. Python ignores that signal, and a command that inherited this would
+    write for ever.
+    """
     child = patchkit_run("--", "sh", "-c", "kill -PIPE $$; echo survived")
     assert (child.returncode, child.stdout) == (-13, "")
 
@@ -370,7 +374,7 @@ def test_what_cannot_be_run_is_one_line(
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "says"),
+    ("name", "value", "message"),
     [
         (
             "VLLM_VERSION",
@@ -405,31 +409,33 @@ def test_what_cannot_be_run_is_one_line(
     ],
 )
 def test_settings_that_stop_every_process_are_one_line(
-    patchkit_run: Python, write_pack: Pack, name: str, value: str, says: str
+    patchkit_run: Python, write_pack: Pack, name: str, value: str, message: str
 ) -> None:
-    """Before the command starts, with exit code 2; a pack's own names are known."""
+    """A setting that would stop every process is one line and 2, before the command starts. Names
+    of the pack's own patches are known.
+    """
     write_pack("mine", pack_source(row_source(name="'mine-a'")))
     done = patchkit_run("--patches", "mine", "--", "echo", "started", **{name: value})
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
-    assert says in line
-    hint = "did you mean mine-a?" if value == "mine-b" else ""
-    assert hint in line
+    assert message in line
+    if value == "mine-b":
+        assert "did you mean mine-a?" in line
     known = {"PATCHKIT_ONLY": "mine-a", "PATCHKIT_DISABLE": "mine-a"}
     done = patchkit_run("--patches", "mine", "--", "echo", "started", **known)
     assert done.stdout == "started\n", done.stderr
 
 
 def test_a_process_that_cannot_be_armed_stops(patchkit_run: Python) -> None:
-    """Nobody goes on half patched: one line, and 2."""
+    """A process whose pack cannot be imported ends with 2, and says that it is not patched."""
     child = patchkit_run("--patches", "no_such_pack", "--", sys.executable, "say.py")
     assert (child.returncode, child.stdout) == (2, "")
     assert "this process is not patched: pack no_such_pack" in child.stderr
     assert "Traceback" not in child.stderr
 
 
-def test_warn_lets_it_go_on(patchkit_run: Python) -> None:
-    """PATCHKIT_ON_FAILURE=warn makes a warning of it."""
+def test_on_failure_warn_lets_an_unpatched_process_go_on(patchkit_run: Python) -> None:
+    """With PATCHKIT_ON_FAILURE=warn a process that cannot be armed goes on, and is warned."""
     words = ("--patches", "no_such_pack", "--", sys.executable, "say.py")
     child = patchkit_run(*words, PATCHKIT_ON_FAILURE="warn")
     assert child.returncode == 0

@@ -49,7 +49,7 @@ def _pack(write_pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> N
 def test_json_has_the_whole_row_and_how_it_stands(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Beside the keys of `list` there is every other field, and what is found here."""
+    """JSON has every field of the row beside the keys of `list`, and what is found here."""
     assert main(["show", "ray-worker", "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["name"], data["pack"], data["selected"]) == (
@@ -93,9 +93,10 @@ def test_json_has_the_whole_row_and_how_it_stands(
     assert gone["here"]["state"] == "no-module"
     assert (gone["selected"], gone["reason"]) == (False, "vllm 0.12.0 is outside <0.12")
     assert data["lock"] is None
-    assert [one["review"]["state"] for one in data["changes"]] == ["no-lock"] * 4
-    rest = ("required", "after", "conflicts", "env", "when")
-    assert [data[key] for key in rest] == [
+    states = [change["review"]["state"] for change in data["changes"]]
+    assert states == ["no-lock"] * 4
+    other_keys = ("required", "after", "conflicts", "env", "when")
+    assert [data[key] for key in other_keys] == [
         False,
         ["first"],
         ["rival"],
@@ -104,8 +105,8 @@ def test_json_has_the_whole_row_and_how_it_stands(
     ]
 
 
-def test_the_page_holds_it_too(capsys: pytest.CaptureFixture[str]) -> None:
-    """What a program gets, a person can read."""
+def test_the_page_shows_what_json_has(capsys: pytest.CaptureFixture[str]) -> None:
+    """The page shows the fields, requirements and targets that JSON has."""
     assert main(["show", "ray-worker"]) == 0
     out = capsys.readouterr().out
     for words in (
@@ -144,12 +145,13 @@ SPANS = (("0", "1.0", "1.4"), ("1", "2.0", "2.0"))
 def test_json_says_how_it_compares_with_what_was_reviewed(
     locked: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """State, words and releases of each change, and which lock says so."""
+    """JSON has state, detail and releases of each change's review, and the path of the lock."""
     assert main(["show", "ray-worker", "--lock", str(locked), "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["lock"] == str(locked)
-    reviews = [one["review"] for one in data["changes"]]
-    assert [one["state"] for one in reviews] == ["drift", "unknown", "drift", "absent"]
+    reviews = [change["review"] for change in data["changes"]]
+    states = [review["state"] for review in reviews]
+    assert states == ["drift", "unknown", "drift", "absent"]
     assert "last reviewed for up 2.0" in reviews[0]["detail"]
     assert reviews[0]["spans"] == [
         {"project": "up", "first": first, "last": last, "fingerprint": mark * 16}
@@ -157,10 +159,10 @@ def test_json_says_how_it_compares_with_what_was_reviewed(
     ]
 
 
-def test_the_page_says_it_too(
+def test_the_page_shows_how_it_compares_with_what_was_reviewed(
     locked: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lock is told once, the releases at their target."""
+    """The page names the lock once, and the reviewed releases at the target that they are of."""
     monkeypatch.setenv("PATCHKIT_LOCK", str(locked))
     assert main(["show", "ray-worker"]) == 0
     out = capsys.readouterr().out
@@ -170,7 +172,7 @@ def test_the_page_says_it_too(
 
 
 def test_no_lock_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is said of each change."""
+    """Without a lock the page says so once, and has no line about reviews at the changes."""
     assert main(["show", "ray-worker"]) == 0
     out = capsys.readouterr().out
     assert "no lock file covers this patch" in out
@@ -183,7 +185,7 @@ def test_no_lock_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_lock_that_cannot_be_read_is_2(
     text: str | None, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line, as everywhere."""
+    """A lock that is missing or malformed ends `show` with 2, and the error says which it is."""
     file = tmp_path / "other.lock"
     if text:
         file.write_text(text)
@@ -205,7 +207,7 @@ def test_a_lock_that_cannot_be_read_is_2(
 def test_an_unknown_name_is_2_with_the_nearest(
     name: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A slip of the pen gets the names that it may have meant, one of another pack that pack."""
+    """A mistyped name gets the names that may be meant; a name of another pack gets that pack."""
     assert main(["show", name]) == 2
     out, err = capsys.readouterr()
     assert out == ""

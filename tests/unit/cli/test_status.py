@@ -50,10 +50,10 @@ if __name__ == "__main__":
 
 @pytest.mark.processes
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_real_processes(
+def test_real_processes_are_shown_however_they_were_started(
     world: World, capsys: pytest.CaptureFixture[str], method: str
 ) -> None:
-    """The same tree, patches and digests, however the processes were started."""
+    """`status` shows tree, patches and digests of processes alike, whether forked or spawned."""
     world.module("up.mod", "def function(): return 'old'\n")
     roles = "{Role.ENGINE_CORE, Role.WORKER}"
     replace = "Replace('up.mod:function', by='function')"
@@ -63,23 +63,20 @@ def test_real_processes(
     done = world.run("script.py", method, PATCHKIT_ONLY="one")
     assert done.returncode == 0, done.stderr
     data = answered(capsys, str(world.journal))
-    top, core, *workers = data["processes"]
-    assert [one["roles"] for one in data["processes"]] == [
+    processes = data["processes"]
+    top, core, *workers = processes
+    assert [process["roles"] for process in processes] == [
         ["main"],
         ["engine-core"],
         ["worker"],
         ["worker"],
     ]
-    assert [one["rank"] for one in data["processes"]] == [None, None, 0, 1]
-    assert [one["parent"]["pid"] for one in (core, *workers)] == [
-        top["pid"],
-        *[core["pid"]] * 2,
-    ]
-    own = [
-        [patch for patch in one["patches"] if patch["name"] == "one"]
-        for one in (core, *workers)
-    ]
-    assert [patch["status"] for (patch,) in own] == ["applied"] * 3
+    assert [process["rank"] for process in processes] == [None, None, 0, 1]
+    assert core["parent"]["pid"] == top["pid"]
+    assert [worker["parent"]["pid"] for worker in workers] == [core["pid"]] * 2
+    for process in (core, *workers):
+        (own,) = [patch for patch in process["patches"] if patch["name"] == "one"]
+        assert own["status"] == "applied"
     assert workers[0]["digest"] == workers[1]["digest"]
     assert data["agreement"] == {"main": True, "engine-core": True, "worker": True}
     assert data["findings"] == []
@@ -89,7 +86,7 @@ def test_real_processes(
 def test_what_is_not_for_a_process_is_skipped(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Another role, a distribution that is not there, a range, a variable: never `armed`."""
+    """A patch that is not for a process is `skipped` with the reason, and never `armed`."""
     world.module("up.mod", "def function(): return 'old'\n")
     replace = "Replace('up.mod:function', by='function')"
     later = "Replace('up.never:function', by='function')"
@@ -104,7 +101,10 @@ def test_what_is_not_for_a_process_is_skipped(
     (world.folder / "script.py").write_text("import patchkit.auto, up.mod\n")
     assert world.run("script.py").returncode == 0
     (process,) = answered(capsys, str(world.journal))["processes"]
-    stand = {one["name"]: (one["status"], one["reason"]) for one in process["patches"]}
+    states = {
+        patch["name"]: (patch["status"], patch["reason"])
+        for patch in process["patches"]
+    }
     expected = {
         "one": ("applied", None),
         "absent": ("skipped", "nowhere is not installed"),
@@ -112,12 +112,12 @@ def test_what_is_not_for_a_process_is_skipped(
         "variable": ("skipped", "WANTED is not set"),
         "waits": ("armed", "no import of its target has been seen"),
     }
-    assert {name: stand[name] for name in expected} == expected
+    assert {name: states[name] for name in expected} == expected
 
 
 @pytest.mark.processes
 def test_edits_are_layers(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two patches that edit one function, and one that adds a field: the targets are told."""
+    """Two patches that edit one function are both layers of that target, in their order."""
     world.module("up.mod", "def function():\n    a = 1\n    b = 2\n    return a + b\n")
     world.pack(
         row("one", "patch_one", "Edit('up.mod:function', old='a = 1', new='a = 10')"),
@@ -131,33 +131,35 @@ def test_edits_are_layers(world: World, capsys: pytest.CaptureFixture[str]) -> N
     done = world.run("script.py")
     assert done.returncode == 0, done.stderr
     (process,) = answered(capsys, str(world.journal))["processes"]
-    layers = {one["name"]: one["layers"] for one in process["patches"]}
+    layers = {patch["name"]: patch["layers"] for patch in process["patches"]}
     assert layers["one"] == layers["two"] == {"up.mod:function": ["one", "two"]}
 
 
-def test_the_keys_of_the_contract(
+def test_json_keeps_the_keys_of_the_contract(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Programs rely on them; more may be added."""
+    """JSON has the keys that programs rely on; more may be added."""
     data = answered(capsys, str(written(*engine())))
     assert {"processes", "agreement"} <= set(data)
     keys = {"host", "pid", "ppid", "roles", "rank", "patches", "digest"}
-    assert all(keys <= set(one) for one in data["processes"])
+    assert all(keys <= set(process) for process in data["processes"])
     worker = data["processes"][-1]
     assert (worker["host"], worker["pid"], worker["roles"]) == ("node", 31, ["worker"])
-    patches = {one["name"]: (one["status"], one["reason"]) for one in worker["patches"]}
+    patches = {
+        patch["name"]: (patch["status"], patch["reason"]) for patch in worker["patches"]
+    }
     assert patches == {
         "one": ("armed", "no import of its target has been seen"),
         "two": ("applied", None),
     }
 
 
-def test_the_directory_of_the_environment(
+def test_the_directory_of_the_environment_is_read(
     written: Callable[..., Path],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """PATCHKIT_JOURNAL, where no directory is named."""
+    """Where no directory is named, `status` reads that of PATCHKIT_JOURNAL."""
     monkeypatch.setenv("PATCHKIT_JOURNAL", str(written(*engine())))
     assert len(answered(capsys)["processes"]) == 4
 
@@ -165,7 +167,7 @@ def test_the_directory_of_the_environment(
 def test_a_finding_is_exit_code_1(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A failure, with process and cause."""
+    """A patch that failed is a finding with process and cause, and `status` exits with 1."""
     place = written(journal(7, role("main"), patch("one", "failed", "ValueError: no")))
     (finding,) = answered(capsys, str(place), code=1)["findings"]
     assert finding == {
@@ -176,10 +178,10 @@ def test_a_finding_is_exit_code_1(
     }
 
 
-def test_nothing_there_is_a_finding(
+def test_no_journal_is_a_finding(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where nobody has written, nothing is patched."""
+    """A directory without journals is a finding, as nothing is patched there."""
     data = answered(capsys, str(written()), code=1)
     assert [finding["kind"] for finding in data["findings"]] == ["empty"]
     assert main(["status", str(written())]) == 1
@@ -195,25 +197,26 @@ def test_nothing_there_is_a_finding(
         (("--ray", "nonsense"), "--ray"),
     ],
 )
-def test_wrong_use(
+def test_wrong_use_is_one_line_and_2(
     argv: tuple[str, ...],
     words: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """One line on stderr, exit code 2."""
+    """Wrong use of `status` is one line on stderr and exit code 2."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert main(["status", *argv]) == 2
-    said = capsys.readouterr()
-    assert words in said.err
-    assert (said.err.count("\n"), said.out) == (1, "")
+    printed = capsys.readouterr()
+    assert words in printed.err
+    assert printed.err.count("\n") == 1
+    assert printed.out == ""
 
 
 def test_a_broken_setting_is_wrong_use(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As with every command."""
+    """A variable of patchkit's that has no valid value ends `status` with 2."""
     monkeypatch.setenv("PATCHKIT", "perhaps")
     assert main(["status"]) == 2
     assert "expected one of" in capsys.readouterr().err
@@ -222,7 +225,7 @@ def test_a_broken_setting_is_wrong_use(
 def test_ray_is_not_imported_without_need(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Most have no cluster."""
-    there = "patchkit.analysis.status.ray_nodes" in sys.modules
+    """`status` of a directory does not import what asks the nodes of a Ray cluster."""
+    was_imported = "patchkit.analysis.status.ray_nodes" in sys.modules
     answered(capsys, str(written(*engine())))
-    assert there or "patchkit.analysis.status.ray_nodes" not in sys.modules
+    assert was_imported or "patchkit.analysis.status.ray_nodes" not in sys.modules

@@ -27,7 +27,7 @@ world = packages.world
 
 
 def page(capsys: pytest.CaptureFixture[str], place: Path) -> str:
-    """What a person sees, in 80 columns."""
+    """Return the page of `status`, and check that it fits into 80 columns."""
     main(["status", str(place)])
     out = capsys.readouterr().out
     assert all(len(text) <= 80 for text in out.splitlines())
@@ -39,7 +39,7 @@ def test_the_tree_is_drawn(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Main, engine core, workers with their ranks; the patches by role; agreement."""
+    """The page draws processes as a tree, with ranks of workers, and has the agreement by role."""
     monkeypatch.setenv("COLUMNS", "80")
     out = page(capsys, written(*engine()))
     lines = [text.rstrip() for text in out.splitlines()]
@@ -61,11 +61,11 @@ def test_many_alike_are_one_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A thousand ranks fit on a page, and who is different stands out."""
+    """Workers that stand alike share a line, and a worker that differs has one of its own."""
     monkeypatch.setenv("COLUMNS", "80")
     journals = engine(40)
-    spoilt = next(iter(journals[20]))
-    journals[20][spoilt] += patch("two", "failed", "ValueError: no")
+    name = next(iter(journals[20]))
+    journals[20][name] += patch("two", "failed", "ValueError: no")
     out = page(capsys, written(*journals))
     assert "worker 0-17 ×18" in out  # noqa: RUF001
     assert "worker 18  " in out
@@ -74,48 +74,53 @@ def test_many_alike_are_one_line(
     assert "worker no" in out
 
 
-def test_what_became_of_the_patches_is_told_at_80_columns(
+def test_what_became_of_the_patches_is_shown_at_80_columns(
     written: Callable[..., Path],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Names of processes are cut in its stead, such as those that Ray gives to its workers."""
+    """At 80 columns long names of processes are cut, and what became of the patches is not. Ray
+    gives such names to its workers.
+    """
     monkeypatch.setenv("COLUMNS", "80")
-    words = ["ray::RayWorkerWrapper.execute_method"]
-    stands = patch("one", "applied"), patch("two", "skipped", "x")
+    argv = ["ray::RayWorkerWrapper.execute_method"]
+    entries = [role("worker"), patch("one", "applied"), patch("two", "skipped", "x")]
     workers = [
-        journal(30 + rank, role("worker"), *stands, host=f"gpu-node-{rank}", argv=words)
+        journal(30 + rank, *entries, host=f"gpu-node-{rank}", argv=argv)
         for rank in range(2)
     ]
     lines = page(capsys, written(*workers)).splitlines()
-    assert [line.endswith("1 applied, 1") for line in lines if "gpu-node" in line][
-        :2
-    ] == [True] * 2
+    process_lines = [text for text in lines if "gpu-node" in text][:2]
+    assert len(process_lines) == 2
+    assert all(text.endswith("1 applied, 1") for text in process_lines)
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_a_long_chain_of_parents(
+def test_a_long_chain_of_parents_is_shown(
     written: Callable[..., Path], world: World, form: str
 ) -> None:
     """Two thousand journals that each name another as the parent are only a deep tree."""
-    chain = [journal(10 + n, role("main"), at=n, ppid=9 + n) for n in range(2000)]
+    chain = [
+        journal(10 + number, role("main"), at=number, ppid=9 + number)
+        for number in range(2000)
+    ]
     place = written(*chain)
     done = world.run("-m", "patchkit", "status", str(place), "--format", form)
     assert (done.returncode, done.stderr) == (0, "")
     assert "2009" in done.stdout
 
 
-def test_a_process_that_is_its_own_child(
+def test_a_process_that_is_its_own_child_is_shown_once(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A journal that says so is read to its end; the process is shown once."""
+    """A process whose journal names it as its own child is shown once."""
     place = written(journal(13, role("main"), child(13, "x", "main")))
     assert main(["status", str(place)]) == 0
     assert capsys.readouterr().out.count("main  script.py") == 1
 
 
-def test_helpers_are_named(
+def test_helpers_are_shown_with_their_command_line(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A process that another one started without `multiprocessing` shows its command line."""
@@ -129,7 +134,7 @@ def test_texts_of_others_stay_on_their_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """An error of several lines, and what a terminal would obey."""
+    """Line ends of an error become spaces, and its escape sequences are spelt out."""
     monkeypatch.setenv("COLUMNS", "80")
     failed = patch("one", "failed", "Error: a\n  b\x1b[2J")
     out = page(capsys, written(journal(7, role("main"), failed)))
@@ -139,13 +144,13 @@ def test_texts_of_others_stay_on_their_line(
 def test_watch_ends_with_the_main_process(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The last picture stays, and the exit code is that of the findings."""
+    """`--watch` ends when the main process has, and leaves its last page on the screen."""
     host = os.uname().nodename
     place = written(journal(7, role("main"), host=host, began=1))
     assert main(["status", "--watch", str(place)]) == 0
-    said = capsys.readouterr()
-    assert "ended" in said.out
-    assert said.err == "patchkit: the main process has ended\n"
+    printed = capsys.readouterr()
+    assert "ended" in printed.out
+    assert printed.err == "patchkit: the main process has ended\n"
 
 
 def test_watch_ends_when_the_user_says_so(
@@ -153,9 +158,11 @@ def test_watch_ends_when_the_user_says_so(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Waits for the first journal, goes on while the process runs, and an interrupt is no error."""
+    """An interrupt ends `--watch` with 0. Before, it waits for the first journal, and goes on while
+    the process runs.
+    """
     place = written()
-    steps = iter([lambda: written(*mine()), lambda: None, interrupt])
+    steps = iter([lambda: written(*journals_of_parent()), lambda: None, interrupt])
     monkeypatch.setattr(
         "patchkit.cli.commands.status.time.sleep", lambda _: next(steps)()
     )
@@ -163,13 +170,14 @@ def test_watch_ends_when_the_user_says_so(
     assert "main" in capsys.readouterr().out
 
 
-def mine() -> list[dict[str, bytes]]:
+def journals_of_parent() -> list[dict[str, bytes]]:
     """The journal of a process that runs: this one's parent."""
     pid = os.getppid()
     return [journal(pid, role("main"), host=os.uname().nodename, began=None)]
 
 
 def interrupt() -> None:
+    """Interrupt as a user does with Ctrl-C."""
     raise KeyboardInterrupt
 
 
@@ -188,10 +196,10 @@ COPIES = [
 ]
 
 
-def test_copies_are_counted_and_one_patch_is_told_in_full(
+def test_copies_are_counted_and_named_for_one_patch(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The page says how many; `--patch` says which, and JSON has everything."""
+    """The page counts copies that were repointed or are out of reach; `--patch` names them."""
     place = str(
         written(journal(7, role("main"), *COPIES), journal(8, role("worker"), *COPIES))
     )
@@ -201,51 +209,50 @@ def test_copies_are_counted_and_one_patch_is_told_in_full(
     out = capsys.readouterr().out
     for words in ("m:f  one < two", "a:f", "b:f", "c:g (default of x)", "m:K: a int"):
         assert out.count(words) == 1
-    (one, _) = answered(capsys, place)["processes"][0]["patches"]
-    assert one["layers"] == {"m:f": ["one", "two"]}
-    assert one["rebound"] == ["a:f", "b:f"]
+    (first_patch, _) = answered(capsys, place)["processes"][0]["patches"]
+    assert first_patch["layers"] == {"m:f": ["one", "two"]}
+    assert first_patch["rebound"] == ["a:f", "b:f"]
 
 
 def test_where_nothing_was_repointed_there_is_no_column(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What nobody has is not shown."""
+    """The page has no column of copies where no patch has repointed any."""
     main(["status", str(written(journal(7, role("main"), patch("one", "applied"))))])
     assert "copies" not in capsys.readouterr().out
 
 
-def test_the_last_look_of_a_process(
+def test_the_age_of_the_last_verification_is_shown(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """How long ago it looked at what it had applied; nothing where it never has."""
+    """`status` says how long ago a process verified its patches, or nothing if it never did."""
     now = time.time()
     host, pid = os.uname().nodename, os.getppid()
     looked = line("verified", time=now - 40)
     running = journal(pid, role("main"), looked, host=host, began=None)
     place = str(written(running, journal(8, role("main"))))
-    looks = {
-        one["pid"]: one["verified"] for one in answered(capsys, place)["processes"]
-    }
-    assert looks[8] is None
-    assert 40 <= looks[pid] < 100
+    processes = answered(capsys, place)["processes"]
+    ages = {process["pid"]: process["verified"] for process in processes}
+    assert ages[8] is None
+    assert 40 <= ages[pid] < 100
     main(["status", place])
     assert re.search(r"running +4\d s ago", capsys.readouterr().out)
 
 
-def test_a_change_that_was_left_out(
+def test_a_change_that_was_left_out_is_shown_with_its_reason(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`--patch` says which target, and why."""
+    """`--patch` names the target of a change that was left out, and the reason."""
     left = line("left-out", name="one", target="m:g", reason="no such kernel here")
     place = str(written(journal(7, role("main"), left, *COPIES)))
     assert main(["status", place, "--patch", "one"]) == 0
     assert "m:g: no such kernel here" in capsys.readouterr().out
 
 
-def test_a_patch_that_failed_or_was_skipped(
+def test_a_patch_that_failed_or_was_skipped_is_shown_with_the_cause(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`--patch` names the processes with the cause of each."""
+    """`--patch` names each process in which the patch failed or was skipped, with the cause."""
     failed = journal(7, role("main"), patch("one", "failed", "ValueError: no"))
     skipped = journal(
         8, role("worker"), patch("one", "skipped", "ray is not installed")
@@ -256,10 +263,10 @@ def test_a_patch_that_failed_or_was_skipped(
     assert re.search(r"worker +8 +skipped +ray is not installed", out)
 
 
-def test_a_patch_that_nobody_knows(
+def test_a_patch_that_no_journal_has_is_wrong_use(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The error names those that there are."""
+    """An unknown name for `--patch` is exit code 2, and the error lists the known names."""
     place = str(written(journal(7, role("main"))))
     assert main(["status", place, "--patch", "three"]) == 2
     assert "found 'three', expected a patch's name: one, two" in capsys.readouterr().err
@@ -268,24 +275,21 @@ def test_a_patch_that_nobody_knows(
 def test_what_was_not_reviewed_is_a_remark_and_no_finding(
     written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The page says that there is something, `--patch` what and where, JSON all of it."""
-    told = line("unreviewed", name="one", reason="f has another source")
+    """An unreviewed patch is no finding: the page remarks on it, `--patch` and JSON say why."""
+    remark = line("unreviewed", name="one", reason="f has another source")
     applied = patch("one", "applied")
     place = str(
         written(
-            journal(7, role("main"), told, applied), journal(8, role("main"), applied)
+            journal(7, role("main"), remark, applied), journal(8, role("main"), applied)
         )
     )
     assert main(["status", place]) == 0
-    (row,) = [
-        text for text in capsys.readouterr().out.splitlines() if text.startswith("one ")
-    ]
+    lines = capsys.readouterr().out.splitlines()
+    (row,) = [text for text in lines if text.startswith("one ")]
     assert row.endswith("differs from the review, see --patch")
     assert main(["status", place, "--patch", "one"]) == 0
     out = capsys.readouterr().out
     assert "not reviewed  f has another source  in 7" in out
     processes = answered(capsys, place)["processes"]
-    assert [one["patches"][0]["unreviewed"] for one in processes] == [
-        "f has another source",
-        "",
-    ]
+    reasons = [process["patches"][0]["unreviewed"] for process in processes]
+    assert reasons == ["f has another source", ""]

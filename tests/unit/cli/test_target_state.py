@@ -45,6 +45,7 @@ def answer(text: str) -> TargetHere:
 
 
 def state(text: str) -> str:
+    """The state of a target in the package."""
     return answer(text).state
 
 
@@ -62,9 +63,9 @@ def state(text: str) -> str:
 def test_says_what_it_is_and_where_it_is_defined(
     upstream: Path, name: str, detail: str
 ) -> None:
-    """Through re-exports and inheritance."""
-    found = answer(name)
-    assert (found.state, found.detail) == ("present", detail)
+    """The detail is the kind of a target and where it is defined, through re-exports and bases."""
+    described = answer(name)
+    assert (described.state, described.detail) == ("present", detail)
 
 
 @pytest.mark.parametrize(
@@ -79,30 +80,31 @@ def test_what_no_statement_can_bring_is_absent(upstream: Path, name: str) -> Non
     "name", ["plain:fast.f", "star:anything", "maker:a", "broken:f"]
 )
 def test_what_the_source_does_not_tell_is_undecided(upstream: Path, name: str) -> None:
-    """Rather no answer than a guess, and the reason."""
-    found = answer(name)
-    assert found.state == "undecided"
-    assert found.detail.startswith("not decidable statically: ")
-    assert not found.detail.endswith(": ")
+    """A target that the source alone cannot decide is `undecided`, with the reason."""
+    described = answer(name)
+    assert described.state == "undecided"
+    assert described.detail.startswith("not decidable statically: ")
+    assert not described.detail.endswith(": ")
 
 
 @pytest.mark.parametrize("name", ["gone", "gone.f", "plain.sub"])
-def test_a_module_that_is_not_there(upstream: Path, name: str) -> None:
-    """A missing module, a missing parent, and a parent that is no package."""
-    assert state(f"{name}:f") == state(name) == "no-module"
-    assert (
-        state_of(Target("no_such_top_level.module", "f"), InstalledSource()).state
-        == "no-module"
-    )
+def test_a_target_of_a_module_that_is_missing_is_no_module(
+    upstream: Path, name: str
+) -> None:
+    """A target is `no-module` if its module or a parent is missing, or a parent is no package."""
+    assert state(f"{name}:f") == "no-module"
+    assert state(name) == "no-module"
+    elsewhere = state_of(Target("no_such_top_level.module", "f"), InstalledSource())
+    assert elsewhere.state == "no-module"
 
 
 def test_the_place_is_that_of_the_definition(upstream: Path) -> None:
-    """File and line, also where the target only leads there."""
+    """File and line are those of the definition, also for a target that re-exports it."""
     line = 1 + MODULE.splitlines().index("    async def run(self): ...")
     for name in ("plain:Plain.run", "again:Plain.run"):
-        found = answer(name)
-        assert (found.file, found.line) == (str(upstream / "plain.py"), line)
-        assert found.defined == "upstream_of_test.plain:Plain.run"
+        described = answer(name)
+        assert (described.file, described.line) == (str(upstream / "plain.py"), line)
+        assert described.defined == "upstream_of_test.plain:Plain.run"
 
 
 def test_namespace_packages_are_looked_through(upstream: Path) -> None:
@@ -119,10 +121,10 @@ def test_a_module_without_source_is_undecided(upstream: Path) -> None:
 
 
 def test_a_namespace_on_top_is_not_looked_into(upstream: Path) -> None:
-    """Its module is there, and what it holds is not said to be missing."""
-    found = state_of(Target("spaces_of_test.module", "f"), InstalledSource())
-    assert found.state == "undecided"
-    assert "spaces_of_test is a namespace package" in found.detail
+    """What a namespace package at the top level holds is `undecided`, and not missing."""
+    described = state_of(Target("spaces_of_test.module", "f"), InstalledSource())
+    assert described.state == "undecided"
+    assert "spaces_of_test is a namespace package" in described.detail
 
 
 def test_nothing_is_imported(upstream: Path) -> None:

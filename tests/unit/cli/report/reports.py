@@ -44,33 +44,29 @@ def sample() -> Report:
     """Two releases of three look the same; one finding is said of both."""
     releases = ["vllm 0.9.0", "vllm 0.10.0", "vllm 0.11.0"]
     fields = {"patch": "one", "target": "vllm.a:f", "fix": "name it"}
-    return Report(
-        releases,
-        [finding(release=release, **fields) for release in releases[1:]]
-        + [finding("PK304", message="no end", patch="two")],
-        {
-            "one": dict(
-                zip(releases, [State.OK, State.BROKEN, State.BROKEN], strict=True)
-            ),
-            "two": dict.fromkeys(releases, State.OK),
-        },
-    )
+    findings = [finding(release=release, **fields) for release in releases[1:]]
+    findings.append(finding("PK304", message="no end", patch="two"))
+    states = [State.OK, State.BROKEN, State.BROKEN]
+    grid = {
+        "one": dict(zip(releases, states, strict=True)),
+        "two": dict.fromkeys(releases, State.OK),
+    }
+    return Report(releases, findings, grid)
 
 
 def large() -> Report:
     """80 releases of which no two look the same, 60 patches, and 1,200 findings."""
     releases = [f"vllm 0.{number // 4}.{number % 4}" for number in range(80)]
     names = [f"patch-number-{number}" for number in range(60)]
-    grid = {
-        name: {
-            one: STATES[(row * 7 + at * 3 + at // 5) % 5]
-            for at, one in enumerate(releases)
+    grid: dict[str, dict[str, State]] = {}
+    findings: list[Finding] = []
+    for row, name in enumerate(names):
+        grid[name] = {
+            release: STATES[(row * 7 + column * 3 + column // 5) % 5]
+            for column, release in enumerate(releases)
         }
-        for row, name in enumerate(names)
-    }
-    found = [
-        finding(message=f"gone in {one}", patch=name, release=one)
-        for name in names
-        for one in releases[::4]
-    ]
-    return Report(releases, found, grid)
+        findings += [
+            finding(message=f"gone in {release}", patch=name, release=release)
+            for release in releases[::4]
+        ]
+    return Report(releases, findings, grid)

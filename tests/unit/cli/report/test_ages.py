@@ -23,5 +23,5 @@ from patchkit.cli.report.words import age
 def test_an_age_is_in_the_largest_unit_that_fits_twice(
     seconds: float, text: str
 ) -> None:
-    """Nobody counts thousands of seconds."""
+    """An age is a whole number of the largest unit of which it has at least two."""
     assert age(seconds) == text

@@ -46,10 +46,12 @@ def as_table(report: Report, width: int = 100) -> str:
 
 @functools.cache
 def large_table(width: int) -> str:
+    """The table of the large report, printed once for each width."""
     return printed(LARGE, width)
 
 
 def printed(report: Report, width: int) -> str:
+    """The table of a report, as a terminal of that width shows it."""
     console = screen(width)
     print_check(report, console)
     return shown(console)
@@ -60,7 +62,7 @@ ALL = [as_table, as_github, as_markdown, as_html]
 
 @pytest.mark.parametrize("page", ALL)
 def test_every_page_takes_every_report(page: Callable[[Report], str]) -> None:
-    """Nothing found, no release, a patch in no release, and much of everything are all pages."""
+    """Each form is written for reports of nothing, of no release, of a few and of much."""
     for report in (
         EMPTY,
         Report([], [], {"a": {}}),
@@ -78,14 +80,16 @@ def test_no_page_drives_a_terminal(page: Callable[[Report], str]) -> None:
     assert "\r" not in page(HOSTILE_REPORT)
 
 
-def test_the_legend_of_fit_tells_of_a_package() -> None:
-    """It has no patches."""
-    states = {f"vllm 0.9.{at}": (State.OK, State.BROKEN)[at % 2] for at in range(40)}
-    report = Report([*states], [], {"shop": states})
+def test_the_legend_of_fit_speaks_of_a_package() -> None:
+    """The legend of `fit` speaks of a package that does not fit, where others speak of a patch."""
+    releases = [f"vllm 0.9.{number}" for number in range(40)]
+    in_turns = [State.OK, State.BROKEN] * 20
+    states = dict(zip(releases, in_turns, strict=True))
+    report = Report(releases, [], {"shop": states})
     assert "the patch does not hold" in as_html(report)
-    told = as_html(replace(report, command="fit"))
-    assert "the package does not fit" in told
-    assert "the patch does not hold" not in told
+    page_of_fit = as_html(replace(report, command="fit"))
+    assert "the package does not fit" in page_of_fit
+    assert "the patch does not hold" not in page_of_fit
 
 
 # -- terminal -----------------------------------------------------------------------------------
@@ -94,7 +98,7 @@ def test_the_legend_of_fit_tells_of_a_package() -> None:
 @pytest.mark.parametrize("width", [60, 100])
 @pytest.mark.parametrize("report", [sample(), LARGE, HOSTILE_REPORT])
 def test_no_line_is_wider_than_the_terminal(report: Report, width: int) -> None:
-    """80 releases fit, into 60 columns as well."""
+    """Each line of the table fits the terminal, also with 80 releases in 60 columns."""
     assert max(map(cell_len, as_table(report, width).split("\n"))) <= width
 
 
@@ -102,15 +106,20 @@ def test_each_state_is_shown_once_for_each_column_that_it_fills() -> None:
     """Of 80 releases that differ, a patch's states are all there, however the grid is broken."""
     lines = as_table(LARGE).split("\n")
     row = LARGE.grid["patch-number-7"]
-    named = [line for line in lines if line.startswith("patch-number-7 ")]
-    words = [word for line in named for word in line.split()[1:]]
-    assert words == [str(state).replace("out-of-range", "-") for state in row.values()]
-    heads = [word for line in lines if line.startswith(" ") for word in line.split()]
+    shown_states: list[str] = []
+    heads: list[str] = []
+    for line in lines:
+        if line.startswith("patch-number-7 "):
+            shown_states += line.split()[1:]
+        elif line.startswith(" "):
+            heads += line.split()
+    states = [str(state).replace("out-of-range", "-") for state in row.values()]
+    assert shown_states == states
     assert heads[: len(row)] == [release.removeprefix("vllm ") for release in row]
 
 
 def test_few_columns_are_in_words() -> None:
-    """A state is a word, and the finding has all that is known."""
+    """With few columns a state is a word; a finding has code, title, message, fix and releases."""
     text = as_table(sample())
     assert re.search(r"one +ok +broken", text)
     for part in (
@@ -124,16 +133,17 @@ def test_few_columns_are_in_words() -> None:
 
 
 def test_a_pipe_gets_a_grid_of_sensible_width() -> None:
-    """A console without an end does not make a line without an end of a grid."""
+    """Rows of the grid stay within 120 columns, however wide the console is."""
     lines = as_table(LARGE, 10_000).split("\n")
-    assert max(len(line.rstrip()) for line in lines if line.startswith("patch-")) <= 120
+    grid_lines = [line.rstrip() for line in lines if line.startswith("patch-")]
+    assert max(map(len, grid_lines)) <= 120
 
 
 # -- GitHub -------------------------------------------------------------------------------------
 
 
 def test_a_command_is_one_line_whatever_it_says() -> None:
-    """A name that holds commands and line ends makes no second command."""
+    """A finding whose texts hold commands and line ends is one workflow command."""
     (line,) = as_github(HOSTILE_REPORT).split("\n")
     properties = line.removeprefix("::error ").split("::")[0]
     assert properties.startswith("title=PK101 target missing%3A ")
@@ -164,8 +174,8 @@ def test_a_file_is_named_as_in_the_repository(
     (tmp_path / "packs" / "a.py").write_text("")
     monkeypatch.chdir(tmp_path / "packs")
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
-    said = as_github(Report([], [finding(file="a.py", line=3)]))
-    assert said.startswith("::error file=packs/a.py,line=3,")
+    annotation = as_github(Report([], [finding(file="a.py", line=3)]))
+    assert annotation.startswith("::error file=packs/a.py,line=3,")
 
 
 # -- Markdown -----------------------------------------------------------------------------------
@@ -181,8 +191,8 @@ def test_a_report_becomes_no_markup() -> None:
     assert len(re.findall(r"(?<!\\)\|", row)) == len(re.findall(r"(?<!\\)\|", header))
 
 
-def test_github_takes_it() -> None:
-    """However much is found, it is short enough for an issue, and says how much is left out."""
+def test_markdown_of_a_large_report_fits_into_an_issue() -> None:
+    """Markdown of a large report is short enough for an issue, and says how much is left out."""
     text = as_markdown(LARGE)
     assert len(text) < 65_536
     assert re.search(r"\d+ findings more", text)
@@ -212,6 +222,7 @@ class Page(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
     def all(self, tag: str) -> list[dict[str, str | None]]:
+        """The attributes of each element with that tag."""
         return [attributes for name, attributes in self.tags if name == tag]
 
 
@@ -221,7 +232,7 @@ DIFFS = [Difference("one", ("vllm 0.10.0", "vllm 0.11.0"), TEXT)]
 
 @pytest.mark.parametrize("report", [EMPTY, sample(), HOSTILE_REPORT])
 def test_a_report_becomes_no_element(report: Report) -> None:
-    """Tags match, the only script is the page's own, and nothing is loaded."""
+    """Texts of a report add no element, script, handler, style or link to the page."""
     page = Page(as_html(report, DIFFS, [HOSTILE], {"PK101": HOSTILE}))
     assert len(page.all("script")) == len(page.all("style")) == 1
     names = {name for _, attributes in page.tags for name in attributes}
@@ -235,28 +246,28 @@ def test_a_report_becomes_no_element(report: Report) -> None:
 def test_a_cell_leads_to_what_is_said_of_it() -> None:
     """The cell with findings is a link to the patch's section, whose parts name its column."""
     page = Page(as_html(sample(), DIFFS))
-    cells = [one for one in page.all("a") if "data-run" in one]
-    assert [one["data-title"] for one in cells] == ["one, vllm 0.10.0 - 0.11.0: broken"]
-    assert str(cells[0]["href"])[1:] in {one["id"] for one in page.all("section")}
-    assert [one["data-runs"] for one in page.all("article")] == [
-        cells[0]["data-run"],
-        "",
-    ]
-    assert [one["data-runs"] for one in page.all("details")] == [cells[0]["data-run"]]
+    (cell,) = [link for link in page.all("a") if "data-run" in link]
+    assert cell["data-title"] == "one, vllm 0.10.0 - 0.11.0: broken"
+    assert str(cell["href"])[1:] in {section["id"] for section in page.all("section")}
+    article_runs = [article["data-runs"] for article in page.all("article")]
+    assert article_runs == [cell["data-run"], ""]
+    diff_runs = [details["data-runs"] for details in page.all("details")]
+    assert diff_runs == [cell["data-run"]]
 
 
 def test_a_code_leads_to_what_it_means() -> None:
-    """Where that is known it is a link within the page; elsewhere a word."""
+    """A code whose meaning is on the page is a link to it; another is plain text."""
     page = Page(
         as_html(sample(), (), (), {"PK101": "It is gone.", "PK999": "Nobody asked."})
     )
-    tags = [one for one in page.all("a") if "tag" in str(one.get("class"))]
-    assert [one["href"] for one in tags] == ["#PK101"]
-    assert {one["id"] for one in page.all("section")} == {"p0", "p1", "PK101"}
+    tags = [link for link in page.all("a") if "tag" in str(link.get("class"))]
+    assert [tag["href"] for tag in tags] == ["#PK101"]
+    sections = {section["id"] for section in page.all("section")}
+    assert sections == {"p0", "p1", "PK101"}
 
 
 def test_the_parts_of_a_meaning_stand_out() -> None:
-    """Their headings are bold, and other asterisks stay."""
+    """Headings of a meaning are bold on the page, and other asterisks stay."""
     text = as_html(
         sample(), meanings={"PK101": "**Example.** `**kwargs`\n\n**Why.** <b>"}
     )
@@ -267,7 +278,7 @@ def test_the_parts_of_a_meaning_stand_out() -> None:
 
 
 def test_the_page_says_how_it_was_made() -> None:
-    """By what, when, with which command; a note is called a note."""
+    """The page has the given provenance, with its command escaped, and calls a note a note."""
     text = as_html(sample(), provenance=["patchkit 1.2, today", "patchkit check 'a b'"])
     assert "patchkit 1.2, today" in text
     assert "patchkit check &#x27;a b&#x27;" in text
@@ -277,15 +288,17 @@ def test_the_page_says_how_it_was_made() -> None:
 def test_rows_and_columns_have_heads() -> None:
     """Each grid has a caption, and each head says what it heads."""
     page = Page(as_html(sample()))
-    assert [one["scope"] for one in page.all("th")] == ["col"] * 3 + ["row"] * 2
+    assert [head["scope"] for head in page.all("th")] == ["col"] * 3 + ["row"] * 2
     assert len(page.all("caption")) == len(page.all("table")) == 1
 
 
 def _colors(css: str) -> dict[str, str]:
+    """The colors that a rule defines as variables."""
     return dict(re.findall(r"--([\w-]+): (#\w{6})", css))
 
 
-def _light(color: str) -> float:
+def _luminance(color: str) -> float:
+    """The relative luminance of a color, as WCAG defines it."""
     parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
@@ -299,13 +312,14 @@ def test_every_text_stands_out(scheme: int) -> None:
     """Each color of a text is at least 4.5 : 1 on what it lies on."""
     css = re.findall(r":root \{(.*?)\}", as_html(EMPTY), re.DOTALL)[scheme]
     colors = _colors(css)
-    pairs = [(one, f"{one}-page") for one in ("ok", "unreviewed", "drift", "broken")]
-    pairs += [
-        (one, on) for one in ("text", "quiet", "link") for on in ("page", "raised")
-    ]
+    states = ("ok", "unreviewed", "drift", "broken")
+    pairs = [(state, f"{state}-page") for state in states]
+    for text in ("text", "quiet", "link"):
+        pairs += [(text, "page"), (text, "raised")]
     for text, ground in pairs:
-        dark, bright = sorted((_light(colors[text]), _light(colors[ground])))
-        assert (bright + 0.05) / (dark + 0.05) >= 4.5, (text, ground)
+        luminances = [_luminance(colors[text]), _luminance(colors[ground])]
+        contrast = (max(luminances) + 0.05) / (min(luminances) + 0.05)
+        assert contrast >= 4.5, (text, ground)
 
 
 def test_markdown_counts_what_holds() -> None:

@@ -20,16 +20,17 @@ ROWS = st.dictionaries(st.sampled_from(RELEASES), st.sampled_from(STATES))
 def test_folding_loses_no_state(rows: dict[str, dict[str, object]]) -> None:
     """Unfolded, a grid has each state that the report has, in the order of its releases."""
     report = Report(RELEASES, [], rows)  # type: ignore[arg-type]
-    found: dict[str, dict[str, object]] = {}
-    seen: list[str] = []
+    unfolded: dict[str, dict[str, object]] = {}
+    releases: list[str] = []
     for grid in view.state_tables(report):
-        seen += [release for run in grid.runs for release in run.releases]
+        releases += [release for run in grid.runs for release in run.releases]
         for name, cells in grid.rows.items():
+            row = unfolded.setdefault(name, {})
             for run, state in zip(grid.runs, cells, strict=True):
-                new = dict.fromkeys(run.releases, state) if state is not None else {}
-                found.setdefault(name, {}).update(new)
-    assert seen == RELEASES
-    assert found == {name: row for name, row in rows.items() if row}
+                if state is not None:
+                    row.update(dict.fromkeys(run.releases, state))
+    assert releases == RELEASES
+    assert unfolded == {name: row for name, row in rows.items() if row}
 
 
 def test_neighbours_that_look_the_same_are_one_column() -> None:
@@ -39,7 +40,7 @@ def test_neighbours_that_look_the_same_are_one_column() -> None:
 
 
 def test_findings_that_say_the_same_are_one() -> None:
-    """They are told once, with all their releases."""
+    """Findings that differ by their release alone are one group, with all their releases."""
     report = sample()
     (group,) = view.groups_by_patch(report)["one"]
     assert view.release_spans(group.releases, report) == "vllm 0.10.0 - 0.11.0"
@@ -47,7 +48,7 @@ def test_findings_that_say_the_same_are_one() -> None:
 
 
 def test_pages_and_json_name_the_same_numbers() -> None:
-    """What is told once is counted as JSON counts it, too: the two differ by releases alone."""
+    """Pages count groups of findings, and say what JSON counts, which is one for each release."""
     summary = json.loads(check_json(sample()))["summary"]
     assert [summary[name] for name in ("errors", "infos")] == [2, 1]
     for page in (as_markdown(sample()).replace("\\", ""), as_html(sample())):
@@ -55,7 +56,7 @@ def test_pages_and_json_name_the_same_numbers() -> None:
 
 
 def test_spans_break_where_a_release_is_left_out() -> None:
-    """A release between that is not meant is not covered by a span."""
+    """A span covers no release that lies between those given and is not among them."""
     report = Report(RELEASES)
     meant = [RELEASES[0], RELEASES[1], RELEASES[3], "ray 2.1.0"]
     assert view.release_spans(meant, report) == "vllm 0.0.0 - 0.1.0, 0.3.0; ray 2.1.0"
@@ -63,21 +64,21 @@ def test_spans_break_where_a_release_is_left_out() -> None:
 
 def test_the_worst_comes_first() -> None:
     """Within a patch errors come before notes; packs and releases come before patches."""
-    found = [finding("PK304", patch="a"), finding(patch="a"), finding("PK901")]
-    groups = view.groups_by_patch(Report([], found))
+    findings = [finding("PK304", patch="a"), finding(patch="a"), finding("PK901")]
+    groups = view.groups_by_patch(Report([], findings))
     assert list(groups) == ["", "a"]
-    assert [one.finding.code.code for one in groups["a"]] == ["PK101", "PK304"]
+    assert [group.finding.code.code for group in groups["a"]] == ["PK101", "PK304"]
 
 
 def test_patches_come_as_in_the_grid() -> None:
     """A finding about a pack, which is found first, does not bring its patch to the top."""
-    found = [finding("PK511", patch="two"), finding(patch="one"), finding("PK901")]
-    report = Report(["vllm 0.9.0"], found, {"one": {}, "two": {}})
+    findings = [finding("PK511", patch="two"), finding(patch="one"), finding("PK901")]
+    report = Report(["vllm 0.9.0"], findings, {"one": {}, "two": {}})
     assert list(view.groups_by_patch(report)) == ["", "one", "two"]
 
 
 def test_no_control_character_is_printed() -> None:
     """Escape sequences, and what turns text round, are spelt out."""
     text = view.printable(HOSTILE + "\u202e\udc80")
-    assert all(one.isprintable() or one == "\n" for one in text)
+    assert all(letter.isprintable() or letter == "\n" for letter in text)
     assert "\\x1b" in text

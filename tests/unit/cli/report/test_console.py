@@ -21,34 +21,34 @@ LINES = [
 
 
 def printed(out: Console, *lines: tuple[list[str], str]) -> list[str]:
-    """The lines that are shown."""
+    """Print lines of cells and words, and return the lines that are shown."""
     print_lines(out, [([*map(Text, cells)], words) for cells, words in lines])
     return shown(out).splitlines()
 
 
 @pytest.mark.parametrize("width", [40, 80, 160, 10_000])
 def test_a_path_is_never_broken(width: int) -> None:
-    """It can be copied whole, however narrow the terminal; all else keeps to the width."""
+    """A path stays whole, however narrow the terminal; other lines keep to its width."""
     lines = printed(screen(width), *LINES)
     assert sum(PATH in line for line in lines) == 2
     assert max(len(line) for line in lines if PATH not in line) <= max(width, 40)
 
 
-def test_what_is_said_lies_in_one_column() -> None:
-    """Behind the widest mark and subject."""
+def test_messages_begin_in_one_column() -> None:
+    """Messages begin in one column, behind the widest mark and subject."""
     lines = printed(screen(160), *LINES[:3])
     assert lines[0] == "topic"
     assert lines[1].index("a few") == lines[2].index("found") == 33
 
 
 def test_a_subject_that_leaves_no_room_gets_a_line_of_its_own() -> None:
-    """What is said of it begins below."""
+    """Where a subject leaves no room for its message, the message begins on the next line."""
     lines = printed(screen(50), *LINES[1:3])
     assert "  bad  a-patch-with-a-long-name" in lines
 
 
 def test_a_diff_drives_no_terminal() -> None:
-    """What a text holds for the terminal is spelt out there; a pipe gets it as it is."""
+    """Escape sequences of a diff are spelt out on a terminal; a pipe gets them as they are."""
     lines = ["--- a", "+++ b", "@@ -1 +1 @@", "-old", "+'\x1b]0;title\x07'"]
     terminal, pipe = screen(80, terminal=True), screen(80)
     for out in (terminal, pipe):

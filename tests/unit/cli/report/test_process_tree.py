@@ -8,7 +8,7 @@ from patchkit.cli.report.process_tree import process_tree
 
 
 def test_when_a_child_began_counts_from_its_root() -> None:
-    """Where it is not known when, nothing is said."""
+    """A child's start is shown as seconds after its root's; where it is not known, as nothing."""
     root = ProcessStatus("node", 10, started=1_800_000_000.0, roles=["main"])
     late = ProcessStatus(
         "node", 11, started=1_800_000_002.5, roles=["engine-core"], parent=root

@@ -106,7 +106,7 @@ PRINTERS: dict[str, Callable[[], None]] = {
 def printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str, int | None], str]:
-    """Print something at a width, or into a pipe."""
+    """Print the table of that name at a width, or into a pipe."""
 
     def run(name: str, width: int | None) -> str:
         for variable in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):
@@ -133,7 +133,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_history_keeps_names_whole(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is too long for the line stands below it, and breaks between words."""
+    """A place that is too long for the line stands whole below it, within 80 columns."""
     place = "vllm.executor.ray_distributed_executor:RayWorkerWrapper.execute_model"
     step = HistoryEntry(
         "0.10.1.1",
@@ -157,22 +157,20 @@ def test_nothing_is_lost_at_80_columns(
     printed: Callable[[str, int | None], str], name: str
 ) -> None:
     """Where a terminal is narrow, names and versions fold rather than end in dots."""
-    wide = printed(name, None)
+    wide = "".join(printed(name, None).split())
     narrow = "".join(printed(name, 80).split())
     words = ["ray-worker-torch-npu", "0.12.0", "ray2.60.0isoutside", "notinstalled"]
     for word in words:
-        assert (word in narrow) == (word in "".join(wide.split()))
+        assert (word in narrow) == (word in wide), word
 
 
 def test_list_keeps_names_whole(printed: Callable[[str, int | None], str]) -> None:
     """However little room they leave, names of patches and of roles can be copied."""
     lines = printed("list --all", 60).splitlines()
-    assert {
-        "ray-worker-torch-npu",
-        "compiled-dag-ref-subscript",
-        "main,",
-        "engine-core",
-    } <= {word for line in lines for word in line.split()}
+    shown_words = {word for line in lines for word in line.split()}
+    patches = {"ray-worker-torch-npu", "compiled-dag-ref-subscript"}
+    assert patches <= shown_words
+    assert {"main,", "engine-core"} <= shown_words
 
 
 @pytest.mark.parametrize("name", PRINTERS)
@@ -225,16 +223,16 @@ def test_all_three_roles_are_one_word(
 def test_show_names_the_file_from_its_package_on(
     printed: Callable[[str, int | None], str],
 ) -> None:
-    """Where the environment lies is said once by `doctor`, not at every target."""
+    """`show` prints a target's file from its package on, without the environment's folder."""
     out = printed("show", 80)
     assert "  vllm/v1/executor/ray_utils.py:7" in out
     assert "/very/long/way/to/vllm" not in out
 
 
-def test_show_tells_the_first_and_the_last_of_many_releases(
+def test_show_prints_the_first_and_the_last_of_many_releases(
     printed: Callable[[str, int | None], str],
 ) -> None:
-    """A page has room for a few; JSON has them all."""
+    """`show` prints the first and the last of many reviewed spans, and how many are between."""
     assert (
         "reviewed  vllm 0.0.0 - 0.0.2, … 3 more …, 0.4.0 - 0.4.3, 0.5.0 - 0.5.1, 0.6.0"
         in (printed("show", None))
@@ -244,7 +242,7 @@ def test_show_tells_the_first_and_the_last_of_many_releases(
 def test_doctor_writes_a_topic_once_and_no_mark_for_a_note(
     printed: Callable[[str, int | None], str],
 ) -> None:
-    """Marks stand out because plain facts have none."""
+    """`doctor` prints a topic once for all its lines, and a note without a mark."""
     lines = [line.strip() for line in printed("doctor", 160).splitlines()]
     assert lines.count("versions") == 1
     assert any(line.split() == ["ok", "vllm", "0.12.0"] for line in lines)
@@ -266,7 +264,9 @@ def test_colour_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[1;31m  bad" in terminal.getvalue()
 
 
-def test_json_is_what_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_keeps_the_order_of_keys_and_is_ascii(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """JSON keeps the order of keys, and is ASCII whatever the texts hold."""
     text = to_json({"b": "\u2013", "a": [1]})
     assert text.isascii()
