@@ -52,12 +52,12 @@ STEPS = [f"step_{n} = run({n})" for n in range(8)]
 
 
 def code(kind: str, **changed: str) -> str:
-    """A module with one callable of a kind, some of whose lines are other than usual."""
+    """Return a module with one callable of a kind; `step_3="…"` replaces that line."""
     template = KINDS[kind][1]
     last = template.rstrip("{}\n").rpartition("\n")[2]
     margin = " " * (len(last) - len(last.lstrip()) + 4)
-    lines = [changed.get(one.split(" ")[0], one) for one in STEPS]
-    return template.format("".join(f"{margin}{one}\n" for one in lines))
+    lines = [changed.get(step.split(" ")[0], step) for step in STEPS]
+    return template.format("".join(f"{margin}{line}\n" for line in lines))
 
 
 def carry(
@@ -69,10 +69,10 @@ def carry(
     keep: bool = False,
     versions: tuple[str, str] = ("1.1", "2.0"),
     late: str = "",
-    more: str = "",
+    other_row: str = "",
     **fields: str,
 ) -> Rebase:
-    """Carry the row `p` from one text of `up.mod` to another."""
+    """Carry the row `p` from one text of `up.mod` to another, and plan what to write."""
     bodies = {} if body is None else {"patch_a": body}
     (world.folder / "pack").mkdir(exist_ok=True)
     world.pack(
@@ -82,32 +82,36 @@ def carry(
             *changes,
             **{"requires": "('up>=1,<2',)", **fields},
         ),
-        *filter(None, [more]),
+        *filter(None, [other_row]),
         **bodies,
     )
     if body:
         (world.folder / "pack" / "patch_a.py").write_bytes(body.encode())
     sys.modules.pop("pack", None)
-    found, *_ = read_pack("pack")
-    sides = (
-        subject(one, mod=text, late=late)
-        for one, text, late in zip(versions, (old, new), ("", late), strict=True)
+    patch, *_ = read_pack("pack")
+    old_version, new_version = versions
+    rebase = Rebase(
+        patch,
+        subject(old_version, mod=old, late=""),
+        subject(new_version, mod=new, late=late),
+        PackSource("pack"),
+        keep,
     )
-    done = Rebase(found, *sides, PackSource("pack"), keep)
-    done.run()
-    if not done.conflicts:
-        done.plan()
-    return done
+    rebase.run()
+    if not rebase.conflicts:
+        rebase.plan()
+    return rebase
 
 
-def written(done: Rebase, what: str = "row") -> str:
-    """A file as it is planned, without layout."""
-    (text,) = (one.text for one in done.files if one.what == what)
+def written(rebase: Rebase, what: str = "row") -> str:
+    """Return the planned text of the row or the body, without blanks and double quotes."""
+    (text,) = (file.text for file in rebase.files if file.what == what)
     ast.parse(text)
     return "".join(text.split()).replace('"', "'")
 
 
 def edit(name: str, old: str, new: str, more: str = "") -> str:
+    """Write an Edit of `up.mod`; `more` are further arguments."""
     return f"Edit('up.mod:{name}', old={old!r}, new={new!r}{more})"
 
 

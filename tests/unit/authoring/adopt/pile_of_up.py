@@ -20,7 +20,7 @@ __all__ = [
     "TOOLS",
     "World",
     "adopt",
-    "both",
+    "answers",
     "forms",
     "here",
     "kinds",
@@ -99,17 +99,20 @@ def adopt(
     modules: Mapping[str, str],
     *words: str,
 ) -> dict[str, Any]:
-    """Write a pile, adopt it into `mine`, and return what is told."""
+    """Write a pile, adopt it into `mine`, and return the JSON report.
+
+    The exit code is 1 if something is in no row, else 0.
+    """
     for name, text in modules.items():
         here.module(f"pile.{name}", text)
     capsys.readouterr()
-    of = ["--into", "mine", "--of", "up", "--releases", "up==1.0", "--format", "json"]
-    code = main(["adopt", "pile", *of, *words])
+    options = ["--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    code = main(["adopt", "pile", *options, "--format", "json", *words])
     out, err = capsys.readouterr()
     assert out, err
-    told: dict[str, Any] = json.loads(out)
-    assert code == bool(told["left"])
-    return told
+    report: dict[str, Any] = json.loads(out)
+    assert code == bool(report["left"])
+    return report
 
 
 def forms(folder: str) -> list[str]:
@@ -118,25 +121,28 @@ def forms(folder: str) -> list[str]:
 
 
 def program(folder: str, form: str) -> str:
-    """The text of one of them, which is a module of a pile."""
+    """The text of one of these programs, which is a module of a pile."""
     file = PILES / folder / f"{form.replace(' ', '_')}.py"
     return file.read_text("utf-8")
 
 
-def kinds(told: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
-    """The changes of each row, without the row that keeps the pile off."""
+def kinds(report: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+    """The kind and target of each row's changes, without the row that keeps the pile off."""
     return {
-        one["name"]: [(each["kind"], each["target"]) for each in one["changes"]]
-        for one in told["patches"]
-        if one["name"] != "old-pile"
+        patch["name"]: [
+            (change["kind"], change["target"]) for change in patch["changes"]
+        ]
+        for patch in report["patches"]
+        if patch["name"] != "old-pile"
     }
 
 
-def both(here: World) -> tuple[Any, Any]:
+def answers(here: World) -> tuple[Any, Any]:
     """What upstream does once the pile is imported, and with the rows applied instead."""
-    theirs = here.answer(f"import pile.patches\n{PROBE}", PATCHKIT="0")
-    held = "from patchkit import applied\napplied(packs='mine').__enter__()\nimport pile.patches\n"
-    return theirs, here.answer(f"{held}{PROBE}")
+    of_pile = here.answer(f"import pile.patches\n{PROBE}", PATCHKIT="0")
+    apply = "from patchkit import applied\napplied(packs='mine').__enter__()\nimport pile.patches\n"
+    of_rows = here.answer(f"{apply}{PROBE}")
+    return of_pile, of_rows
 
 
 TOOLS = """\

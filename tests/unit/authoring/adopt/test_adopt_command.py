@@ -56,48 +56,36 @@ def here(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def rows(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, list[str]]:
-    """Adopt what is named into `mine`; the kinds of the changes of each row."""
+    """Adopt what `words` name into `mine`, and return the kinds of each row's changes."""
     capsys.readouterr()
     code = main(["adopt", *words, "--into", "mine", "--of", "up", "--format", "json"])
-    told = json.loads(capsys.readouterr().out)
-    assert code == bool(told["left"])
+    report = json.loads(capsys.readouterr().out)
+    assert code == bool(report["left"])
     return {
-        one["name"]: [each["kind"] for each in one["changes"]]
-        for one in told["patches"]
+        patch["name"]: [change["kind"] for change in patch["changes"]]
+        for patch in report["patches"]
     }
 
 
-def test_a_later_release(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its pack is green for the release that it starts from; what no row says is listed."""
-    found = rows(capsys, "up==1.1", "--releases", "up==1.0")
-    assert found == {"lib": ["Add", "Replace", "Edit"], "new": ["Provide"]}
+def test_a_later_release_becomes_a_pack(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`check` accepts its pack for the release that it starts from; what no row says is listed."""
+    kinds = rows(capsys, "up==1.1", "--releases", "up==1.0")
+    assert kinds == {"lib": ["Add", "Replace", "Edit"], "new": ["Provide"]}
     assert "from up.lib import f" in (here / "mine" / "patch_new.py").read_text()
     sys.path_importer_cache.clear()
     assert main(["check", "--patches", "mine", "--releases", "up==1.0"]) == 0
-    assert (
-        main(
-            [
-                "adopt",
-                "up==1.1",
-                "--into",
-                "other",
-                "--of",
-                "up",
-                "--releases",
-                "up==1.0",
-            ]
-        )
-        == 1
-    )
-    assert (
-        "up/gone.py:1  up.gone\n    the file is gone there" in capsys.readouterr().out
-    )
+    words = ["up==1.1", "--into", "other", "--of", "up", "--releases", "up==1.0"]
+    assert main(["adopt", *words]) == 1
+    out = capsys.readouterr().out
+    assert "up/gone.py:1  up.gone\n    the file is gone there" in out
 
 
-def test_a_row_that_uses_what_none_says_is_named(
+def test_a_row_that_uses_what_is_in_no_row_is_named(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It may do harm alone."""
+    """What is in no row is listed with the rows that use it, as these may do harm alone."""
     old = {"lib": "class C:\n    a: int\n", "user": "def f(c):\n    return c.a\n"}
     new = {
         "lib": "class C:\n    a: int\n    b: int\n",
@@ -120,10 +108,8 @@ def test_a_row_that_uses_what_none_says_is_named(
     assert (left["place"], left["used_by"]) == ("up.lib:C.b", ["user"])
 
 
-def test_a_diff(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Files that the release does not have, such as tests, are listed."""
+def test_a_diff_becomes_rows(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files of the diff that the release does not have, such as tests, are listed."""
     (here / "some.diff").write_text(DIFF)
     words = [
         "adopt",
@@ -137,10 +123,8 @@ def test_a_diff(
     ]
     assert main([*words, "--dry-run"]) == 1
     out = capsys.readouterr().out
-    assert (
-        "tests/test_lib.py:1  tests/test_lib.py\n    the release has no such file"
-        in out
-    )
+    place = "tests/test_lib.py:1  tests/test_lib.py"
+    assert f"{place}\n    the release has no such file" in out
     assert not (here / "mine").exists()
     assert rows(capsys, "some.diff", "--releases", "up==1.0") == {"lib": ["Edit"]}
     assert main(words) == 2  # a pack that is there stays as it is
@@ -157,10 +141,10 @@ def test_a_diff(
         (None, "No such file"),
     ],
 )
-def test_what_is_no_diff_of_it(
+def test_a_diff_that_does_not_fit_the_release_is_refused(
     here: Path, capsys: pytest.CaptureFixture[str], text: str | None, fault: str
 ) -> None:
-    """One error, and nothing is written."""
+    """Text that is no diff of the release, or no file, is one error, and nothing is written."""
     if text is not None:
         (here / "some.diff").write_text(text)
     words = [
@@ -178,6 +162,12 @@ def test_what_is_no_diff_of_it(
     assert not (here / "mine").exists()
 
 
+def record_digest(text: str) -> str:
+    """The SHA-256 of a file, as RECORD writes it."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
 @pytest.fixture
 def installed(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file `up/lib.py` of an installation that is as it was released."""
@@ -187,20 +177,17 @@ def installed(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     record = ""
     for name, text in {"__init__": "", **OLD}.items():
         (site / "up" / f"{name}.py").write_text(text)
-        digest = base64.urlsafe_b64encode(
-            hashlib.sha256(text.encode()).digest()
-        ).decode()
-        record += f"up/{name}.py,sha256={digest.rstrip('=')},{len(text)}\n"
+        record += f"up/{name}.py,sha256={record_digest(text)},{len(text)}\n"
     (site / "up-1.0.dist-info" / "METADATA").write_text("Name: up\nVersion: 1.0\n")
     (site / "up-1.0.dist-info" / "RECORD").write_text(record)
     monkeypatch.syspath_prepend(str(site))
     return site / "up" / "lib.py"
 
 
-def test_an_edited_installation(
+def test_an_edited_installation_becomes_rows(
     installed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What its RECORD has another hash of becomes rows; its files are given back on request."""
+    """Files with another hash than in RECORD become rows; `--restore` gives back the originals."""
     words = ["adopt", "up", "--installed", "--into", "mine", "--of", "up"]
     assert main(words) == 2
     assert "contains no change that a row can express" in capsys.readouterr().err
@@ -214,7 +201,7 @@ def test_an_edited_installation(
 def test_no_file_is_given_back_while_something_is_in_no_row(
     here: Path, installed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It would be lost: it stands in that file alone."""
+    """`--restore` writes no file then, as what is in no row stands in the edited file alone."""
     edited = NEW["lib"] + "\n\nfor name in 'a b'.split():\n    globals()[name] = 1\n"
     installed.write_text(edited)
     words = ["adopt", "up", "--installed", "--restore", "--into", "mine", "--of", "up"]
@@ -228,19 +215,17 @@ def test_no_file_is_given_back_while_something_is_in_no_row(
     assert (here / "mine").exists()
 
 
-def test_another_build_than_the_index_has(
+def test_another_build_than_the_index_has_is_refused(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was edited is not known then, and nothing is given back."""
+    """What was edited is not known then: it is one error, and `--restore` writes no file."""
     site = here / "site"
     (site / "up-1.0.dist-info").mkdir(parents=True)
     (site / "up").mkdir()
     (site / "up" / "lib.py").write_text("edited = 1\n")
-    digest = base64.urlsafe_b64encode(
-        hashlib.sha256(b"another = 1\n").digest()
-    ).decode()
+    digest = record_digest("another = 1\n")
     (site / "up-1.0.dist-info" / "METADATA").write_text("Name: up\nVersion: 1.0\n")
-    record = f"up/lib.py,sha256={digest.rstrip('=')},12\n"
+    record = f"up/lib.py,sha256={digest},12\n"
     (site / "up-1.0.dist-info" / "RECORD").write_text(record)
     monkeypatch.syspath_prepend(str(site))
     words = ["adopt", "up", "--installed", "--restore", "--into", "mine", "--of", "up"]
@@ -258,10 +243,10 @@ def test_modules_that_are_named_alike_have_rows_of_their_own(
 
 
 @pytest.mark.parametrize("path", ["up/my-file.py", "up/../evil.py", "up/new.pyi"])
-def test_a_new_file_that_is_no_module(
+def test_a_new_file_that_is_no_module_is_listed(
     here: Path, capsys: pytest.CaptureFixture[str], path: str
 ) -> None:
-    """It is listed; there is nothing to write."""
+    """A diff that only adds such a file has no rows, and no pack is written."""
     (here / "some.diff").write_text(
         f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,1 @@\n+x = 1\n"
     )
@@ -282,15 +267,12 @@ def test_a_new_file_that_is_no_module(
     assert not (here / "mine").exists()
 
 
-def test_wrong_use(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error names what is missing: an option, a distribution or a release."""
     assert main(["adopt", "up==1.1", "--into", "mine", "--restore"]) == 2
     assert "--restore: found no --installed" in capsys.readouterr().err
     assert main(["adopt", "nobody", "--installed", "--into", "mine"]) == 2
     assert "found no distribution 'nobody'" in capsys.readouterr().err
-    assert (
-        main(
-            ["adopt", "up==9", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
-        )
-        == 2
-    )
+    words = ["up==9", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    assert main(["adopt", *words]) == 2
     assert "found no release that 'up==9' allows" in capsys.readouterr().err

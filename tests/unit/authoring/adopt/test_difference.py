@@ -33,13 +33,15 @@ class C:
 
 
 def changes(old: str, new: str) -> list[str]:
+    """The kind and the place of each change of `up.mod`."""
     found = difference("up/mod.py", old.encode(), new.encode())
-    return [f"{one.kind} {one.place}" for one in found.changes]
+    return [f"{change.kind} {change.place}" for change in found.changes]
 
 
-def unsaid(old: str, new: str) -> list[str]:
+def left(old: str, new: str) -> list[str]:
+    """The place of each difference that no change expresses, and the reason."""
     found = difference("up/mod.py", old.encode(), new.encode())
-    return [f"{one.place}: {one.reason}" for one in found.left]
+    return [f"{place.place}: {place.reason}" for place in found.left]
 
 
 @pytest.mark.parametrize(
@@ -111,20 +113,22 @@ def test_each_definition_has_its_change(
         ),
     ],
 )
-def test_what_no_row_says_is_told(change: tuple[str, str], expected: str) -> None:
+def test_what_no_row_can_express_is_listed(
+    change: tuple[str, str], expected: str
+) -> None:
     new = OLD.replace(*change)
     assert changes(OLD, new) == []
-    assert unsaid(OLD, new)[0].startswith(expected)
+    assert left(OLD, new)[0].startswith(expected)
 
 
-def test_a_class_that_is_gone_is_told_once() -> None:
-    assert unsaid(OLD, OLD[: OLD.index("class C")]) == [
+def test_a_class_that_is_gone_is_listed_once() -> None:
+    assert left(OLD, OLD[: OLD.index("class C")]) == [
         "up.mod:C: it is gone there, and stays here: no row takes it away"
     ]
 
 
 def test_the_body_imports_what_it_uses() -> None:
-    """What upstream imports from where it does, what the module defines from the module."""
+    """A name comes from where upstream imports it, or from the module that defines it."""
     new = OLD.replace(
         "    def m(self)",
         "    def n(self):\n        return super().n(g, LIMIT, len)\n\n    def m(self)",
@@ -137,8 +141,8 @@ def test_the_body_imports_what_it_uses() -> None:
     )
 
 
-def test_functions_of_one_name_have_names_of_their_own() -> None:
-    """Also where a function of the module that another part uses is called so."""
+def test_a_method_named_as_a_function_gets_another_name_in_the_body() -> None:
+    """The body can then import that function, which another method uses."""
     new = OLD.replace(
         "class C:", "class C:\n    def f(self): ...\n\n    def n(self):\n        f(1)\n"
     )
@@ -159,7 +163,7 @@ def test_the_body_has_what_the_type_of_a_field_names() -> None:
     assert found.body.endswith("from typing import Any\n")
 
 
-def test_a_new_field_of_a_dataclass() -> None:
+def test_a_new_field_of_a_dataclass_is_an_add_field() -> None:
     old = "@dataclass\nclass C:\n    a: int\n"
     found = difference("up/mod.py", old.encode(), f"{old}    b: str = 'x'\n".encode())
     (change,) = found.changes

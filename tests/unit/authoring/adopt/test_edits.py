@@ -14,17 +14,19 @@ from patchkit.core.text.rewriting import FunctionText, TextEdit, rewrite
 F = "def f(a, b=1):\n    x = a\n    y = b\n    return x + y\n"
 
 
-def made(old: str, new: str) -> str | None:
-    found = edits(old, new)
-    if found is None:
+def edited(old: str, new: str) -> str | None:
+    """Find the edits from one text to the other, and make them one by one."""
+    text_edits = edits(old, new)
+    if text_edits is None:
         return None
-    for one in found:
-        old = rewrite(FunctionText(old), one).text
-    return old
+    text = old
+    for text_edit in text_edits:
+        text = rewrite(FunctionText(text), text_edit).text
+    return text
 
 
 def dump(text: str) -> str:
-    """Without `pass`, which takes the place of what is deleted."""
+    """Dump a syntax tree without `pass`, which takes the place of what is deleted."""
     return ast.dump(ast.parse(text)).replace("Pass(), ", "")
 
 
@@ -38,23 +40,25 @@ def dump(text: str) -> str:
         (("x = a", "x = a  # as it is"), []),
     ],
 )
-def test_few_lines_name_their_place(
+def test_an_edit_names_only_the_lines_that_change(
     change: tuple[str, str], expected: list[tuple[str, str]]
 ) -> None:
-    found = edits(F, F.replace(*change))
-    assert found == [TextEdit(*one) for one in expected]
+    """Where these lines occur once, the edit has no others; a comment is no change."""
+    text_edits = edits(F, F.replace(*change))
+    assert text_edits == [TextEdit(*texts) for texts in expected]
 
 
 def test_lines_that_occur_twice_take_others_with_them() -> None:
     old = "def f(a):\n    if a:\n        g()\n    h()\n    if a:\n        g()\n"
     new = "def f(a):\n    if a:\n        g()\n    h()\n    if a:\n        g(1)\n"
-    found = edits(old, new)
-    assert found is not None
-    assert found[0].old.startswith("h()")
-    assert ast.dump(ast.parse(made(old, new) or "")) == ast.dump(ast.parse(new))
+    text_edits = edits(old, new)
+    assert text_edits is not None
+    assert text_edits[0].old.startswith("h()")
+    assert ast.dump(ast.parse(edited(old, new) or "")) == ast.dump(ast.parse(new))
 
 
-def test_decorators_have_run_already() -> None:
+def test_a_change_of_decorators_has_no_edits() -> None:
+    """The decorators have run already when a function is edited."""
     assert edits(F, f"@other\n{F}") is None
 
 
@@ -75,13 +79,15 @@ LINES = st.lists(
 )
 
 
+def function_of(statements: list[str]) -> str:
+    lines = [f"    {statement}\n" for statement in statements]
+    return "def f(x):\n" + "".join(lines) + "    return x\n"
+
+
 @given(LINES, LINES)
-def test_what_is_made_is_the_new_function(old: list[str], new: list[str]) -> None:
-    """Held against the parser: whatever the statements, however often they occur."""
-    texts = [
-        "def f(x):\n" + "".join(f"    {one}\n" for one in some) + "    return x\n"
-        for some in (old, new)
-    ]
-    result = made(*texts)
+def test_edits_make_the_new_function(old: list[str], new: list[str]) -> None:
+    """The parser reads the same, whatever the statements and however often they occur."""
+    old_function, new_function = function_of(old), function_of(new)
+    result = edited(old_function, new_function)
     assert result is not None
-    assert dump(result) == dump(texts[1])
+    assert dump(result) == dump(new_function)

@@ -70,7 +70,7 @@ def here(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def export(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Run it on `up` 1.0 with the pack of the test."""
+    """Run `export` of `pack` on `up` 1.0, and return its code, its output and its errors."""
     capsys.readouterr()
     sys.path_importer_cache.clear()
     code = main(["export", "--patches", "pack", "--releases", "up==1.0", *words])
@@ -78,7 +78,7 @@ def export(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, s
 
 
 def applied(folder: Path, diff: str) -> Definitions:
-    """Let git apply a diff to the release; what `up.lib` then defines."""
+    """Let git apply a diff to the release, and return what `up.lib` then defines."""
     wheel = next(folder.glob("up-1.0*.whl"))
     tree = folder / "tree"
     shutil.rmtree(tree, ignore_errors=True)
@@ -90,10 +90,10 @@ def applied(folder: Path, diff: str) -> Definitions:
 
 
 @pytest.mark.processes
-def test_each_kind_that_a_diff_can_say(
+def test_a_diff_has_each_kind_of_change_that_it_can_express(
     here: Path, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Definitions bring what they use; imports stay inside of functions, but for headers."""
+    """Definitions bring what they use; imports stay in the functions, except what a header uses."""
     world.pack(
         row(
             "all",
@@ -109,9 +109,9 @@ def test_each_kind_that_a_diff_can_say(
         patch_lib=BODY,
         patch_new="def made():\n    return 1\n\n\n__all__ = ['made']",
     )
-    code, diff, said = export(capsys)
-    assert (code, said) == (0, "")
-    found = applied(here, diff)
+    code, diff, errors = export(capsys)
+    assert (code, errors) == (0, "")
+    patched = applied(here, diff)
     assert {
         "f",
         "g",
@@ -119,14 +119,14 @@ def test_each_kind_that_a_diff_can_say(
         "BIG",
         "Config.grow",
         "Config.many",
-    } <= found.named.keys()
-    assert found.text(found.named["f"]).endswith("return a + 1")
-    assert found.text(found.named["Config.parse"]) == (
+    } <= patched.named.keys()
+    assert patched.text(patched.named["f"]).endswith("return a + 1")
+    assert patched.text(patched.named["Config.parse"]) == (
         "    @staticmethod\n    def parse(text):\n        return dumps(text)"
     )
-    assert found.text(found.named["LIMIT"]) == "LIMIT = 7"
-    assert "    from up.other import deep" in found.text(found.named["g"])
-    assert found.imports["dumps"] == "from json import dumps"  # g's default needs it
+    assert patched.text(patched.named["LIMIT"]) == "LIMIT = 7"
+    assert "    from up.other import deep" in patched.text(patched.named["g"])
+    assert patched.imports["dumps"] == "from json import dumps"  # g's default needs it
     assert "__all__ = ['made']" in (here / "tree/up/new.py").read_text()
     code_of_it = (
         "import up.lib as m; "
@@ -162,7 +162,7 @@ def test_each_kind_that_a_diff_can_say(
         ("Provide('up.new', by='serve')", {}, "makes the module"),
     ],
 )
-def test_what_a_diff_cannot_say_is_listed(
+def test_what_a_diff_cannot_express_is_listed(
     here: Path,
     world: World,
     capsys: pytest.CaptureFixture[str],
@@ -170,11 +170,15 @@ def test_what_a_diff_cannot_say_is_listed(
     fields: dict[str, str],
     reason: str,
 ) -> None:
-    """And nothing of it is written."""
+    """Nothing of it is written. A change whose reason is empty here is one that it can express."""
     world.pack(row("one", "patch_lib", change, **fields), patch_lib=BODY)
-    code, diff, said = export(capsys)
-    assert (code, bool(diff)) == ((1, False) if reason else (0, True))
-    assert reason in said
+    code, diff, errors = export(capsys)
+    assert reason in errors
+    if reason:
+        assert (code, diff) == (1, "")
+    else:
+        assert code == 0
+        assert diff
 
 
 PAIRS = """\
@@ -230,7 +234,7 @@ def used():
         ("Replace('up.lib:REMAINDER', by='used')", None, "def REMAINDER():"),
     ],
 )
-def test_names_that_are_set_together(
+def test_one_of_several_names_that_are_set_together(
     here: Path,
     world: World,
     capsys: pytest.CaptureFixture[str],
@@ -238,19 +242,21 @@ def test_names_that_are_set_together(
     removed: str | None,
     added: str,
 ) -> None:
-    """One of them gets its new value in its place or on the next line; the others keep theirs."""
+    """It gets its new value in its place or on the next line; the others keep theirs."""
     write_wheels(here, {"1.0": {"lib": PAIRS}})
     world.pack(row("one", "patch_lib", change), patch_lib=PAIRS_BODY)
-    code, diff, said = export(capsys)
-    assert (code, said) == (0, "")
+    code, diff, errors = export(capsys)
+    assert (code, errors) == (0, "")
     lines = diff.splitlines()
     assert any(line.startswith(f"+{added}") for line in lines)
-    minus = [
+    removed_lines = [
         line for line in lines if line.startswith("-") and not line.startswith("---")
     ]
-    assert len(minus) == (removed is not None)
-    if removed:
-        assert minus[0].startswith(f"-{removed}")
+    if removed is None:
+        assert removed_lines == []
+    else:
+        (removed_line,) = removed_lines
+        assert removed_line.startswith(f"-{removed}")
 
 
 @pytest.mark.parametrize(
@@ -263,7 +269,7 @@ def test_names_that_are_set_together(
         ("Replace('up.lib:HERE', by='SWAPPED')", "alone defines SWAPPED"),
     ],
 )
-def test_names_that_cannot_be_told_apart(
+def test_names_that_cannot_be_set_apart_are_listed(
     here: Path,
     world: World,
     capsys: pytest.CaptureFixture[str],
@@ -273,27 +279,27 @@ def test_names_that_cannot_be_told_apart(
     """Nothing is written of a name that is set twice, or of values that depend on one another."""
     write_wheels(here, {"1.0": {"lib": PAIRS}})
     world.pack(row("one", "patch_lib", change), patch_lib=PAIRS_BODY)
-    code, diff, said = export(capsys)
+    code, diff, errors = export(capsys)
     assert (code, diff) == (1, "")
-    assert reason in said
+    assert reason in errors
 
 
 @pytest.mark.processes
-def test_what_a_diff_brings_of_names_that_are_set_together(
+def test_a_diff_brings_only_the_names_that_its_code_uses(
     here: Path, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the code uses of them, once each, and nothing that the module has."""
+    """Of names that are set together it brings those, once each, and none that the module has."""
     write_wheels(here, {"1.0": {"lib": PAIRS}})
     changes = ("Add('up.lib:used', by='used')", "Replace('up.lib:HERE', by='LOW')")
     world.pack(row("one", "patch_lib", *changes), patch_lib=PAIRS_BODY)
-    code, diff, said = export(capsys)
-    assert (code, said) == (0, "")
-    found = applied(here, diff)
-    assert found.text(found.named["LOW"]) == "LOW = 7"
-    assert found.text(found.named["HIGH"]) == "HIGH = THERE + 1"
-    assert {"helper", "used"} <= found.named.keys()
-    assert {"CHOSEN", "OTHER", "yes"}.isdisjoint(found.named)
-    assert not found.imports
+    code, diff, errors = export(capsys)
+    assert (code, errors) == (0, "")
+    patched = applied(here, diff)
+    assert patched.text(patched.named["LOW"]) == "LOW = 7"
+    assert patched.text(patched.named["HIGH"]) == "HIGH = THERE + 1"
+    assert {"helper", "used"} <= patched.named.keys()
+    assert {"CHOSEN", "OTHER", "yes"}.isdisjoint(patched.named)
+    assert not patched.imports
     program = "import up.lib as m; print(m.used(), m.HERE, m.THERE)"
     command = [sys.executable, "-c", program]
     done = subprocess.run(
@@ -306,28 +312,28 @@ def test_what_a_diff_brings_of_names_that_are_set_together(
 def test_a_point_release_comes_back(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Rows of a later release, written as a diff, make the later release's functions."""
-    new = LIB.replace("return a\n", "b = a\n    return b\n").replace(
-        "LIMIT = 1", "LIMIT = 2"
-    )
+    """Rows adopted from a later release, written as a diff, make that release's functions."""
+    new = LIB.replace("return a\n", "b = a\n    return b\n")
+    new = new.replace("LIMIT = 1", "LIMIT = 2")
     new = f"from json import dumps\n{new}\n\ndef g(x):\n    return dumps(x)\n"
     new = f"{new}\n\ndef k():\n    return g(LIMIT)\n"
     write_wheels(here, {"1.1": {"lib": new, "other": "def deep(n):\n    return n"}})
     words = ["up==1.1", "--into", "pack", "--of", "up", "--releases", "up==1.0"]
     assert main(["adopt", *words]) == 0
-    code, diff, said = export(capsys)
-    assert (code, said) == (0, "")
-    found, wanted = applied(here, diff), Definitions.of("up/lib.py", new.encode())
+    code, diff, errors = export(capsys)
+    assert (code, errors) == (0, "")
+    patched = applied(here, diff)
+    wanted = Definitions.of("up/lib.py", new.encode())
     for name in ("f", "LIMIT"):
-        assert of_nodes([found.named[name]]) == of_nodes([wanted.named[name]])
-    assert "return dumps(x)" in found.text(found.named["g"])
+        assert of_nodes([patched.named[name]]) == of_nodes([wanted.named[name]])
+    assert "return dumps(x)" in patched.text(patched.named["g"])
     assert diff.count("+def g(x)") == 1  # k uses it, and does not bring another
 
 
-def test_a_bill_of_materials(
+def test_a_bill_of_materials_has_each_patch(
     here: Path, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """CycloneDX's schema takes it; a patch that no diff can say has none."""
+    """CycloneDX's schema accepts the bill; a patch that no diff can express has none in it."""
     world.pack(
         row(
             "edit",
@@ -359,11 +365,11 @@ def test_a_bill_of_materials(
 def test_several_releases_are_refused(
     here: Path, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A diff is of one."""
+    """A diff is of one release: with a second one, nothing is exported but an error."""
     write_wheels(here, {"2.0": {"lib": LIB}})
     world.pack(
         row("one", "patch_lib", "Replace('up.lib:f', by='parse')"), patch_lib=BODY
     )
-    code, _, said = export(capsys, "--releases", "up==2.0")
+    code, _, errors = export(capsys, "--releases", "up==2.0")
     assert code == 2
-    assert "found up 1.0, up 2.0, expected one release" in said
+    assert "found up 1.0, up 2.0, expected one release" in errors

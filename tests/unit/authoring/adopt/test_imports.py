@@ -68,8 +68,8 @@ MOVED = {
         ),
     ],
 )
-def test_a_name_is_bound_as_before(text: str, new: str) -> None:
-    """All else of the lines that it is imported in stays."""
+def test_an_import_of_what_moved_names_its_new_place(text: str, new: str) -> None:
+    """It binds the same name as before; all else of its lines stays."""
     assert with_moved(text, MOVED) == new
     ast.parse(new)
 
@@ -88,6 +88,6 @@ def test_a_name_is_bound_as_before(text: str, new: str) -> None:
         "",
     ],
 )
-def test_what_has_not_moved_stays(text: str) -> None:
-    """So does what is another's, what no `from` imports, and a file that does not parse."""
+def test_other_imports_stay_as_they_are(text: str) -> None:
+    """What has not moved, relative and plain imports, and a file that does not parse are kept."""
     assert with_moved(text, MOVED) == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -30,21 +31,26 @@ MANY = settings(
 def sides(draw: st.DrawFn) -> tuple[list[str], list[str], list[str]]:
     """A base of lines that all differ, and two sides that delete, replace and insert some."""
     base = LINES[: draw(st.integers(1, 6))]
-    found = []
+    changed_sides = []
     for side in ("ours", "theirs"):
         lines = ["def"]
         for at, line in enumerate(base):
-            done = draw(st.sampled_from(["stay"] * 5 + ["delete", "replace", "insert"]))
-            lines += [f"{side} before {at}"] * (done == "insert")
-            lines += [f"{side} {at}"] * (done == "replace")
-            lines += [line] * (done in ("stay", "insert"))
-        lines += ["both at end"] * draw(st.booleans())
-        found.append(lines)
-    return ["def", *base], *found
+            actions = ["stay"] * 5 + ["delete", "replace", "insert"]
+            action = draw(st.sampled_from(actions))
+            if action == "insert":
+                lines.append(f"{side} before {at}")
+            if action == "replace":
+                lines.append(f"{side} {at}")
+            if action in ("stay", "insert"):
+                lines.append(line)
+        if draw(st.booleans()):
+            lines.append("both at end")
+        changed_sides.append(lines)
+    return ["def", *base], *changed_sides
 
 
 def of_git(base: str, ours: str, theirs: str) -> tuple[int, str]:
-    """What git itself makes of it: the number of conflicts, and the text."""
+    """Merge three texts with git itself, and return the number of conflicts and the text."""
     with TemporaryDirectory() as folder:
         for name, text in (("base", base), ("ours", ours), ("theirs", theirs)):
             Path(folder, name).write_text(text)
@@ -59,7 +65,7 @@ def of_git(base: str, ours: str, theirs: str) -> tuple[int, str]:
 
 
 def text_of(lines: list[str]) -> str:
-    return "".join(f"{one}\n" for one in lines)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def changed(base: list[str], side: list[str]) -> Iterator[tuple[int, int]]:
@@ -73,15 +79,16 @@ def changed(base: list[str], side: list[str]) -> Iterator[tuple[int, int]]:
 
 @MANY
 @given(sides())
-def test_what_git_merges_is_merged_so(
+def test_what_git_merges_is_merged_as_git_does(
     texts: tuple[list[str], list[str], list[str]],
 ) -> None:
-    """Where git sees no conflict its text is it; a conflict that is left is one of git's, too."""
+    """Without a conflict of git's, the text is git's; never are there more conflicts than git's."""
     count, text = of_git(*map(text_of, texts))
-    done = merged(*map(text_of, texts))
+    merge = merged(*map(text_of, texts))
     if not count:
-        assert (f"{done.text}\n", done.conflicts) == (text, [])
-    assert len(done.conflicts) <= count
+        assert merge.conflicts == []
+        assert f"{merge.text}\n" == text
+    assert len(merge.conflicts) <= count
 
 
 @MANY
@@ -89,36 +96,41 @@ def test_what_git_merges_is_merged_so(
 def test_no_change_of_either_side_is_lost(
     texts: tuple[list[str], list[str], list[str]],
 ) -> None:
-    """Without a conflict all that a side has added is there, and what it has deleted is not."""
+    """Without a conflict, all that a side has added is there, and what it has deleted is not."""
     base, ours, theirs = texts
-    done = merged(*map(text_of, texts))
-    if done.conflicts:
+    merge = merged(*map(text_of, texts))
+    if merge.conflicts:
         return
-    lines = done.text.splitlines()
+    lines = merge.text.splitlines()
     for side in (ours, theirs):
-        assert {one for one in side if one not in base} <= set(lines)
-        assert not {one for one in base if one not in side} & set(lines)
-    stay = [one for one in base if one in ours and one in theirs]
-    assert [one for one in lines if one in base] == stay
+        added = set(side) - set(base)
+        deleted = set(base) - set(side)
+        assert added <= set(lines)
+        assert deleted.isdisjoint(lines)
+    kept = [line for line in base if line in ours and line in theirs]
+    assert [line for line in lines if line in base] == kept
     assert set(lines) <= {*base, *ours, *theirs}
 
 
 @MANY
 @given(sides())
-def test_a_conflict_shows_all_sides(
+def test_a_conflict_shows_all_sides_and_is_one(
     texts: tuple[list[str], list[str], list[str]],
 ) -> None:
-    """And it is one: the changes overlap, or both sides have inserted at one place."""
+    """It has yours, the base and upstream's, and some changes of both sides overlap or touch."""
     base, ours, theirs = texts
-    done = merged(*map(text_of, texts))
-    for one in done.conflicts:
-        assert one.startswith("<<<<<<< yours\n")
-        assert "\n||||||| before\n" in one
-        assert "\n=======\n" in one
-        assert one.endswith(">>>>>>> upstream\n")
-    if done.conflicts:
-        pairs = [(a, b) for a in changed(base, ours) for b in changed(base, theirs)]
-        assert any(a[0] <= b[1] and b[0] <= a[1] for a, b in pairs)
+    merge = merged(*map(text_of, texts))
+    for conflict in merge.conflicts:
+        assert conflict.startswith("<<<<<<< yours\n")
+        assert "\n||||||| before\n" in conflict
+        assert "\n=======\n" in conflict
+        assert conflict.endswith(">>>>>>> upstream\n")
+    if merge.conflicts:
+        pairs = itertools.product(changed(base, ours), changed(base, theirs))
+        assert any(
+            our_start <= their_end and their_start <= our_end
+            for (our_start, our_end), (their_start, their_end) in pairs
+        )
 
 
 @pytest.mark.parametrize(
@@ -138,43 +150,42 @@ def test_a_conflict_shows_all_sides(
     ],
 )
 def test_changes_that_touch(ours: str, theirs: str, expected: str | None) -> None:
-    """Both are made, ours and upstream's; two of one line, or two at one place, are a conflict."""
-    done = merged("a\nb\nc\n", ours, theirs)
-    assert bool(done.conflicts) is (expected is None)
+    """Changes of neighbouring lines are made; two of one line or at one place are a conflict."""
+    merge = merged("a\nb\nc\n", ours, theirs)
+    assert bool(merge.conflicts) is (expected is None)
     if expected is not None:
-        assert done.text == expected
+        assert merge.text == expected
 
 
-def test_several_conflicts_are_told_one_by_one() -> None:
-    """What lies between them is merged."""
-    ours, theirs = (
-        BASE.replace("0", "O").replace("5", "O"),
-        BASE.replace("0", "T").replace("5", "T"),
-    )
-    done = merged(BASE, ours, theirs)
-    assert [one.count("<<<<<<<") for one in done.conflicts] == [1, 1]
-    assert "line 2\nline 3" in done.text
+def test_several_conflicts_are_listed_one_by_one() -> None:
+    """What lies between two conflicts is merged."""
+    ours = BASE.replace("0", "O").replace("5", "O")
+    theirs = BASE.replace("0", "T").replace("5", "T")
+    merge = merged(BASE, ours, theirs)
+    assert [conflict.count("<<<<<<<") for conflict in merge.conflicts] == [1, 1]
+    assert "line 2\nline 3" in merge.text
 
 
-def test_no_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """One error says what is missing."""
+def test_without_git_one_error_names_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The error says that git was expected on PATH."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(
-        ScaffoldError, match="git: No such file or directory, expected it on PATH"
-    ):
+    fault = "git: No such file or directory, expected it on PATH"
+    with pytest.raises(ScaffoldError, match=fault):
         merged(BASE, BASE, BASE)
 
 
-def test_a_git_that_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What it says is told, as of a text that is none."""
+def test_a_git_that_fails_is_quoted() -> None:
+    """The error has git's own message, here of a file that is binary."""
     with pytest.raises(ScaffoldError, match=r"git merge-file: .*binary"):
         merged(BASE, BASE + "\0", BASE)
 
 
-def test_settings_of_git_do_not_matter(
+def test_settings_of_git_change_no_merge(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Another style of conflicts, a repository that is none, another language."""
+    """Style of conflicts, line ends, a wrong `GIT_DIR` and the language make no difference."""
     (tmp_path / ".gitconfig").write_text(
         "[merge]\n\tconflictStyle = merge\n[core]\n\tautocrlf = true\n"
     )
@@ -184,7 +195,8 @@ def test_settings_of_git_do_not_matter(
         ("LANG", "C"),
     ):
         monkeypatch.setenv(name, value)
-    (one,) = merged(BASE, BASE.replace("3", "O"), BASE.replace("3", "T")).conflicts
-    assert one == (
+    merge = merged(BASE, BASE.replace("3", "O"), BASE.replace("3", "T"))
+    (conflict,) = merge.conflicts
+    assert conflict == (
         "<<<<<<< yours\nline O\n||||||| before\nline 3\n=======\nline T\n>>>>>>> upstream\n"
     )

@@ -13,7 +13,7 @@ from authoring.adopt.pile_of_up import (
     TOOLS,
     World,
     adopt,
-    both,
+    answers,
     forms,
     here,
     kinds,
@@ -31,9 +31,10 @@ ENCODED = {
     "another encoding": "# -*- coding: latin-1 -*-\n",
 }
 """First lines of files that are not in plain UTF-8."""
-BUILD = TOOLS.replace("condition=None):", "condition=None, build=False):").replace(
-    "last, value)", "last, value() if build else value)"
-)
+BUILDING_TOOLS = TOOLS.replace(
+    "condition=None):", "condition=None, build=False):"
+).replace("last, value)", "last, value() if build else value)")
+"""The tools of a pile whose `register_patch` calls what it decorates, on request."""
 
 
 @pytest.mark.processes
@@ -41,8 +42,8 @@ BUILD = TOOLS.replace("condition=None):", "condition=None, build=False):").repla
 def test_rows_do_what_an_odd_pile_does(
     here: World, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    """And what no row says is done as the body is loaded, and listed."""
-    here.module("pile.tools", BUILD)
+    """What no row expresses is listed, and is done as the body is loaded."""
+    here.module("pile.tools", BUILDING_TOOLS)
     file = here.module("pile.patches")
     if form in ENCODED:
         text = f"{ENCODED[form]}{HEAD}lib.extra = 'é'\nC.new = 'é', 'ü', [1, 2]\n"
@@ -50,36 +51,38 @@ def test_rows_do_what_an_odd_pile_does(
         text = program("odd_rows", form)
     file.write_bytes(text.encode("latin-1" if "latin-1" in text else "utf-8"))
     theirs = here.answer(f"import pile.patches\n{PROBE}", PATCHKIT="0")
-    told = adopt(here, capsys, {})
-    assert told["sites"] == told["expressed"] + len(told["left"])
-    assert both(here) == (theirs, theirs)
+    report = adopt(here, capsys, {})
+    assert report["sites"] == report["expressed"] + len(report["left"])
+    assert answers(here) == (theirs, theirs)
 
 
 @pytest.mark.parametrize("form", forms("no_wraps"))
-def test_what_is_no_wrapper(
+def test_a_function_that_is_no_wrapper_is_a_replace(
     here: World, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    """Names that stand for something else in it, or in a part of it, are the pile's own matter."""
-    told = adopt(here, capsys, {"patches": program("no_wraps", form)})
-    assert kinds(told) == {"patches": [("Replace", "up.lib:C.m")]}
+    """In it, `self`, `kwargs` or the original's name stand for something else than in a wrapper."""
+    report = adopt(here, capsys, {"patches": program("no_wraps", form)})
+    assert kinds(report) == {"patches": [("Replace", "up.lib:C.m")]}
 
 
 @pytest.mark.parametrize("form", forms("odd_left"))
 def test_what_is_set_in_other_ways_is_listed(
     here: World, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    """It stays in the body."""
+    """The statement stays in the body."""
     text = program("odd_left", form)
-    told = adopt(here, capsys, {"patches": text})
-    assert kinds(told) == {"patches": [("Add", "up.lib:C.new")]}
-    assert told["left"]
-    assert {one["line"] >= 4 for one in told["left"]} == {True}
+    report = adopt(here, capsys, {"patches": text})
+    assert kinds(report) == {"patches": [("Add", "up.lib:C.new")]}
+    assert report["left"]
+    assert all(place["line"] >= 4 for place in report["left"])
     statement = text.removeprefix(HEAD).removesuffix("C.new = 1\n")
     assert statement.strip() in (here.folder / "mine" / "patch_patches.py").read_text()
 
 
-def test_names_of_rows(here: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever the modules are called, a pack can be read."""
+def test_modules_of_any_name_make_a_pack_that_can_be_read(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`list` reads the pack, whatever the modules and the targets are called."""
     names = ("patch_old_pile", "_", "patch_ü", "a", "a_b")
     call = "register_patch(target='up.lib.{0}', reason='r')(1)\n"
     mark = f"from pile.tools import register_patch\n{call}"
@@ -95,7 +98,7 @@ def test_names_of_rows(here: World, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_check_of_the_pile_is_in_the_row(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`verify` is written like any other field."""
+    """The `verify` of a registration becomes a function of the body, which the row names."""
     text = """\
     from pile.tools import register_patch
 
@@ -111,7 +114,7 @@ def test_a_check_of_the_pile_is_in_the_row(
 def test_conditions_of_several_importers(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A plain import counts more than one under a condition; relative names are told whole."""
+    """An import without a condition wins over one with; the body has relative names in full."""
     here.module(
         "pile.__init__",
         """\
@@ -125,16 +128,14 @@ def test_conditions_of_several_importers(
         """,
     )
     text = "from up.lib import C\nC.new_{0} = 1\n"
-    modules = {f"patch_{one}": text.format(one) for one in "abc"}
+    modules = {f"patch_{letter}": text.format(letter) for letter in "abc"}
     modules["patch_c"] += "from . import patch_b\n"
     adopt(here, capsys, {"config": "WANTED = True\n", **modules})
     sys.path_importer_cache.clear()
-    rows = {one.name: one for one in __import__("mine").PATCHES}
-    assert [rows[one].when for one in "abc"] == ["when", None, None]
-    assert (
-        "from pile.config import WANTED"
-        in (here.folder / "mine" / "patch_a.py").read_text()
-    )
+    rows = {row.name: row for row in __import__("mine").PATCHES}
+    assert [rows[name].when for name in "abc"] == ["when", None, None]
+    body = (here.folder / "mine" / "patch_a.py").read_text()
+    assert "from pile.config import WANTED" in body
 
 
 @pytest.mark.processes
@@ -145,25 +146,25 @@ def test_conditions_of_several_importers(
         "def register():\n    from up import lib\n\n    lib.own = []\n\n\n",
     ],
 )
-def test_a_package_that_is_left_is_no_part_of_it(
+def test_a_package_whose_own_statements_are_left_is_kept_off(
     here: World, capsys: pytest.CaptureFixture[str], init: str
 ) -> None:
-    """The pile is kept off all the same, so that nothing is wrapped twice."""
+    """The pile is off although those statements are in no row, so that nothing is wrapped twice."""
     modules = {"patches": HEAD + WRAP.format("'new', old(a)")}
-    told = adopt(
+    report = adopt(
         here, capsys, {"__init__": f"{init}from pile import patches\n", **modules}
     )
-    assert [one["name"] for one in told["patches"]] == ["old-pile", "patches"]
-    assert {one["file"] for one in told["left"]} == {"pile/__init__.py"}
-    theirs, ours = both(here)
+    assert [patch["name"] for patch in report["patches"]] == ["old-pile", "patches"]
+    assert {place["file"] for place in report["left"]} == {"pile/__init__.py"}
+    theirs, ours = answers(here)
     assert ours == theirs
 
 
 @pytest.mark.processes
-def test_stand_ins_have_all_names(
+def test_stand_ins_of_the_pile_have_all_names(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also for whoever asks for all at once, or for a module below that nobody has imported.
+    """`import *` binds them all, and a module below one is there before anybody has imported it.
 
     A module of the package itself is an attribute of it, as after any import.
     """
@@ -192,23 +193,23 @@ def test_stand_ins_have_all_names(
         "def h():\n    from pile.first import old\n    return repr(old(1))\n\n\nlib.extra = h()\n",
     ],
 )
-def test_what_other_modules_use_stays_as_it_is(
+def test_a_function_that_other_modules_use_is_no_wrap(
     here: World, capsys: pytest.CaptureFixture[str], use: str
 ) -> None:
-    """A wrapper takes other arguments, and a Wrap saves no original."""
+    """It is a Replace: a Wrap's function takes other arguments, and a Wrap saves no original."""
     text = "from up import lib\n\n" + WRAP.format("'new', old(a)")
     user = f"from up import lib\n{use}"
     init = {"__init__": "from pile import first, patches\n"}
-    told = adopt(here, capsys, {"first": text, "patches": user, **init})
-    assert kinds(told)["first"] == [("Replace", "up.lib:f")]
-    theirs, ours = both(here)
+    report = adopt(here, capsys, {"first": text, "patches": user, **init})
+    assert kinds(report)["first"] == [("Replace", "up.lib:f")]
+    theirs, ours = answers(here)
     assert ours == theirs
 
 
 def test_names_of_files_stay_names(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a folder or a file is called ends up in comments and texts only."""
+    """The name of a folder or file is written in comments and texts only, never as code."""
     folder = here.folder / "loose\nimport nowhere #"
     folder.mkdir()
     for name in ("one", 'a"\nimport nowhere #'):
@@ -224,29 +225,31 @@ def test_names_of_files_stay_names(
         "json",
     ]
     assert main(["adopt", str(folder), *words]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert [one["name"] for one in told["patches"]] == ["one"]
+    report = json.loads(capsys.readouterr().out)
+    assert [patch["name"] for patch in report["patches"]] == ["one"]
     lines = (here.folder / "mine" / "patch_one.py").read_text().splitlines()
-    assert [one for one in lines if one.startswith("import")] == []
+    assert [line for line in lines if line.startswith("import")] == []
 
 
 def test_without_rows_there_is_nothing_to_observe(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Only modules that rows change are looked at."""
-    told = adopt(here, capsys, {"patches": f"{HEAD}C.size += 1\n"}, "--observe")
-    assert (told["observed"], len(told["left"])) == (None, 1)
+    """`--observe` looks only at modules that rows change."""
+    report = adopt(here, capsys, {"patches": f"{HEAD}C.size += 1\n"}, "--observe")
+    assert report["observed"] is None
+    assert len(report["left"]) == 1
 
 
 @pytest.mark.processes
 def test_observing_leaves_no_files(
     here: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No compiled modules beside the pile's, either; a safe path of Python's does no harm."""
+    """It writes no compiled modules beside the pile's, and works with `PYTHONSAFEPATH`, too."""
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.setenv("PYTHONSAFEPATH", "1")
-    told = adopt(
+    report = adopt(
         here, capsys, {"patches": f"{HEAD}C.m = lambda: 1\n"}, "--dry-run", "--observe"
     )
-    assert (told["observed"]["faults"], told["observed"]["inactive"]) == ({}, [])
+    assert report["observed"]["faults"] == {}
+    assert report["observed"]["inactive"] == []
     assert list((here.folder / "pile").rglob("*.pyc")) == []

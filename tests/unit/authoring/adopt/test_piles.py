@@ -20,7 +20,7 @@ __all__ = ["here", "world"]
 def test_undo_gives_everything_back(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Adopted rows are rows like any others: the release is the original again."""
+    """After adopted rows are undone, the class has its original method again."""
     text = "from up.lib import C\n\n\ndef m(self, a, b=0):\n    return 'new'\n\n\nC.m = m\n"
     adopt(here, capsys, {"patches": text})
     sys.path_importer_cache.clear()
@@ -58,25 +58,19 @@ def test_conditions_of_the_importing_file(
             pass
         """,
     )
-    text = "from up.lib import C\nC.{0} = {1}\n"
-    modules = {f"patch_{one}": text.format(f"new_{one}", f"'{one}'") for one in "abd"}
-    modules["patch_c"] = (
-        text.format("new_c", "'c'") + "assert __import__('os').environ['WANTED']\n"
-    )
-    told = adopt(here, capsys, modules)
-    assert list(kinds(told)) == ["a", "b", "c", "d"]
+    text = "from up.lib import C\nC.new_{0} = '{0}'\n"
+    modules = {f"patch_{letter}": text.format(letter) for letter in "abcd"}
+    modules["patch_c"] += "assert __import__('os').environ['WANTED']\n"
+    report = adopt(here, capsys, modules)
+    assert list(kinds(report)) == ["a", "b", "c", "d"]
     sys.path_importer_cache.clear()
-    rows = {one.name: one for one in __import__("mine").PATCHES}
-    assert [rows[one].requires[0] for one in "abc"] == [
-        "up==1.0",
-        "up>=1.0,!=1.0",
-        "up==1.0",
-    ]
-    assert (rows["c"].when, rows["a"].required, rows["d"].required) == (
-        "when",
-        True,
-        False,
-    )
+    rows = {row.name: row for row in __import__("mine").PATCHES}
+    assert rows["a"].requires[0] == "up==1.0"
+    assert rows["b"].requires[0] == "up>=1.0,!=1.0"
+    assert rows["c"].requires[0] == "up==1.0"
+    assert rows["c"].when == "when"
+    assert rows["a"].required is True
+    assert rows["d"].required is False
     main(["show", "c", "--patches", "mine"])
     from up.lib import C
 
@@ -93,12 +87,12 @@ def test_a_chain_keeps_its_order(
         "from up.lib import C\nold = C.m\n\n\ndef m(self, a, b=0):\n"
         "    return '{0}', old(self, a)\n\n\nC.m = m\n"
     )
-    told = adopt(
+    report = adopt(
         here, capsys, {"patch_a": text.format("a"), "patch_z": text.format("z")}
     )
-    assert list(kinds(told)) == ["z", "a"]
+    assert list(kinds(report)) == ["z", "a"]
     sys.path_importer_cache.clear()
-    assert [one.after for one in __import__("mine").PATCHES] == [(), (), ("z",)]
+    assert [row.after for row in __import__("mine").PATCHES] == [(), (), ("z",)]
     with applied(packs="mine"):
         from up.lib import C
 
@@ -108,7 +102,7 @@ def test_a_chain_keeps_its_order(
 def test_registrations_are_rows_of_their_own(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the reason that they give, their condition, and what they build when it is due."""
+    """A row has the registration's reason and condition, and builds its value once it is due."""
     text = """\
     from pile.tools import register_patch
     from up.lib import C
@@ -126,11 +120,11 @@ def test_registrations_are_rows_of_their_own(
     def g():
         return "g"
     """
-    told = adopt(here, capsys, {"patches": dedent(text), "tools": TOOLS})
+    report = adopt(here, capsys, {"patches": dedent(text), "tools": TOOLS})
     sys.path_importer_cache.clear()
-    rows = [one for one in __import__("mine").PATCHES if one.name != "old-pile"]
-    assert [one.why for one in rows] == ["first", "never", "second"]
-    assert len(told["patches"]) == 4
+    rows = [row for row in __import__("mine").PATCHES if row.name != "old-pile"]
+    assert [row.why for row in rows] == ["first", "never", "second"]
+    assert len(report["patches"]) == 4
     with applied(rows[0].name, rows[2].name, packs="mine"):
         from up import lib
 
@@ -140,21 +134,21 @@ def test_registrations_are_rows_of_their_own(
 def test_modules_that_the_pile_does_not_import_stay_with_it(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They patch when somebody else imports them, under conditions that nobody knows."""
+    """Somebody else imports them, under conditions that nobody knows: they become no rows."""
     here.module("pile.__init__", "from pile import patch_a\n")
     text = "from up.lib import C\nC.new_{0} = 1\n"
-    told = adopt(here, capsys, {f"patch_{one}": text.format(one) for one in "ab"})
-    assert list(kinds(told)) == ["a"]
-    assert [one["reason"] for one in told["left"]] == [
+    report = adopt(here, capsys, {f"patch_{name}": text.format(name) for name in "ab"})
+    assert list(kinds(report)) == ["a"]
+    assert [place["reason"] for place in report["left"]] == [
         "pile does not import pile.patch_b; --only pile.patch_b adopts it"
     ]
 
 
 @pytest.mark.processes
-def test_a_package_that_patches(
+def test_a_package_that_patches_stays_a_package(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its submodules are imported as before, and other modules that are named alike are apart."""
+    """Its submodules are imported as before; modules named alike have rows of their own."""
     here.module("pile.patches.helper", "VALUE = 'helped'\n")
     text = "from up import lib\nfrom .helper import VALUE\nlib.extra = VALUE\n"
     here.module("pile.patches.__init__", text)
@@ -162,21 +156,20 @@ def test_a_package_that_patches(
         "patch_x": "from up.lib import C\nC.new = 1\n",
         "x": "from up import lib\nlib.g = 2\n",
     }
-    told = adopt(here, capsys, modules)
-    assert told["left"] == []
-    assert sorted(kinds(told)) == ["patches", "x", "x-2"]
-    probe = f"import pile.patches.helper, pile.patch_x, pile.x\n{PROBE}".replace(
-        "lib.g()", "lib.g"
-    )
-    theirs = here.answer(
-        f"import pile.patches\n{probe}".replace(", user.use()", ""), PATCHKIT="0"
-    )
-    held = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
-    assert here.answer(f"{held}{probe}".replace(", user.use()", "")) == theirs
+    report = adopt(here, capsys, modules)
+    assert report["left"] == []
+    assert sorted(kinds(report)) == ["patches", "x", "x-2"]
+    probe = PROBE.replace("lib.g()", "lib.g").replace(", user.use()", "")
+    probe = f"import pile.patches.helper, pile.patch_x, pile.x\n{probe}"
+    of_pile = here.answer(f"import pile.patches\n{probe}", PATCHKIT="0")
+    apply = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
+    assert here.answer(f"{apply}{probe}") == of_pile
 
 
-def test_modules_in_no_package(here: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing can keep them off: this is said."""
+def test_modules_in_no_package_are_listed_as_not_kept_off(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They become rows, but nothing can keep the modules themselves off."""
     (here.folder / "loose").mkdir()
     (here.folder / "loose" / "one.py").write_text("from up.lib import C\nC.new = 1\n")
     words = [
@@ -190,15 +183,15 @@ def test_modules_in_no_package(here: World, capsys: pytest.CaptureFixture[str]) 
         "json",
     ]
     assert main(["adopt", "loose", *words]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert [one["name"] for one in told["patches"]] == ["one"]
-    assert "nothing keeps it off" in told["left"][0]["reason"]
+    report = json.loads(capsys.readouterr().out)
+    assert [patch["name"] for patch in report["patches"]] == ["one"]
+    assert "nothing keeps it off" in report["left"][0]["reason"]
 
 
-def test_a_sweep_over_all_modules(
+def test_a_loop_over_all_modules_is_one_replace(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is a row that repoints the copies of what it replaces."""
+    """The row repoints the copies of what it replaces, as the loop over `sys.modules` did."""
     text = """\
     import sys
     from up.user import C as original
@@ -210,8 +203,8 @@ def test_a_sweep_over_all_modules(
         if hasattr(module, "C") and module.C == original:
             module.C = E
     """
-    told = adopt(here, capsys, {"patches": dedent(text)})
-    assert kinds(told) == {"patches": [("Replace", "up.lib:C")]}
+    report = adopt(here, capsys, {"patches": dedent(text)})
+    assert kinds(report) == {"patches": [("Replace", "up.lib:C")]}
     sys.path_importer_cache.clear()
     from up import lib, user
 
@@ -220,10 +213,10 @@ def test_a_sweep_over_all_modules(
         assert lib.C.__name__ == "E"
 
 
-def test_what_the_pile_says_in_words(
+def test_comments_and_docstrings_say_why_a_row_is_there(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A catalogue in comments, by its headings, else the docstring, says why a row is there."""
+    """A catalogue in comments fills the fields by its headings; else the docstring is the `why`."""
     here.module(
         "pile.__init__",
         """\
@@ -238,7 +231,7 @@ def test_what_the_pile_says_in_words(
         """,
     )
     text = '"""B is\nslow.\n\nMore."""\nfrom up.lib import C\nC.new_{0} = 1\n'
-    adopt(here, capsys, {f"patch_{one}": text.format(one) for one in "ab"})
+    adopt(here, capsys, {f"patch_{name}": text.format(name) for name in "ab"})
     sys.path_importer_cache.clear()
     _, a, b = __import__("mine").PATCHES
     assert (a.why, a.sunset) == ("a is slow.", "once it is in")
@@ -247,8 +240,10 @@ def test_what_the_pile_says_in_words(
 
 
 @pytest.mark.processes
-def test_observing(here: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """A child imports the pile; what changes there and no row does is listed, as are copies."""
+def test_observing_lists_what_no_row_does(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A child imports the pile: changes without a row are listed, as are copies and faults."""
     text = """\
     import absent.deep
     from up import lib, user
@@ -265,27 +260,22 @@ def test_observing(here: World, capsys: pytest.CaptureFixture[str]) -> None:
         lib.extra = 1
     """
     words = ("--observe", "--stub", "absent")
-    told = adopt(here, capsys, {"patches": dedent(text)}, *words)
-    seen = told["observed"]
+    report = adopt(here, capsys, {"patches": dedent(text)}, *words)
+    seen = report["observed"]
     assert seen["faults"] == {}
     assert seen["copies"] == {"up.lib:g": ["up.user:g"]}
     assert seen["inactive"] == ["up.lib:extra"]
-    assert [one["place"] for one in told["left"]] == ["up.lib:C.m"]
+    assert [place["place"] for place in report["left"]] == ["up.lib:C.m"]
     shutil.rmtree(here.folder / "mine")
-    told = adopt(
-        here,
-        capsys,
-        {"patches": "import nowhere\n" + dedent(text)},
-        "--dry-run",
-        *words,
-    )
-    assert "ModuleNotFoundError" in str(told["observed"]["faults"])
+    failing = {"patches": "import nowhere\n" + dedent(text)}
+    report = adopt(here, capsys, failing, "--dry-run", *words)
+    assert "ModuleNotFoundError" in str(report["observed"]["faults"])
 
 
-def test_what_it_says_to_people(
+def test_the_text_output_counts_what_is_in_rows(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """How much is in rows, and where the rest is."""
+    """It says how much is in rows, and where the rest is."""
     here.module("pile.patches", "from up.lib import C\nC.new = 1\ndel C.size\n")
     words = ["adopt", "pile", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
     assert main([*words, "--dry-run"]) == 1
@@ -301,7 +291,7 @@ def test_what_it_says_to_people(
 def test_the_pile_itself_is_no_release_to_look_at(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody has released it: no command asks an index for it, or which version it is."""
+    """No command asks an index for the pile or for its version, as nobody has released it."""
     adopt(here, capsys, {"patches": "from up.lib import C\nC.new = 1\n"})
     for words in (
         ["check"],
@@ -312,12 +302,12 @@ def test_the_pile_itself_is_no_release_to_look_at(
         ["rebase", "old-pile", "--to", "1.0"],
     ):
         assert main([*words, "--patches", "mine"]) == 0, words
-    told = capsys.readouterr()
-    assert "pile 1" not in told.out
-    assert "old-pile: left as it is, it changes nothing of up" in told.err
+    out, err = capsys.readouterr()
+    assert "pile 1" not in out
+    assert "old-pile: left as it is, it changes nothing of up" in err
 
 
-def test_a_release_whose_name_begins_with_upstreams(
+def test_a_release_whose_name_begins_like_upstreams_is_a_pile(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`up-pile==1.0` is a pile of its own, and no later `up`."""
@@ -339,8 +329,10 @@ def test_a_release_whose_name_begins_with_upstreams(
     assert "1 of 1 changes are in rows" in capsys.readouterr().out
 
 
-def test_part_of_a_package(here: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is adopted as what it is named, with a word that its modules have longer names."""
+def test_a_part_of_a_package_is_adopted_with_a_warning(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`adopt` ends with 0, and warns that the folder is only a part of a package."""
     here.module("pile.sub.patches", "from up.lib import C\nC.new = 1\n")
     words = [
         "adopt",
@@ -367,28 +359,25 @@ def test_part_of_a_package(here: World, capsys: pytest.CaptureFixture[str]) -> N
         (["--into", "my-pack"], "found 'my-pack', expected a name to import"),
     ],
 )
-def test_wrong_use(
+def test_wrong_use_is_refused(
     here: World, capsys: pytest.CaptureFixture[str], words: list[str], fault: str
 ) -> None:
-    """An error that says what was expected."""
+    """The error says what was expected."""
     here.module("pile.patches", "from up.lib import C\nC.new = 1\n")
-    of = ["--into", "mine", "--of", "up", "--releases", "up==1.0"]
-    assert main(["adopt", "pile", *of, *words]) == 2
+    options = ["--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    assert main(["adopt", "pile", *options, *words]) == 2
     assert fault in capsys.readouterr().err
 
 
-def test_a_pile_that_no_row_says(
+def test_a_pile_that_no_row_can_express_is_listed(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All of it is listed, and nothing is written."""
+    """All of it is in the list, and no pack is written."""
     here.module("pile.patches", "from up import lib\nlib.LIST.append(1)\n")
-    assert (
-        main(["adopt", "pile", "--into", "mine", "--of", "up", "--releases", "up==1.0"])
-        == 1
-    )
-    assert (
-        "\npile/patches.py:2  lib.LIST.append(1)\n    it cha" in capsys.readouterr().out
-    )
+    words = ["adopt", "pile", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    assert main(words) == 1
+    out = capsys.readouterr().out
+    assert "\npile/patches.py:2  lib.LIST.append(1)\n    it cha" in out
     assert not (here.folder / "mine").exists()
 
 
@@ -399,10 +388,10 @@ def test_a_pile_that_no_row_says(
         ("def\n", "contains no patch that a row can express"),
     ],
 )
-def test_no_pile(
+def test_a_package_without_patches_is_refused(
     here: World, capsys: pytest.CaptureFixture[str], text: str, fault: str
 ) -> None:
-    """One error, and nothing is written."""
+    """Modules that patch nothing or do not parse are one error, and no pack is written."""
     here.module("pile.patches", text)
     words = ["adopt", "pile", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
     assert main(words) == 2
@@ -432,10 +421,10 @@ lib.f = wrapper
         ("wrapper = 'a name of its own'\n", "Wrap"),
     ],
 )
-def test_a_wrapper_that_another_module_uses(
+def test_a_wrapper_that_another_module_uses_is_no_wrap(
     here: World, capsys: pytest.CaptureFixture[str], user: str, kind: str
 ) -> None:
-    """It stays a function with its own parameters: a Wrap's would have another convention."""
-    told = adopt(here, capsys, {"patches": WRAPPER, "user": user})
-    (changes,) = kinds(told).values()
+    """It stays a function with its own parameters, as a Wrap's function takes other ones."""
+    report = adopt(here, capsys, {"patches": WRAPPER, "user": user})
+    (changes,) = kinds(report).values()
     assert changes == [(kind, "up.lib:f")]

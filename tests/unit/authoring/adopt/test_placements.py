@@ -9,7 +9,7 @@ from authoring.adopt.pile_of_up import (
     TOOLS,
     World,
     adopt,
-    both,
+    answers,
     forms,
     here,
     kinds,
@@ -52,12 +52,12 @@ KINDS = {
 def test_rows_do_what_the_pile_does(
     here: World, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    """Whatever the form of its statements; the pile itself is off while its rows run."""
-    told = adopt(here, capsys, {"patches": program("rows", form), "tools": TOOLS})
-    assert told["left"] == []
-    made = [kind for changes in kinds(told).values() for kind, _ in changes]
+    """The form of its statements does not matter; the pile is off while its rows run."""
+    report = adopt(here, capsys, {"patches": program("rows", form), "tools": TOOLS})
+    assert report["left"] == []
+    made = [kind for changes in kinds(report).values() for kind, _ in changes]
     assert sorted(made) == sorted(KINDS[form])
-    theirs, ours = both(here)
+    theirs, ours = answers(here)
     assert ours == theirs
     assert theirs != here.answer(PROBE, PATCHKIT="0")
 
@@ -66,8 +66,9 @@ def test_calls_that_run_later_are_no_changes(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A function may use what it likes: only what runs as the pile is imported is listed."""
-    told = adopt(here, capsys, {"patches": program("", "calls that run later")})
-    assert (told["left"], told["expressed"]) == ([], 1)
+    report = adopt(here, capsys, {"patches": program("", "calls that run later")})
+    assert report["left"] == []
+    assert report["expressed"] == 1
 
 
 REASONS = {
@@ -87,17 +88,15 @@ REASONS = {
 
 
 @pytest.mark.parametrize("form", forms("left"))
-def test_what_no_row_says(
+def test_what_no_row_can_express_is_listed(
     here: World, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    """It is listed with its file, its line, its code and the reason."""
-    told = adopt(here, capsys, {"patches": program("left", form)})
-    assert told["left"]
-    for one in told["left"]:
-        assert REASONS[form] in one["reason"]
-        assert (one["file"], one["line"] > 3, bool(one["code"])) == (
-            "pile/patches.py",
-            True,
-            True,
-        )
-    assert told["sites"] == told["expressed"] + len(told["left"])
+    """The list has its file, its line, its code and the reason."""
+    report = adopt(here, capsys, {"patches": program("left", form)})
+    assert report["left"]
+    for place in report["left"]:
+        assert REASONS[form] in place["reason"]
+        assert place["file"] == "pile/patches.py"
+        assert place["line"] > 3
+        assert place["code"]
+    assert report["sites"] == report["expressed"] + len(report["left"])

@@ -10,9 +10,9 @@ from patchkit.authoring.adopt.ranges import carried_requirements
 from patchkit.core.versions.requirements import satisfies
 
 
-def carried(requires: list[str], packages: list[str], **kinds: bool) -> list[str]:
+def carried(requires: list[str], packages: list[str], **flags: bool) -> list[str]:
     """Carry requirements to the release 2.0."""
-    options = {"is_new": False, "is_over": False, **kinds}
+    options = {"is_new": False, "is_over": False, **flags}
     return carried_requirements(requires, packages, "2.0", **options)
 
 
@@ -20,7 +20,7 @@ RELEASES = ["0.9", "1.0", "1.1", "1.1.1", "1.2", "1.9", "2.0", "2.0.1", "2.1", "
 
 
 @pytest.mark.parametrize(
-    ("text", "wider", "new", "over"),
+    ("text", "widened", "new", "retired"),
     [
         # As it is; carried; carried without the releases before; retired.
         ("up>=1,<2", "up>=1,<2.1", "up>=2.0,<2.1", "up>=1,<2"),
@@ -48,21 +48,23 @@ RELEASES = ["0.9", "1.0", "1.1", "1.1.1", "1.2", "1.9", "2.0", "2.0.1", "2.1", "
         ("Up_Per>=1,<2",) * 4,
     ],
 )
-def test_one_requirement(text: str, wider: str, new: str, over: str) -> None:
-    """What need not change stays as it is written; no bound below is lost."""
-    assert carried([text], ["up"]) == [wider]
+def test_each_form_of_requirement(
+    text: str, widened: str, new: str, retired: str
+) -> None:
+    """A clause that need not change stays as it is written, and no bound below is lost."""
+    assert carried([text], ["up"]) == [widened]
     assert carried([text], ["up"], is_new=True) == [new]
-    assert carried([text], ["up"], is_over=True) == [over]
+    assert carried([text], ["up"], is_over=True) == [retired]
 
 
-def test_a_name_counts_however_it_is_written() -> None:
-    """Those of other distributions stay as they are."""
+def test_a_distribution_is_known_however_its_name_is_written() -> None:
+    """Its upper bound is raised; requirements on other distributions stay as they are."""
     requires = ["UP_Cpu<2", "up>=1", "other<2"]
     assert carried(requires, ["up-cpu", "up"]) == ["UP_Cpu<2.1", "up>=1", "other<2"]
 
 
-def test_a_release_counts_as_it_does_everywhere() -> None:
-    """A bound that is a pre-release counts as the release: 2.0 lies not below 2.0rc1."""
+def test_a_bound_at_a_pre_release_counts_as_the_release() -> None:
+    """2.0 lies not below 2.0rc1, so that `<2.0rc1` is widened, and is at least 2.0rc1."""
     assert carried(["up<2.0rc1"], ["up"]) == ["up<2.1"]
     assert carried(["up>=2.0rc1"], ["up"]) == ["up>=2.0rc1"]
 
@@ -70,22 +72,35 @@ def test_a_release_counts_as_it_does_everywhere() -> None:
 CLAUSES = st.builds(
     lambda operator, version: f"{operator}{version}",
     st.sampled_from(["<", "<=", ">", ">=", "==", "!=", "~="]),
-    st.sampled_from([one for one in RELEASES if one != "2.0"]),
+    st.sampled_from([release for release in RELEASES if release != "2.0"]),
 ) | st.sampled_from(["==1.*", "==1.1.*", "!=1.*"])
 
 
+def allowed(specifier: str) -> set[str]:
+    """The releases that a specifier allows."""
+    return {release for release in RELEASES if satisfies(release, specifier)}
+
+
 @given(st.lists(CLAUSES, max_size=3))
-def test_no_release_before_is_won_or_lost(clauses: list[str]) -> None:
-    """Carried, it holds before as it did, up to where it did; retired, before only."""
-    before = {one for one in RELEASES if satisfies(one, ",".join(clauses))}
+def test_carrying_keeps_the_older_releases(clauses: list[str]) -> None:
+    """A widened requirement keeps them and gets none below; a new one has none, a retired one only
+    those that it had.
+    """
+    specifier = ",".join(clauses)
+    before = allowed(specifier)
     older = RELEASES[: RELEASES.index("2.0")]
-    for kinds in ({}, {"is_new": True}, {"is_over": True}):
-        (text,) = carried([f"up{','.join(clauses)}"], ["up"], **kinds)
-        after = {one for one in RELEASES if satisfies(one, text.removeprefix("up"))}
-        if kinds:
-            assert after.isdisjoint(older if "is_new" in kinds else ["2.0"])
-        if "is_over" in kinds and "2.0" in before:
-            assert after == before.intersection(older)
-        if not kinds:
-            assert before.intersection(older) <= after
-            assert not {one for one in after - before if before and one < min(before)}
+
+    (text,) = carried([f"up{specifier}"], ["up"])
+    widened = allowed(text.removeprefix("up"))
+    assert before.intersection(older) <= widened
+    if before:
+        assert all(release >= min(before) for release in widened - before)
+
+    (text,) = carried([f"up{specifier}"], ["up"], is_new=True)
+    assert allowed(text.removeprefix("up")).isdisjoint(older)
+
+    (text,) = carried([f"up{specifier}"], ["up"], is_over=True)
+    retired = allowed(text.removeprefix("up"))
+    assert "2.0" not in retired
+    if "2.0" in before:
+        assert retired == before.intersection(older)

@@ -43,90 +43,85 @@ pytestmark = pytest.mark.processes  # git
     ids=["BOM", "CRLF", "tabs", "letters", "pages"],
 )
 def test_bodies_in_unusual_files(world: World, body: str) -> None:
-    """All else of the file stays byte for byte; but for a byte order mark, which goes."""
+    """All but the merged line stays byte for byte, except for a byte order mark, which goes."""
     new = code("function", step_2="step_2 = walk(2)")
     if "\t" in body:
         new = new.replace("    ", "\t")
-    done = carry(world, new.replace("walk", "run"), new, COPY, body=body)
-    assert done.conflicts == []
-    (made,) = (one.new for one in done.files if one.what == "body")
+    rebase = carry(world, new.replace("walk", "run"), new, COPY, body=body)
+    assert rebase.conflicts == []
+    (made,) = (file.new for file in rebase.files if file.what == "body")
     assert made == body.removeprefix("\ufeff").encode().replace(b"run(2)", b"walk(2)")
 
 
-def test_a_body_that_does_not_parse(world: World) -> None:
-    """One error names it where it has to be read; where not, `check` says so."""
+def test_a_body_that_does_not_parse_is_named(world: World) -> None:
+    """The error is raised if the body has to be merged; otherwise the row is unchanged."""
     body = "def f(a:\n"
     with pytest.raises(UpstreamError, match=r"patch_a\.py"):
         carry(world, F, code("function", step_2="step_2 = walk(2)"), COPY, body=body)
     assert carry(world, F, F, COPY, body=body).result == "unchanged"
 
 
-def test_a_body_that_changes_meanwhile(world: World) -> None:
-    """What somebody has written between reading and writing is not lost."""
+def test_a_body_that_changes_meanwhile_is_not_overwritten(world: World) -> None:
+    """What somebody has written between planning and writing stays, and is an error."""
     (world.folder / "pack").mkdir()
-    done = carry(world, F, F, COPY, body=BODY)
-    done = Rebase(
-        done.row,
-        done.old,
-        subject("2.0", mod=code("function", step_2="step_2 = walk(2)")),
-        done.pack,
-    )
-    done.run()
+    unchanged = carry(world, F, F, COPY, body=BODY)
+    new = subject("2.0", mod=code("function", step_2="step_2 = walk(2)"))
+    rebase = Rebase(unchanged.row, unchanged.old, new, unchanged.pack)
+    rebase.run()
     file = world.folder / "pack" / "patch_a.py"
     file.write_text(BODY + "\n\nmore = 1\n")
-    done.plan()
+    rebase.plan()
     with pytest.raises(ScaffoldError, match="changed meanwhile"):
-        write(done.files)
+        write(rebase.files)
     assert file.read_text() == BODY + "\n\nmore = 1\n"
 
 
-def test_a_function_that_two_rows_use(world: World) -> None:
-    """It is not changed under the other row; beside it, another may be."""
+def test_a_function_that_two_rows_use_is_not_changed(world: World) -> None:
+    """It is a conflict, unless `keep` writes a new one beside it or the other row uses an alias."""
     new = code("function", step_2="step_2 = walk(2)")
     other = row("q", "patch_a", "Replace('up.late:f', by='f')")
-    done = carry(world, F, new, COPY, body=BODY, more=other)
-    assert done.conflicts[0].reason == "other rows of the body use f, too"
-    done = carry(world, F, new, COPY, body=BODY, more=other, keep=True)
-    assert "def f_2_0(" in done.files[1].text
-    others = row("q", "patch_a", "Replace('up.late:f', by='g')")
+    rebase = carry(world, F, new, COPY, body=BODY, other_row=other)
+    assert rebase.conflicts[0].reason == "other rows of the body use f, too"
+    rebase = carry(world, F, new, COPY, body=BODY, other_row=other, keep=True)
+    assert "def f_2_0(" in rebase.files[1].text
+    of_alias = row("q", "patch_a", "Replace('up.late:f', by='g')")
     body = BODY + "\n\ng = f\n"
-    assert carry(world, F, new, COPY, body=body, more=others).result == "merged"
+    rebase = carry(world, F, new, COPY, body=body, other_row=of_alias)
+    assert rebase.result == "merged"
 
 
-def test_imports_of_a_body_that_two_rows_use(world: World) -> None:
-    """They stay, for the releases of the other."""
+def test_an_import_that_moved_in_a_body_of_two_rows_is_a_conflict(world: World) -> None:
+    """In a body of one row it is rewritten; in one of two, the other row may need the old place."""
     body = "from up.mod import g\n\n\n" + BODY
     g = F.replace("def f", "def g").replace("run", "go")
     old, new = f"{F}\n\n{g}", F
-    done = carry(world, old, new, COPY, body=body, late=g)
-    assert (done.result, done.files[1].text) == (
-        "merged",
-        body.replace("up.mod", "up.late"),
-    )
+    rebase = carry(world, old, new, COPY, body=body, late=g)
+    assert rebase.result == "merged"
+    assert rebase.files[1].text == body.replace("up.mod", "up.late")
     other = row("q", "patch_a", "Wrap('up.late:f', by='f')")
-    done = carry(world, old, new, COPY, body=body, late=g, more=other)
-    assert [str(one.target) for one in done.conflicts] == ["up.mod:g"]
-    assert "it moved, and other rows" in done.conflicts[0].reason
+    rebase = carry(world, old, new, COPY, body=body, late=g, other_row=other)
+    assert [str(conflict.target) for conflict in rebase.conflicts] == ["up.mod:g"]
+    assert "it moved, and other rows" in rebase.conflicts[0].reason
 
 
-def test_a_name_that_is_there_already(world: World) -> None:
-    """No second function of a name is written."""
+def test_a_kept_function_whose_name_is_taken_is_a_conflict(world: World) -> None:
+    """`keep` writes no second definition of a name that the body has."""
     new = code("function", step_2="step_2 = walk(2)")
-    done = carry(world, F, new, COPY, body=f"{BODY}\n\nf_2_0 = f\n", keep=True)
-    assert done.conflicts[0].reason.startswith("f_2_0 is there already")
+    rebase = carry(world, F, new, COPY, body=f"{BODY}\n\nf_2_0 = f\n", keep=True)
+    assert rebase.conflicts[0].reason.startswith("f_2_0 is there already")
 
 
-def test_keeping_twice(world: World) -> None:
-    """Three functions, each for its releases."""
-    two = code("function", step_2="step_2 = walk(2)")
-    done = carry(world, F, two, COPY, body=BODY, keep=True)
-    write(done.files)
+def test_a_row_carried_twice_with_keep_has_three_functions(world: World) -> None:
+    """Each of the three functions is for its own releases."""
+    second = code("function", step_2="step_2 = walk(2)")
+    rebase = carry(world, F, second, COPY, body=BODY, keep=True)
+    write(rebase.files)
     sys.modules.pop("pack")
-    (found,) = read_pack("pack")
+    (patch,) = read_pack("pack")
     again = Rebase(
-        found,
-        subject("2.0", mod=two),
-        subject("3.0", mod=two.replace("run(4)", "walk(4)")),
+        patch,
+        subject("2.0", mod=second),
+        subject("3.0", mod=second.replace("run(4)", "walk(4)")),
         PackSource("pack"),
         True,
     )
@@ -142,16 +137,15 @@ def test_keeping_twice(world: World) -> None:
 
 
 def test_a_body_of_two_changes_has_both_merged(world: World) -> None:
-    """One after the other, with what the first has become."""
+    """Two copies in one body are merged one after the other, and neither merge is lost."""
     old = F + "\n\n" + F.replace("def f", "def g")
-    new = (
-        F.replace("run(1)", "walk(1)")
-        + "\n\n"
-        + F.replace("def f", "def g").replace("run(2)", "walk(2)")
-    )
+    new_f = F.replace("run(1)", "walk(1)")
+    new_g = F.replace("def f", "def g").replace("run(2)", "walk(2)")
+    new = new_f + "\n\n" + new_g
     body = BODY + "\n\n" + BODY.replace("def f", "def g")
-    done = carry(world, old, new, COPY, "Replace('up.mod:g', by='g')", body=body)
-    assert done.conflicts == []
-    text = written(done, "body")
-    assert text.count("walk(1)") == text.count("walk(2)") == 1
+    rebase = carry(world, old, new, COPY, "Replace('up.mod:g', by='g')", body=body)
+    assert rebase.conflicts == []
+    text = written(rebase, "body")
+    assert text.count("walk(1)") == 1
+    assert text.count("walk(2)") == 1
     assert text.count("run(77)") == 2

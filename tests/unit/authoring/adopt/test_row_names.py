@@ -1,3 +1,5 @@
+"""Names of adopted rows and of their bodies."""
+
 from __future__ import annotations
 
 import pytest
@@ -17,7 +19,7 @@ from patchkit.authoring.adopt.row_names import body_word, unused
 def test_a_name_that_is_taken_gets_the_next_number(
     name: str, names: list[str], expected: str
 ) -> None:
-    """Numbers follow one another, behind what the name itself is written with."""
+    """It is the first that is free, joined to the name as the name itself is written."""
     assert unused(name, names) == expected
 
 
@@ -29,6 +31,8 @@ def test_a_name_that_is_taken_gets_the_next_number(
         ("pile._Patch", "pile", "patch"),
     ],
 )
-def test_the_word_of_a_body(module: str, base: str, expected: str) -> None:
-    """It is what lies behind the common package, in small letters."""
+def test_a_body_is_named_after_its_module(
+    module: str, base: str, expected: str
+) -> None:
+    """The name leaves out the common package and `patch_`, and has small letters."""
     assert body_word(module, base) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -23,19 +24,19 @@ NEW = (
 )
 
 
-def test_several_hunks_of_several_files() -> None:
-    import difflib
+def unified(old: str, new: str, path: str) -> str:
+    """The diff of a file, as difflib writes it."""
+    old_lines = old.splitlines(True)
+    new_lines = new.splitlines(True)
+    diff = difflib.unified_diff(old_lines, new_lines, f"a/{path}", f"b/{path}")
+    return "".join(diff)
 
-    text = "".join(
-        "".join(
-            difflib.unified_diff(
-                OLD.splitlines(True), NEW.splitlines(True), f"a/{one}", f"b/{one}"
-            )
-        )
-        for one in ("x.py", "src/y.py")
-    )
-    files = read_diff("some.diff", f"Subject: words\n---\n x.py | 2 +-\n\n{text}")
-    assert [(one.old, one.new, len(one.hunks)) for one in files] == [
+
+def test_several_hunks_of_several_files_are_read() -> None:
+    """A mail's words before the diff are passed over, and the hunks apply."""
+    diff = unified(OLD, NEW, "x.py") + unified(OLD, NEW, "src/y.py")
+    files = read_diff("some.diff", f"Subject: words\n---\n x.py | 2 +-\n\n{diff}")
+    assert [(file.old, file.new, len(file.hunks)) for file in files] == [
         ("x.py", "x.py", 2),
         ("src/y.py", "src/y.py", 2),
     ]
@@ -43,8 +44,8 @@ def test_several_hunks_of_several_files() -> None:
 
 
 @pytest.mark.processes
-def test_what_git_writes(tmp_path: Path) -> None:
-    """New files, files that are gone, and no newline at the end."""
+def test_a_diff_that_git_writes_is_read_and_applied(tmp_path: Path) -> None:
+    """It has a new file, a file that is gone, and one without a newline at its end."""
     for side, files in (
         ("a", {"m.py": OLD, "gone.py": "x = 1\n"}),
         ("b", {"m.py": NEW.rstrip("\n"), "new.py": "y = 1\n"}),
@@ -59,17 +60,18 @@ def test_what_git_writes(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    found = {one.old or one.new: one for one in read_diff("-", done.stdout)}
-    ends = {name.rpartition("/")[2]: one for name, one in found.items() if name}
-    assert (ends["new.py"].old, ends["gone.py"].new) == (None, None)
-    assert applied(ends["new.py"].hunks, b"", "new.py") == b"y = 1\n"
-    assert (
-        applied(ends["m.py"].hunks, OLD.encode(), "m.py").rstrip()
-        == NEW.rstrip().encode()
-    )
+    files_by_name = {}
+    for file in read_diff("-", done.stdout):
+        path = file.old or file.new or ""
+        files_by_name[path.rpartition("/")[2]] = file
+    assert files_by_name["new.py"].old is None
+    assert files_by_name["gone.py"].new is None
+    assert applied(files_by_name["new.py"].hunks, b"", "new.py") == b"y = 1\n"
+    result = applied(files_by_name["m.py"].hunks, OLD.encode(), "m.py")
+    assert result.rstrip() == NEW.rstrip().encode()
 
 
-def test_lines_are_found_where_they_are_by_now() -> None:
+def test_a_hunk_is_applied_where_its_lines_are_by_now() -> None:
     (file,) = read_diff("-", "--- a/x.py\n+++ b/x.py\n@@ -2,2 +2,2 @@\n b\n-c\n+C\n")
     assert applied(file.hunks, b"0\n1\na\nb\nc\nd\n", "x.py") == b"0\n1\na\nb\nC\nd\n"
 
@@ -106,14 +108,11 @@ TEXTS = st.lists(st.sampled_from("abcd"), max_size=20)
 
 @given(TEXTS, TEXTS)
 def test_what_difflib_writes_is_applied(old: list[str], new: list[str]) -> None:
-    import difflib
-
-    texts = ["".join(f"{one}\n" for one in some) for some in (old, new)]
-    diff = "".join(
-        difflib.unified_diff(*(one.splitlines(True) for one in texts), "a/x", "b/x")
-    )
-    files = read_diff("-", diff) if diff else []
-    result = (
-        applied(files[0].hunks, texts[0].encode(), "x") if files else texts[0].encode()
-    )
-    assert result == texts[1].encode()
+    old_text = "".join(f"{line}\n" for line in old)
+    new_text = "".join(f"{line}\n" for line in new)
+    result = old_text.encode()
+    diff = unified(old_text, new_text, "x")
+    if diff:
+        file, *_ = read_diff("-", diff)
+        result = applied(file.hunks, result, "x")
+    assert result == new_text.encode()

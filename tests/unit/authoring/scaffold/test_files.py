@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def all_in(folder: Path) -> dict[str, bytes]:
+    """The content of each file in a folder, by its path."""
     files = (file for file in folder.rglob("*") if file.is_file())
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
@@ -35,7 +36,7 @@ def test_all_is_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fault", ["changed", "unwritable"])
 def test_what_was_edited_is_given_back(fault: str, tmp_path: Path) -> None:
-    """Of several edits all are made, or none."""
+    """If one of several edits cannot be made, those before it are taken back."""
     rows, body = tmp_path / "__init__.py", tmp_path / "patch_a.py"
     rows.write_bytes(b"old")
     body.write_bytes(b"changed" if fault == "changed" else b"old")
@@ -52,7 +53,7 @@ def test_what_was_edited_is_given_back(fault: str, tmp_path: Path) -> None:
 
 
 def test_an_interrupt_leaves_all_as_it_was(tmp_path: Path) -> None:
-    """One that comes between two files takes the first back."""
+    """An interrupt between two files takes the first one back."""
     rows = tmp_path / "__init__.py"
     rows.write_bytes(b"old")
 
@@ -68,7 +69,7 @@ def test_an_interrupt_leaves_all_as_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fault", ["there", "changed", "folder"])
 def test_a_fault_leaves_nothing_behind(fault: str, tmp_path: Path) -> None:
-    """A file that is there, one that was changed, a folder that is a file: all is taken back."""
+    """A file that exists, a changed one, a folder that is a file: all is taken back."""
     rows = tmp_path / "__init__.py"
     rows.write_bytes(b"changed" if fault == "changed" else b"old")
     (tmp_path / "there").write_bytes(b"theirs")
@@ -87,7 +88,7 @@ def test_a_fault_leaves_nothing_behind(fault: str, tmp_path: Path) -> None:
 
 
 def nowhere(_: str) -> None:
-    return None
+    """A finder of packages to which none is installed: it returns None."""
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def nowhere(_: str) -> None:
     ],
 )
 def test_a_folder_or_a_name_is_a_module(text: str, module: str, tmp_path: Path) -> None:
-    """Outer folders belong to it that are packages, or are not there yet."""
+    """A module's name includes the outer folders that are packages, or that do not exist yet."""
     (tmp_path / "src").mkdir()
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "__init__.py").touch()
@@ -129,9 +130,9 @@ def test_packages_around_it_are_made(tmp_path: Path) -> None:
 
 
 def test_an_importable_pack_lies_where_it_is_imported_from(tmp_path: Path) -> None:
-    """Its folder is that of its file; a plain module holds no bodies."""
-    file = tmp_path / "elsewhere" / "mine" / "__init__.py"
-    assert place_of("mine", tmp_path, lambda _: file).folder == file.parent
+    """The folder of an importable pack is that of its file; a plain module is refused."""
+    init_file = tmp_path / "elsewhere" / "mine" / "__init__.py"
+    assert place_of("mine", tmp_path, lambda _: init_file).folder == init_file.parent
     with pytest.raises(ScaffoldError, match="expected a package"):
         place_of("mine", tmp_path, lambda _: tmp_path / "mine.py")
 

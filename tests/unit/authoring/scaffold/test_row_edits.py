@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,9 +58,11 @@ def row(
 
 
 def file(*rows: str) -> str:
+    """An `__init__.py` with these rows, and with names that they may use."""
     words = ", ".join(patchkit.__all__)
     names = "".join(
-        f"{n}_change = Wrap('up.mod:{n}', by='around_{n}')\n" for n in "abc"
+        f"{letter}_change = Wrap('up.mod:{letter}', by='around_{letter}')\n"
+        for letter in "abc"
     )
     return (
         f"'''Rows: ü.'''\n\nfrom patchkit import {words}\n\nRANGE = ['up>=1', 'other']\n"
@@ -79,8 +82,9 @@ def edited(
     new: Sequence[Sequence[Change]],
     requires: Sequence[str] = ("up>=1", "other"),
 ) -> bytes:
+    """The content after the row `p` got new changes, those for each of its own, and a range."""
     content = content.encode() if isinstance(content, str) else content
-    (old,) = (one for one in patches(content) if one.name == "p")
+    (old,) = [patch for patch in patches(content) if patch.name == "p"]
     return with_changes(FILE, content, old, new, requires)
 
 
@@ -99,36 +103,38 @@ def test_a_row_becomes_what_was_asked_for(
     ways: list[str],
     layout: str,
     requires: str,
-    become: list[list[Change] | None],
-    then: tuple[str, ...],
+    replacements: list[list[Change] | None],
+    new_requires: tuple[str, ...],
     newline: str,
-    last: bool,
+    is_last: bool,
 ) -> None:
-    """Python reads the new changes and range from it; every other line stays byte for byte."""
+    """The row has the new changes and the new range; every other line stays byte for byte."""
     new = [
-        [one] if other is None else other
-        for one, other in zip((A, B, C), become, strict=True)
+        [change] if replacement is None else replacement
+        for change, replacement in zip((A, B, C), replacements, strict=True)
     ]
-    changes = ",\n            ".join(
-        WAYS[way].format(n=n) for way, n in zip(ways, "abc", strict=True)
-    )
-    mine = row(changes, layout, requires)
-    other = row(WAYS["short"].format(n="a"), name="q")
-    old = file(*([other, mine] if last else [mine, other])).replace("\n", newline)
-    content = edited(old, new, then)
-    read = {one.name: one for one in patches(content)}
-    assert list(read["p"].changes) == [one for several in new for one in several]
-    assert tuple(read["p"].requires) == then
-    assert read["q"] == {one.name: one for one in patches(old.encode())}["q"]
+    texts = [
+        WAYS[way].format(n=letter) for way, letter in zip(ways, "abc", strict=True)
+    ]
+    changes = ",\n            ".join(texts)
+    row_p = row(changes, layout, requires)
+    row_q = row(WAYS["short"].format(n="a"), name="q")
+    rows = [row_q, row_p] if is_last else [row_p, row_q]
+    old = file(*rows).replace("\n", newline)
+    content = edited(old, new, new_requires)
+    before_edit = {patch.name: patch for patch in patches(old.encode())}
+    after_edit = {patch.name: patch for patch in patches(content)}
+    assert list(after_edit["p"].changes) == list(chain.from_iterable(new))
+    assert tuple(after_edit["p"].requires) == new_requires
+    assert after_edit["q"] == before_edit["q"]
     if newline == "\r\n":
         assert content.count(b"\n") == content.count(b"\r\n")
-    start, end = (
-        content.decode().replace("\r\n", "\n").partition('name="p"')[i] for i in (0, 2)
-    )
-    before = old.replace("\r\n", "\n")
-    assert before.startswith(start)
-    assert end.endswith(before[before.rindex("        why=") :][-20:])
-    if become == [None] * 3 and then == ("up>=1", "other"):
+    start, _, end = content.decode().replace("\r\n", "\n").partition('name="p"')
+    old_text = old.replace("\r\n", "\n")
+    assert old_text.startswith(start)
+    old_end = old_text[old_text.rindex("        why=") :]
+    assert end.endswith(old_end[-20:])
+    if replacements == [None] * 3 and new_requires == ("up>=1", "other"):
         assert content == old.encode()
 
 
@@ -147,43 +153,41 @@ def test_a_row_becomes_what_was_asked_for(
         "made(name='p', requires=('up>=1', 'other'), changes=(a_change, b_change))",
     ],
 )
-def test_a_row_that_is_written_otherwise_is_its_authors(text: str) -> None:
-    """A list, a sum, a star, names and calls that make it: one error, and what was expected."""
+def test_a_row_that_is_written_in_another_way_is_refused(text: str) -> None:
+    """A row that is not a plain call of Patch with a tuple of changes is one error."""
     content = file(text).replace(
         "PATCHES",
         "CHANGES = (a_change, b_change)\nNAME = 'p'\n"
         "def made(name, requires, changes):\n"
         "    return Patch(name=name, requires=requires, changes=changes[:1])\n\n\nPATCHES",
     )
+    first_row = patches(content.encode())[0]
+    changes = [[NEW]] * len(first_row.changes)
     with pytest.raises(
         ScaffoldError, match="written otherwise, expected a row written as Patch"
     ):
-        edited(content, [[NEW]] * len(patches(content.encode())[0].changes))
+        edited(content, changes)
 
 
-def test_a_change_that_two_rows_share_stays_the_others() -> None:
-    """In this row its text takes the place of its name."""
+def test_a_change_that_two_rows_share_stays_in_the_other() -> None:
+    """Replacing a change that two rows share by its name leaves the other row as it was."""
     content = edited(file(row("a_change"), row("a_change", name="q")), [[NEW]])
-    assert [list(one.changes) for one in patches(content)] == [[NEW], [A]]
+    assert [list(patch.changes) for patch in patches(content)] == [[NEW], [A]]
 
 
 def test_what_stands_for_one_change_is_indented_as_it_was() -> None:
-    """A file looks as a formatter would have it."""
+    """What takes the place of a change is indented as a formatter would have it."""
     old = file(row(WAYS["exploded"].format(n="a"), LAYOUTS[1]))
     content = edited(old, [[A, LONG]]).decode()
-    assert (
-        '            Wrap("up.mod:a", by="around_a"),\n            Edit(\n                '
-        in content
-    )
+    beginning = '            Wrap("up.mod:a", by="around_a"),\n            Edit(\n                '
+    assert beginning in content
     assert content.index("\n            ),\n        ),\n        why=") > 0
 
 
-@pytest.mark.parametrize("at", range(3))
-def test_a_change_that_goes_takes_its_comma_with_it(at: int) -> None:
-    """The first, one between, the last."""
+@pytest.mark.parametrize("removed", range(3))
+def test_a_change_that_goes_takes_its_comma_with_it(removed: int) -> None:
+    """A row without its first, middle or last change has the other two."""
     new: list[list[Change]] = [[A], [B], [C]]
-    new[at] = []
+    new[removed] = []
     content = edited(file(row("a_change, b_change, c_change")), new)
-    assert list(patches(content)[0].changes) == [
-        one for several in new for one in several
-    ]
+    assert list(patches(content)[0].changes) == list(chain.from_iterable(new))

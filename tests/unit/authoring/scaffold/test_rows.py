@@ -55,7 +55,7 @@ LAYOUTS = (
 def files(draw: st.DrawFn) -> str:
     """An `__init__.py` with some rows, in many hands' layouts."""
     forms = draw(st.lists(st.sampled_from(sorted(OLD)), max_size=3))
-    rows = [OLD[form].format(n=f"old-{at}") for at, form in enumerate(forms)]
+    rows = [OLD[form].format(n=f"old-{number}") for number, form in enumerate(forms)]
     layout = (
         draw(st.sampled_from(LAYOUTS))
         if rows
@@ -72,7 +72,7 @@ def files(draw: st.DrawFn) -> str:
 
 @given(files(), st.sampled_from(["\n", "\r\n"]))
 def test_the_file_says_the_same_and_a_row_more(text: str, newline: str) -> None:
-    """Every letter outside of the import stays, in order; the rows are the old and the new one."""
+    """Every letter outside of the import stays, in order; the rows are the old ones and the new."""
     old = text.replace("\n", newline).encode()
     new = with_row(FILE, old, NEW)
     assert is_subsequence(after_import(old), after_import(new))
@@ -82,22 +82,25 @@ def test_the_file_says_the_same_and_a_row_more(text: str, newline: str) -> None:
 
 
 def after_import(content: bytes) -> bytes:
+    """The content of a file from behind its import."""
     return content.partition(b"def _row")[2]
 
 
 def is_subsequence(old: bytes, new: bytes) -> bool:
-    rest = iter(new)
-    return all(letter in rest for letter in old)
+    """Whether each letter of the old content is in the new, in that order."""
+    letters = iter(new)
+    return all(letter in letters for letter in old)
 
 
 def rows_of(content: bytes) -> list[Patch]:
-    space: dict[str, object] = {}
-    exec(compile(content, "file", "exec"), space)
-    return list(space["PATCHES"])  # type: ignore[call-overload]
+    """The rows that a file has when it runs."""
+    namespace: dict[str, object] = {}
+    exec(compile(content, "file", "exec"), namespace)
+    return list(namespace["PATCHES"])  # type: ignore[call-overload]
 
 
 def test_the_import_is_sorted() -> None:
-    """Whatever it was before; one that has all words is left as it is."""
+    """An import that lacks words is sorted; one that has all of them is left as it is."""
     text = b"from patchkit import Wrap, Patch\nPATCHES = ()\n"
     assert with_row(FILE, text, NEW).startswith(
         b"from patchkit import Edit, Patch, Role, Wrap\n"
@@ -131,7 +134,7 @@ def test_the_import_is_sorted() -> None:
     ],
 )
 def test_what_is_written_otherwise_is_refused(text: str) -> None:
-    """It is one clear error that names the file, and nothing is guessed."""
+    """A file whose import or `PATCHES` is not plain is one error that names the file."""
     with pytest.raises(
         ScaffoldError, match=r"^my_pack/__init__\.py: .*expected one plain tuple"
     ):
@@ -139,20 +142,20 @@ def test_what_is_written_otherwise_is_refused(text: str) -> None:
 
 
 def test_a_new_pack_has_the_row() -> None:
-    """It is a whole file, which says what a row says by itself."""
+    """The file of a new pack has the row when it runs, and a row's text is Python by itself."""
     assert rows_of(new_pack("my_pack", NEW)) == [NEW]
     assert isinstance(ast.parse(row_text(NEW)), ast.Module)
 
 
 def test_a_name_that_others_come_after_is_free() -> None:
-    """Only a row's own name is taken."""
+    """A name is taken by a row that has it, not by one that comes after it."""
     text = b"PATCHES = (Patch(name='new-one'),)"
     assert is_named(text, NEW)
     assert not is_named(text.replace(b"name=", b"after="), NEW)
 
 
 def test_a_name_is_looked_for_as_it_is_written() -> None:
-    """A dot stands for a dot: another row has another name."""
+    """A dot in a name stands for a dot only, so that another row's name is not taken for it."""
     patch = NEW.__replace__(name="new.one")
     assert is_named(b'Patch(name="new.one")', patch)
     assert not is_named(b'Patch(name="new-one")', patch)
