@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import inspect
+import itertools
 import pickle
 import sys
 import threading
@@ -41,13 +43,15 @@ class Level(NamedTuple):
 
 
 class Call(NamedTuple):
+    """Arguments for a class."""
+
     args: list[object]
     kwargs: dict[str, object]
 
 
 DEFAULTS = st.one_of(
     st.just(Default("none")),
-    VALUES.map(lambda one: Default("value", one)),
+    VALUES.map(lambda value: Default("value", value)),
     st.just(Default("made")),
 )
 LEVELS = st.builds(
@@ -62,7 +66,7 @@ CALLS = st.builds(
 
 def members(level: Level, make: Callable[..., object]) -> dict[str, object]:
     """Write the body of a class; each way of declaring has its own word for a factory."""
-    found: dict[str, object] = {
+    defaults: dict[str, object] = {
         name: default.value if default.kind == "value" else make(default_factory=list)
         for name, default in level.fields.items()
         if default.kind != "none"
@@ -70,7 +74,7 @@ def members(level: Level, make: Callable[..., object]) -> dict[str, object]:
     kinds: dict[str, str] = dict.fromkeys(level.fields, "Any")
     annotations = {**kinds, "shared": "ClassVar[int]"}
     return {
-        **found,
+        **defaults,
         "shared": 1,
         "__annotations__": annotations,
         "__module__": __name__,
@@ -78,17 +82,19 @@ def members(level: Level, make: Callable[..., object]) -> dict[str, object]:
 
 
 def as_record(levels: list[Level], options: Mapping[str, bool]) -> type:
+    """Declare the chain of classes as Records."""
     cls: type = Record
     for level in levels:
-        more = {**options, "kw_only": level.kw_only}
+        keywords = {**options, "kw_only": level.kw_only}
         body = members(level, field)
         cls = types.new_class(
-            "One", (cls,), more, lambda names, body=body: names.update(body)
+            "One", (cls,), keywords, lambda names, body=body: names.update(body)
         )
     return cls
 
 
 def as_dataclass(levels: list[Level], options: Mapping[str, bool]) -> type:
+    """Declare the chain of classes as dataclasses."""
     cls: type = object
     for level in levels:
         plain = type("One", (cls,), members(level, dataclasses.field))
@@ -106,42 +112,51 @@ def outcome(work: Callable[[], object]) -> object:
 
 def facts(cls: type, calls: list[Call]) -> list[object]:
     """Everything that can be seen of a class and of its objects, as plain values."""
-    made = [outcome(lambda call=call: cls(*call.args, **call.kwargs)) for call in calls]
-    objects = [one for one in made if isinstance(one, cls)]
-    told = [one if isinstance(one, tuple) else repr(one) for one in made]
-    looks = [(one.kind, one.name, one.annotation) for one in parameters(cls)]
-    return [looks, cls.__match_args__, declared(cls), told, *behaviour(cls, objects)]  # type: ignore[attr-defined]
+    results = [
+        outcome(lambda call=call: cls(*call.args, **call.kwargs)) for call in calls
+    ]
+    objects = [result for result in results if isinstance(result, cls)]
+    shown = [
+        result if isinstance(result, tuple) else repr(result) for result in results
+    ]
+    match_args = cls.__match_args__  # type: ignore[attr-defined]
+    behaviours = behaviour(cls, objects)
+    return [parameters(cls), match_args, declared(cls), shown, *behaviours]
 
 
-def parameters(cls: type) -> list[inspect.Parameter]:
-    return list(inspect.signature(cls).parameters.values())
+def parameters(cls: type) -> list[object]:
+    """Kind, name and annotation of each parameter."""
+    return [
+        (parameter.kind, parameter.name, parameter.annotation)
+        for parameter in inspect.signature(cls).parameters.values()
+    ]
 
 
 def declared(cls: Any) -> list[object]:
+    """The fields that `dataclasses` sees."""
     return [
-        (one.name, one.type, one.default, one.kw_only)
-        for one in dataclasses.fields(cls)
+        (known.name, known.type, known.default, known.kw_only)
+        for known in dataclasses.fields(cls)
     ]
 
 
 def behaviour(cls: type, objects: list[Any]) -> list[object]:
-    frozen = {outcome(lambda one=one: setattr(one, "a", 2)) for one in objects}
-    hashes = [
-        outcome(
-            lambda one=one: hash(one) if cls.__eq__ is not object.__eq__ else "its own"
-        )
-        for one in objects
-    ]
-    equal = [one == other for one in objects for other in objects]
-    parts = [{name: vars(one)[name] for name in sorted(vars(one))} for one in objects]
-    copies = [repr(dataclasses.replace(one)) for one in objects]
+    """What comes of setting, hashing, comparing and copying objects of a class."""
+    is_compared = cls.__eq__ is not object.__eq__
+
+    def set_field(record: Any) -> None:
+        record.a = 2
+
+    def hash_of(record: Any) -> object:
+        return hash(record) if is_compared else "its own"
+
     return [
-        frozen,
-        hashes,
-        equal,
-        parts,
-        copies,
-        list(map(dataclasses.asdict, objects)),
+        {outcome(functools.partial(set_field, record)) for record in objects},
+        [outcome(functools.partial(hash_of, record)) for record in objects],
+        [first == second for first, second in itertools.product(objects, repeat=2)],
+        [sorted(vars(record).items()) for record in objects],
+        [repr(dataclasses.replace(record)) for record in objects],
+        [dataclasses.asdict(record) for record in objects],
     ]
 
 
@@ -151,18 +166,20 @@ def behaviour(cls: type, objects: list[Any]) -> list[object]:
     st.fixed_dictionaries({"frozen": st.booleans(), "eq": st.booleans()}),
     st.lists(CALLS, max_size=4),
 )
-def test_it_is_what_dataclasses_makes(
+def test_a_record_is_what_dataclasses_makes(
     levels: list[Level], options: dict[str, bool], calls: list[Call]
 ) -> None:
-    """The same chain of classes, declared both ways: same parameters, objects, errors, words."""
-    mine = outcome(lambda: as_record(levels, options))
-    theirs = outcome(lambda: as_dataclass(levels, options))
-    assert isinstance(mine, type) is isinstance(theirs, type)
-    if isinstance(mine, type) and isinstance(theirs, type):
-        assert facts(mine, calls) == facts(theirs, calls)
+    """A chain of Records has the parameters, objects and errors of the same dataclasses."""
+    record = outcome(lambda: as_record(levels, options))
+    model = outcome(lambda: as_dataclass(levels, options))
+    assert isinstance(record, type) is isinstance(model, type)
+    if isinstance(record, type) and isinstance(model, type):
+        assert facts(record, calls) == facts(model, calls)
 
 
 class Point(Record):
+    """A frozen record with a required field and two defaults."""
+
     shared: ClassVar[int] = 3
 
     x: int
@@ -171,6 +188,8 @@ class Point(Record):
 
 
 class Drawer(Record, frozen=False):
+    """A record that may be changed."""
+
     inside: object = None
     kept: dict[str, int] = field(default_factory=dict)
 
@@ -190,7 +209,7 @@ ROW = Row(
 @pytest.mark.parametrize(
     "copied",
     [
-        *(lambda one, n=n: pickle.loads(pickle.dumps(one, n)) for n in range(2, 6)),
+        *(lambda value, n=n: pickle.loads(pickle.dumps(value, n)) for n in range(2, 6)),
         copy.copy,
         copy.deepcopy,
         dataclasses.replace,
@@ -198,10 +217,12 @@ ROW = Row(
 )
 @pytest.mark.parametrize("value", [ROW, Point(1, parts=[2]), Drawer(2, {"a": 1})])
 def test_a_copy_is_equal(copied: Callable[[object], object], value: object) -> None:
-    """A row crosses into another process, and nobody sees which one it is."""
+    """A record that is pickled, copied or replaced is another object with the same values."""
     other = copied(value)
     assert other is not value
-    assert (other, repr(other), vars(other)) == (value, repr(value), vars(value))
+    assert other == value
+    assert repr(other) == repr(value)
+    assert vars(other) == vars(value)
 
 
 def test_a_copy_may_differ() -> None:
@@ -215,26 +236,25 @@ def test_a_copy_may_differ() -> None:
         dataclasses.replace(ROW, wrong=1)  # type: ignore[call-arg]
 
 
-def test_each_object_has_what_is_made_anew() -> None:
-    """Two objects share no list, and the class has none."""
-    one, other = Point(1), Point(1)
-    one.parts.append(2)
-    assert (other.parts, hasattr(Point, "parts"), Point.shared, Point.y) == (
-        [],
-        False,
-        3,
-        0,
-    )
+def test_each_object_has_a_default_of_its_own() -> None:
+    """Two objects share no list of a default factory, and the class has none."""
+    point = Point(1)
+    other = Point(1)
+    point.parts.append(2)
+    assert other.parts == []
+    assert not hasattr(Point, "parts")
+    assert Point.shared == 3
+    assert Point.y == 0
 
 
-def test_what_follows_sees_all_values() -> None:
+def test_post_init_sees_all_fields() -> None:
     """`__post_init__` runs once all fields are there, those that are made included."""
     assert Drawer(kept={"a": 1}).known == 1
     assert Drawer().known == 0
 
 
-def test_a_match_takes_it_apart() -> None:
-    """By place and by name, as the class declares it; what is by keyword only has no place."""
+def test_a_match_takes_a_record_apart() -> None:
+    """A `match` takes a record apart by the places and the names of its fields."""
     match ROW.patch.changes:
         case (Wrap(target, by, requires=requires),):
             assert (target, by, requires) == ("m:f", "g", ("ray",))
@@ -242,8 +262,8 @@ def test_a_match_takes_it_apart() -> None:
             pytest.fail("no match")
 
 
-def test_it_can_be_held_weakly() -> None:
-    """Nothing else keeps it alive."""
+def test_a_record_can_be_held_weakly() -> None:
+    """A weak reference to a record is dead once the record has been deleted."""
     point = Point(1)
     held = weakref.ref(point)
     assert held() is point
@@ -251,15 +271,15 @@ def test_it_can_be_held_weakly() -> None:
     assert held() is None
 
 
-def test_kinds_are_never_equal() -> None:
-    """Equal values in two classes are two things, and nothing equals a tuple."""
+def test_records_of_two_classes_are_never_equal() -> None:
+    """Records of two classes with equal values differ, and no record equals a tuple."""
     assert Wrap("a", "b") != AfterImport("a", "b")
     assert Point(1) != (1, 0, [])
     assert Point.__eq__(Point(1), object()) is NotImplemented
 
 
-def test_one_that_holds_itself_can_be_shown() -> None:
-    """A circle ends in dots."""
+def test_a_record_that_holds_itself_can_be_shown() -> None:
+    """The `repr` of a record that holds itself has dots in its own place."""
     drawer = Drawer()
     drawer.inside = drawer
     assert repr(drawer) == "Drawer(inside=..., kept={})"
@@ -289,13 +309,13 @@ def test_one_that_holds_itself_can_be_shown() -> None:
 def test_a_wrong_call_is_said_as_python_says_it(
     call: Callable[[], object], words: str
 ) -> None:
-    """The class, and the argument that is too much or that is not there."""
+    """A call with wrong arguments raises Python's own words, with the class and the argument."""
     with pytest.raises(TypeError) as caught:
         call()
     assert str(caught.value).startswith(words)
 
 
-def test_nothing_of_a_frozen_one_changes() -> None:
+def test_nothing_of_a_frozen_record_changes() -> None:
     """Neither a field nor another attribute can be set or taken away."""
     for work in (
         lambda: setattr(ROW, "pack", "other"),
@@ -307,8 +327,8 @@ def test_nothing_of_a_frozen_one_changes() -> None:
     assert ROW.pack == "pack"
 
 
-def test_a_dataclass_may_derive_from_it() -> None:
-    """Who adds a field to a row's kind by `@dataclass` gets what a dataclass would give."""
+def test_a_dataclass_may_derive_from_a_record() -> None:
+    """A dataclass that adds a field to a record has the `repr` and `asdict` of all fields."""
 
     @dataclasses.dataclass(frozen=True)
     class Mine(Point):
@@ -343,15 +363,14 @@ def test_threads_that_ask_first_agree() -> None:
     class Fresh(Record):
         one: int
 
-    found: list[object] = []
-    threads = [
-        threading.Thread(
-            target=lambda: found.append([f.name for f in dataclasses.fields(Fresh)])
-        )
-        for _ in range(8)
-    ]
+    answers: list[list[str]] = []
+
+    def ask() -> None:
+        answers.append([known.name for known in dataclasses.fields(Fresh)])
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [["one"]] * 8
+    assert answers == [["one"]] * 8

@@ -33,7 +33,7 @@ print(json.dumps(seen))
 def test_all_of_patchkit_runs_under_a_hook_for_everything(
     world: World, begin: str
 ) -> None:
-    """Whichever comes first: rows, packs and bodies are read, patches applied and taken back."""
+    """Patches are applied and undone, whether the hook or patchkit was there first."""
     world.module("up.mod", "def function() -> str: return 'old'\n")
     by = "def by(wrapped, instance, args, kwargs): return f'by {wrapped(*args, **kwargs)}'\n"
     rows = [row(name, "patch_a", "Wrap('up.mod:function', by='by')") for name in "pq"]
@@ -41,8 +41,8 @@ def test_all_of_patchkit_runs_under_a_hook_for_everything(
     assert world.answer(begin + USE) == ["by old", "by by old"]
 
 
-def test_a_hook_that_was_asked_for_patchkit_is_left(world: World) -> None:
-    """Somebody's own word on patchkit counts, and is no error."""
+def test_a_hook_that_was_asked_for_patchkit_is_no_error(world: World) -> None:
+    """Patchkit is imported without an error where a hook was asked for one of its modules."""
     code = """
 import json
 from beartype import BeartypeConf

@@ -80,32 +80,29 @@ def test_what_is_written_is_read(lock: Lock) -> None:
 def test_a_malformed_lock_is_one_error_with_its_line(
     text: str, line: int, found: str
 ) -> None:
-    """File, line, what stands there and what should."""
+    """A malformed lock is a LockError with the file, the line and what was found there."""
     with pytest.raises(LockError) as caught:
         parse_lock(text, "my.lock")
     assert str(caught.value).startswith(f"my.lock:{line}: found ")
     assert found in str(caught.value)
 
 
-def test_writes_the_whole_or_nothing(tmp_path: Path) -> None:
-    """A lock that cannot be written leaves the old one; nothing else stays in the folder."""
+def test_a_lock_is_written_without_a_temporary_file_left(tmp_path: Path) -> None:
+    """Writing leaves the lock alone in its folder; one that cannot be written is a LockError."""
     file = tmp_path / "patchkit.lock"
     assert not read_lock(file)
     write_lock(file, LOCK)
     assert read_lock(file) == LOCK
-    assert [one.name for one in tmp_path.iterdir()] == ["patchkit.lock"]
+    assert [path.name for path in tmp_path.iterdir()] == ["patchkit.lock"]
     with pytest.raises(LockError, match="cannot be written"):
         write_lock(tmp_path / "none" / "patchkit.lock", LOCK)
 
 
 def test_fingerprints_of_a_target() -> None:
-    """What has been reviewed of it, wherever."""
+    """`fingerprints` returns those of a patch's target, and none for an unknown patch or target."""
     assert LOCK.fingerprints("b", "m:g") == {"0123456789abcdef"}
-    assert (
-        LOCK.fingerprints("b", "m:other")
-        == LOCK.fingerprints("c", "m:g")
-        == frozenset()
-    )
+    assert LOCK.fingerprints("b", "m:other") == frozenset()
+    assert LOCK.fingerprints("c", "m:g") == frozenset()
 
 
 def test_what_a_line_holds_is_not_repeated_whole() -> None:

@@ -51,19 +51,21 @@ VALUES = st.recursive(
 @given(
     st.sets(st.text() | st.integers()), st.dictionaries(st.text(), VALUES), st.randoms()
 )
-def test_order_says_nothing_where_it_is_none(
-    names: set[Any], table: dict[str, Any], r: Any
+def test_sets_and_dicts_are_written_in_one_order(
+    names: set[Any], table: dict[str, Any], random: Any
 ) -> None:
-    """Sets and dicts are written in one order, however they were filled."""
-    shuffled = list(names), list(table.items())
-    for one in shuffled:
-        r.shuffle(one)
-    assert canonical([names, table]) == canonical([set(shuffled[0]), dict(shuffled[1])])
+    """The text of a set or a dict is the same in whatever order it was filled."""
+    shuffled_names = list(names)
+    random.shuffle(shuffled_names)
+    shuffled_items = list(table.items())
+    random.shuffle(shuffled_items)
+    shuffled = [set(shuffled_names), dict(shuffled_items)]
+    assert canonical([names, table]) == canonical(shuffled)
 
 
 @given(VALUES, VALUES)
-def test_other_values_are_other_texts(one: Any, other: Any) -> None:
-    """Equal texts, equal values; `1`, `1.0` and `True` are three."""
+def test_different_values_have_different_texts(one: Any, other: Any) -> None:
+    """Two values have the same text only if they are equal."""
     if canonical(one) == canonical(other):
         assert repr(one) == repr(other) or one == other
 
@@ -87,19 +89,20 @@ def test_other_values_are_other_texts(one: Any, other: Any) -> None:
         (len, abs),
     ],
 )
-def test_likenesses(one: Any, other: Any) -> None:
-    """What is nearly the same is not."""
+def test_nearly_equal_values_have_different_texts(one: Any, other: Any) -> None:
+    """Values that differ in a type, an order or an attribute have different texts."""
     assert canonical(one) != canonical(other)
 
 
 def loop() -> Any:
+    """A list that holds itself."""
     value: list[Any] = []
     value.append(value)
     return value
 
 
 @pytest.mark.parametrize(
-    ("value", "says"),
+    ("value", "message"),
     [
         (lambda: 1, "<lambda>, which has no name of its own"),
         ([{"a": (lambda: 1,)}], "<lambda>"),
@@ -108,7 +111,7 @@ def loop() -> Any:
         (loop(), "a list that holds itself"),
     ],
 )
-def test_what_has_no_form_is_refused(value: Any, says: str) -> None:
-    """With what it is; a text of it would be another in every process, or stand for many."""
-    with pytest.raises(CanonicalError, match=says):
+def test_what_has_no_form_is_refused(value: Any, message: str) -> None:
+    """A value whose text would differ in every process, or stand for many, is an error."""
+    with pytest.raises(CanonicalError, match=message):
         canonical(value)

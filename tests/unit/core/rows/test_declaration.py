@@ -54,7 +54,7 @@ def test_a_target_is_a_module_and_a_name_in_it(
     ],
 )
 def test_what_is_no_target_is_refused(text: str) -> None:
-    """Half a target, or words that are no identifiers, are no target."""
+    """A text that is half a target, or has words that are no identifiers, is a ValueError."""
     with pytest.raises(ValueError, match=r".*"):
         Target.parse(text)
 

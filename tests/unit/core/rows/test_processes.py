@@ -28,17 +28,22 @@ def upstream_function(where: str) -> Any:
 
 
 def process(target: Any = None, name: str = "Process-1") -> Any:
+    """A process of `multiprocessing` that is not started."""
     return multiprocessing.Process(target=target, name=name)
 
 
 def role_of(process: Any) -> Role | None:
-    found = TABLE.of_process(process)
-    return found.role if found else None
+    """The role of the row that knows a process."""
+    process_row = TABLE.of_process(process)
+    return process_row.role if process_row else None
 
 
 def own(by: str) -> list[Any]:
     """The rows of one way to know a process, for a test of each."""
-    return [pytest.param(one, id=one.what) for one in OWN if one.by == by]
+    process_rows = [process_row for process_row in OWN if process_row.by == by]
+    return [
+        pytest.param(process_row, id=process_row.what) for process_row in process_rows
+    ]
 
 
 @pytest.mark.parametrize(
@@ -58,19 +63,19 @@ def own(by: str) -> list[Any]:
     ],
 )
 def test_a_process_is_known_by_its_name(name: str, role: Role | None) -> None:
-    """The names of vLLM and vllm-omni tell; others do not."""
-    found = TABLE.beginning("name", name)
-    assert (found.role if found else None) is role
+    """A process with a name of vLLM's or vllm-omni's has its role; any other has none."""
+    process_row = TABLE.beginning("name", name)
+    assert (process_row.role if process_row else None) is role
     assert role_of(process(name=name)) is role
 
 
-@pytest.mark.parametrize("one", own("target"))
-def test_a_process_is_known_by_its_target(one: ProcessRow) -> None:
-    """The function that it runs tells, also inside partials."""
-    function = upstream_function(one.what)
-    assert TABLE.of_process(process(function)) is one
+@pytest.mark.parametrize("process_row", own("target"))
+def test_a_process_is_known_by_its_target(process_row: ProcessRow) -> None:
+    """A process is known by the function that it runs, also inside partials."""
+    function = upstream_function(process_row.what)
+    assert TABLE.of_process(process(function)) is process_row
     inside = functools.partial(functools.partial(function, 1), 2)
-    assert TABLE.of_process(process(inside)) is one
+    assert TABLE.of_process(process(inside)) is process_row
 
 
 def test_the_target_is_worth_more_than_the_name() -> None:
@@ -83,8 +88,8 @@ def test_the_target_is_worth_more_than_the_name() -> None:
     assert role_of(process(print)) is None
 
 
-def test_a_target_that_answers_to_every_name() -> None:
-    """A target with a `func` of its own for ever (a mock) is looked at once."""
+def test_a_target_that_has_a_func_of_its_own_for_ever() -> None:
+    """A target whose `func` is itself, such as a mock, is looked at once."""
 
     class Echo:
         @property
@@ -96,19 +101,19 @@ def test_a_target_that_answers_to_every_name() -> None:
     assert role_of(process(Echo())) is None
 
 
-def test_a_process_without_anything() -> None:
-    """A process class of a stranger's may lack what multiprocessing's has; its class names it."""
+def test_a_process_without_name_or_target() -> None:
+    """A process that lacks multiprocessing's attributes has no role, and is named by its class."""
     assert role_of(SimpleNamespace()) is None
     assert target_of(SimpleNamespace()) == "types:SimpleNamespace"
 
 
-@pytest.mark.parametrize("one", own("actor"))
-def test_an_actor_is_known_by_its_class(one: ProcessRow) -> None:
-    """Its class, or one that it derives from, is among those of the table."""
-    module, _, name = one.what.partition(":")
+@pytest.mark.parametrize("process_row", own("actor"))
+def test_an_actor_is_known_by_its_class(process_row: ProcessRow) -> None:
+    """An actor is known by its class, or one that it derives from, in the right module."""
+    module, _, name = process_row.what.partition(":")
     cls = type(name, (), {"__module__": module})
-    assert TABLE.of_actor(cls) is one
-    assert TABLE.of_actor(type("Derived", (cls,), {})) is one
+    assert TABLE.of_actor(cls) is process_row
+    assert TABLE.of_actor(type("Derived", (cls,), {})) is process_row
     assert TABLE.of_actor(type(name, (), {"__module__": "elsewhere"})) is None
 
 
@@ -125,23 +130,24 @@ def test_an_actor_is_known_by_its_class(one: ProcessRow) -> None:
     ],
 )
 def test_a_process_is_known_by_its_command(words: list[str], known: bool) -> None:
-    """Python's module or script tells; what that is given does not."""
+    """A command is known by Python's module or script, not by what that is given."""
     assert (TABLE.of_command(words) is not None) is known
 
 
 def test_every_role_can_be_entered() -> None:
-    """No role is without a call that begins it."""
-    assert {one.role for one in TABLE.all("call")} == {*Role, None}
+    """Every role, and none, has a row with a call that enters it."""
+    roles = {process_row.role for process_row in TABLE.all("call")}
+    assert roles == {*Role, None}
 
 
 def test_the_longer_of_two_names_wins() -> None:
-    """Another package's processes may be called like vLLM's, and more."""
+    """A process whose name begins like two rows' is known by the row with the longer name."""
     mine = ProcessRow("name", "EngineCoreTrainer", Role.WORKER)
     assert ProcessTable([*OWN, mine]).beginning("name", "EngineCoreTrainer-1") is mine
 
 
 def test_patchkits_own_rows_are_well_formed() -> None:
-    """They keep the rules for those of others."""
+    """Patchkit's own rows keep the rules for the rows of other packages."""
     assert check_processes("patchkit", OWN, ()) == OWN
 
 
@@ -182,10 +188,9 @@ def test_a_malformed_row_is_refused(
     given: Any, place: str, found: str, expected: str
 ) -> None:
     """One error names the entry, the field, what was found and what was expected."""
+    rows = (given,) if isinstance(given, ProcessRow) else given
     with pytest.raises(ProcessRowError) as caught:
-        check_processes(
-            "distribution x", (given,) if isinstance(given, ProcessRow) else given, OWN
-        )
+        check_processes("distribution x", rows, OWN)
     text = str(caught.value)
     assert text.startswith(f"distribution x, PROCESSES[0]{place}: found ")
     assert found in text
@@ -204,13 +209,13 @@ def test_two_rows_of_one_package_may_not_be_the_same() -> None:
     [("1", True), ("", False), ("0", False), (" 0 ", False), (None, False)],
 )
 def test_a_variable_switches_a_frontend_on(value: str | None, on: bool) -> None:
-    """As vLLM reads it: a number other than 0."""
+    """The Rust frontend is on where its variable is a number other than 0, as vLLM reads it."""
     environ = {} if value is None else {"VLLM_USE_RUST_FRONTEND": value}
     assert bool(list(TABLE.switched_on(environ))) is on
 
 
 def test_patches_that_have_no_process_beside_a_rust_frontend() -> None:
-    """Those for main in what it replaces; what the Python process goes on to run stays."""
+    """The frontend leaves out main's patches in what it replaces, and no others."""
     (rust,) = TABLE.all("switch")
     targets = {
         "chat": "vllm.entrypoints.openai.chat_completion.serving:f",
@@ -219,6 +224,9 @@ def test_patches_that_have_no_process_beside_a_rust_frontend() -> None:
         "engine": "vllm.v1.engine.core:f",
         "near": "vllm.tool_parsers_more:f",
     }
-    rows = [row(name, changes=(Replace(to, by="f"),)) for name, to in targets.items()]
+    rows = [
+        row(name, changes=(Replace(target, by="f"),))
+        for name, target in targets.items()
+    ]
     worker = Row("pack", rows[0].patch, frozenset({Role.WORKER}))
     assert rust.leaves_out([*rows, worker]) == ["chat", "parser"]

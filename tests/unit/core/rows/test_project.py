@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def write(folder: Path, text: str) -> Path:
+    """Write a `pyproject.toml`."""
     file = folder / "pyproject.toml"
     file.write_text(text)
     return file
@@ -43,7 +44,7 @@ def test_every_key_arrives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_nearest_file_with_a_section_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From a folder below it is found; a file without the section, or no TOML, is passed by."""
+    """The nearest file above with the section is read; others, and no TOML, are passed over."""
     write(tmp_path, "[tool.patchkit]\npacks = ['outer']\n")
     inner = tmp_path / "inner" / "deep"
     inner.mkdir(parents=True)
@@ -54,7 +55,7 @@ def test_the_nearest_file_with_a_section_counts(
 
 
 def test_without_a_file_nothing_is_asked_for(tmp_path: Path) -> None:
-    """No file, no `tool`, and no section are all the same."""
+    """Without a file, or with a file without the section, a project is empty."""
     assert Project.read(tmp_path) == Project()
     write(tmp_path, "tool = 'patchkit'\n")
     assert Project.read(tmp_path) == Project()
@@ -81,7 +82,7 @@ def test_without_a_file_nothing_is_asked_for(tmp_path: Path) -> None:
 def test_what_it_may_not_hold_names_file_and_field(
     line: str, words: list[str], tmp_path: Path
 ) -> None:
-    """One error: the file, the field, what stands there, and what may."""
+    """A wrong key or value is one error: the file, the field, what stands there, and what may."""
     file = write(tmp_path, f"[tool.patchkit]\n{line}\n")
     with pytest.raises(SettingsError) as raised:
         Project.read(tmp_path)
@@ -91,8 +92,8 @@ def test_what_it_may_not_hold_names_file_and_field(
         assert word in text
 
 
-def test_a_section_that_is_no_table(tmp_path: Path) -> None:
-    """It says what was expected in its place."""
+def test_a_section_that_is_no_table_is_refused(tmp_path: Path) -> None:
+    """A `tool.patchkit` that is no table is an error that asks for a table."""
     write(tmp_path, "[tool]\npatchkit = 1\n")
     with pytest.raises(
         SettingsError, match=r"tool\.patchkit: found 1, expected a table"

@@ -321,7 +321,7 @@ def test_several_rows_may_share_a_body(write_pack: Callable[..., Path]) -> None:
 def test_a_pack_in_a_zip_is_read(
     write_pack: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A body need not be a file in a folder, as long as it can be imported."""
+    """A pack in a zip is read: a body need not be a file, as long as it can be imported."""
     write_pack("unused_pack", "", bodies=())
     archive = tmp_path / "packs.zip"
     with zipfile.ZipFile(archive, "w") as file:
@@ -334,7 +334,7 @@ def test_a_pack_in_a_zip_is_read(
 def test_the_files_of_a_row_must_be_in_its_pack(
     write_pack: Callable[..., Path],
 ) -> None:
-    """A file that decides what the patch does is there, in the pack's folder or below it."""
+    """A file that `data` names must be in the pack's folder or below it."""
     folder = write_pack(
         "my_pack", pack_source(row_source(data="('table.json', 'more/b.json')"))
     )
@@ -344,14 +344,14 @@ def test_the_files_of_a_row_must_be_in_its_pack(
     assert (error.patch, error.field) == ("a-patch", "data")
     assert error.found == "'more/b.json', which is not there"
     (folder / "more" / "b.json").touch()
-    (found,) = read_pack("my_pack")
-    assert found.patch.data == ("table.json", "more/b.json")
+    (pack_row,) = read_pack("my_pack")
+    assert pack_row.patch.data == ("table.json", "more/b.json")
 
 
 def test_a_file_of_a_row_in_a_zip_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pack may be imported from a zip, but not with such files."""
+    """A pack that is imported from a zip may not name files in `data`."""
     with zipfile.ZipFile(tmp_path / "packs.zip", "w") as file:
         file.writestr(
             "zip_pack/__init__.py", pack_source(row_source(data="('t.json',)"))
@@ -366,12 +366,14 @@ def test_a_file_of_a_row_in_a_zip_is_refused(
 def test_a_file_outside_of_the_pack_is_refused(
     write_pack: Callable[..., Path], name: str
 ) -> None:
-    """What lies elsewhere does not come along with the pack."""
+    """A path in `data` that is empty or leads out of the pack's folder is refused."""
     write_pack("my_pack", pack_source(row_source(data=f"({name},)")))
     assert "inside it" in pack_refusal("my_pack").expected
 
 
-def test_the_files_of_a_row_are_texts(write_pack: Callable[..., Path]) -> None:
-    """One text alone is a mistake: its letters are no files."""
+def test_files_of_a_row_that_are_one_text_are_refused(
+    write_pack: Callable[..., Path],
+) -> None:
+    """`data` that is a string, and not a tuple of strings, is refused."""
     write_pack("my_pack", pack_source(row_source(data="'table.json'")))
     assert pack_refusal("my_pack").expected == TEXTS

@@ -32,7 +32,7 @@ def reason(chosen: Selection, **fields: Any) -> str | None:
 
 
 def test_a_row_whose_requirements_hold_is_for_here() -> None:
-    """Nothing is said against a row that fits."""
+    """A row whose requirements hold has no reason to be skipped."""
     assert reason(selection(vllm="0.12.0")) is None
 
 
@@ -73,7 +73,7 @@ def test_disabled_and_only() -> None:
         ("FLAG=", {"FLAG": "1"}, "FLAG is '1', not ''"),
     ],
 )
-def test_a_wanted_variable(
+def test_a_row_with_env_needs_that_variable(
     env: str, environ: dict[str, str], expected: str | None
 ) -> None:
     """`NAME` must be set, `NAME=value` must hold that value."""
@@ -86,8 +86,8 @@ def test_what_is_switched_off_is_said_before_versions_are_asked() -> None:
     assert reason(chosen) == "disabled by PATCHKIT_DISABLE"
 
 
-def test_a_version_that_says_nothing_is_an_error() -> None:
-    """It is never a guess."""
+def test_a_version_that_names_no_release_is_an_error() -> None:
+    """A version that names no release raises a VersionError; nothing is guessed."""
     with pytest.raises(VersionError, match="dev"):
         reason(selection(vllm="dev"))
 
@@ -98,15 +98,12 @@ _RAY = AfterImport("ray", call="f", requires=("ray",))
 
 
 def test_one_change_for_here_is_enough() -> None:
-    """A target that moved is two changes, of which one applies."""
+    """A row is selected if one of its changes applies, as where a target has moved."""
     chosen = selection(vllm="0.12.0")
     assert reason(chosen, changes=(_OLD, _NEW)) is None
-    one = row(changes=(_OLD, _NEW))
-    assert [chosen.applies(change, one) for change in (_OLD, _NEW, _RAY)] == [
-        False,
-        True,
-        False,
-    ]
+    moved = row(changes=(_OLD, _NEW))
+    applies = [chosen.applies(change, moved) for change in (_OLD, _NEW, _RAY)]
+    assert applies == [False, True, False]
 
 
 def test_no_change_for_here_is_a_reason() -> None:

@@ -19,13 +19,13 @@ STEPS = st.lists(
 
 
 @given(NAMES, STEPS)
-def test_a_qualname_is_taken_apart(first: str, rest: list[str | Item]) -> None:
-    """Names and items come back as they were written."""
-    text = first + "".join(
-        str(one) if isinstance(one, Item) else f".{one}" for one in rest
-    )
+def test_a_qualname_is_taken_apart(first: str, later: list[str | Item]) -> None:
+    """A target's steps are the names and items of its text, which it also writes."""
+    text = first
+    for step in later:
+        text += str(step) if isinstance(step, Item) else f".{step}"
     target = Target.parse(f"pkg.mod:{text}")
-    assert target.steps == (first, *rest)
+    assert target.steps == (first, *later)
     assert str(target) == f"pkg.mod:{text}"
 
 
@@ -50,7 +50,7 @@ def test_a_qualname_is_taken_apart(first: str, rest: list[str | Item]) -> None:
         "m:f[open('x')]",
     ],
 )
-def test_what_is_no_target(text: str) -> None:
-    """Anything else is refused."""
+def test_a_text_that_is_no_target_is_refused(text: str) -> None:
+    """A text that is neither a module nor a module with a qualname is a ValueError."""
     with pytest.raises(ValueError):  # noqa: PT011 - rules.py says what was wrong
         Target.parse(text)

@@ -287,8 +287,8 @@ class TestStaticVersion:
         write(lib / "vllm" / file, text)
         assert find("vllm", lib) == FoundVersion("vllm", "0.11.0", f"vllm/{file}")
 
-    def test_generated_file_first(self, lib: Path) -> None:
-        """What says something is believed before what does not."""
+    def test_file_with_a_release_is_believed(self, lib: Path) -> None:
+        """A file that states a release is believed before one that states none."""
         package(lib, version="dev")
         write(lib / "vllm/version.py", "__version__ = '0.11.0'")
         assert find("vllm", lib) == FoundVersion("vllm", "0.11.0", "vllm/version.py")

@@ -31,8 +31,8 @@ class TestOverrides:
             "torch-npu", "2.5.1", "PATCHKIT_VERSIONS"
         )
 
-    def test_search_for_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What looks for distributions brings half of the library, and is not imported for them."""
+    def test_need_no_search(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An override is found without importing the module that searches for distributions."""
         searcher = "patchkit.core.versions.distributions"
         monkeypatch.delitem(sys.modules, searcher, raising=False)
         assert Versions({"up": "1.0"}).find("up") is not None
@@ -40,10 +40,10 @@ class TestOverrides:
 
     def test_of_settings(self) -> None:
         """Both variables reach the versions; VLLM_VERSION is the last word on vLLM."""
-        read = Settings.read(
+        settings = Settings.read(
             {"VLLM_VERSION": "0.11.0", "PATCHKIT_VERSIONS": "vllm=0.9,ray=2.35"}
         )
-        versions = Versions.of(read)
+        versions = Versions.of(settings)
         assert versions.find("vllm") == FoundVersion("vllm", "0.11.0", "VLLM_VERSION")
         assert versions.find("ray") == FoundVersion("ray", "2.35", "PATCHKIT_VERSIONS")
 
