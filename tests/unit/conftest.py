@@ -81,7 +81,7 @@ def _no_process_unasked(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _no_looks_left() -> Iterator[None]:
-    """Leave no thread that goes on looking at what a test has applied."""
+    """Fail a test that leaves a thread that verifies its patches."""
     yield
     assert "patchkit-verify" not in [thread.name for thread in threading.enumerate()]
 
@@ -96,7 +96,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_bytecode_of_tests() -> Iterator[None]:
-    """Let nobody read what was compiled earlier of a file that a test has written again since."""
+    """Write no bytecode: it would be loaded for a file that a test has rewritten since."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "dont_write_bytecode", True)
         # What is written in one second looks the same.
@@ -122,11 +122,12 @@ def write_pack(
             (folder / f"{body}.py").write_text(
                 "raise AssertionError('a body was imported')\n"
             )
-        for other in [
-            other for other in sys.modules if f"{other}.".startswith(f"{name}.")
-        ]:
+        loaded = [
+            module for module in sys.modules if f"{module}.".startswith(f"{name}.")
+        ]
+        for module in loaded:
             # The tests have an `upstream` of their own.
-            monkeypatch.delitem(sys.modules, other)
+            monkeypatch.delitem(sys.modules, module)
         importlib.invalidate_caches()
         return folder
 

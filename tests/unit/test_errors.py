@@ -23,7 +23,7 @@ def test_every_error_is_patchkits_and_nothing_that_upstream_swallows(
     assert not issubclass(error, (ImportError, AttributeError))
 
 
-def test_a_declaration_error_names_all_five() -> None:
+def test_the_message_of_a_declaration_error_holds_its_five_attributes() -> None:
     """The message holds pack, patch, field, found and expected."""
     error = DeclarationError("my.pack", "my-patch", "roles", "nothing", "a role")
     assert (
@@ -33,13 +33,13 @@ def test_a_declaration_error_names_all_five() -> None:
 
 
 def test_a_fault_of_the_pack_names_no_patch() -> None:
-    """Where the fault is the pack's, no patch is blamed."""
+    """The message of a DeclarationError without a patch names only the pack and the field."""
     error = DeclarationError("my.pack", None, "PATCHES", "nothing", "a tuple")
     assert str(error) == "pack my.pack, PATCHES: found nothing, expected a tuple"
 
 
 def test_a_declaration_error_survives_pickling() -> None:
-    """It crosses from a worker to its engine whole."""
+    """A DeclarationError that was pickled, as by a worker, has the same message and attributes."""
     error = DeclarationError("my.pack", "my-patch", "roles", "nothing", "a role")
     copy = pickle.loads(pickle.dumps(error))
     assert str(copy) == str(error)

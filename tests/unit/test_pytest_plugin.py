@@ -17,8 +17,8 @@ pytests = pytests.pytests
 
 @pytest.mark.processes
 def test_the_fixture_applies_until_the_test_ends(run: Runs) -> None:
-    """Several times in one test; the next test sees the originals."""
-    said = run("""
+    """Each call in a test applies patches; the next test sees the originals."""
+    output = run("""
         import up.mod
         FUNCTION, OTHER = up.mod.function, up.mod.other
         def test_one(patchkit_applied):
@@ -29,12 +29,12 @@ def test_the_fixture_applies_until_the_test_ends(run: Runs) -> None:
         def test_two():
             assert (up.mod.function, up.mod.other) == (FUNCTION, OTHER)
     """)
-    assert (run.status, said.count("PASSED")) == (0, 2), said
+    assert (run.status, output.count("PASSED")) == (0, 2), output
 
 
-def test_the_fixture_undoes_in_reverse_and_after_a_failure(run: Runs) -> None:
-    """A test that fails leaves nothing behind."""
-    said = run("""
+def test_the_fixture_undoes_its_patches_after_a_failure(run: Runs) -> None:
+    """A test that fails leaves no patch to the next one."""
+    output = run("""
         import up.mod
         def test_one(patchkit_applied):
             patchkit_applied("p")
@@ -43,33 +43,36 @@ def test_the_fixture_undoes_in_reverse_and_after_a_failure(run: Runs) -> None:
         def test_two():
             assert (up.mod.function(), up.mod.other()) == ("old", "old")
     """)
-    assert "1 failed, 1 passed" in said
+    assert "1 failed, 1 passed" in output
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [("absent", "nowhere is not installed"), ("typo", "expected a patch's name")],
 )
-def test_a_patch_that_cannot_be_applied_is_no_silent_pass(
+def test_a_patch_that_cannot_be_applied_fails_the_test(
     run: Runs, name: str, reason: str
 ) -> None:
-    """The test fails with the reason, by the fixture and by the marker."""
-    said = run(f"""
+    """A test that asks for such a patch, by the fixture or the marker, fails with the reason."""
+    output = run(f"""
         def test_one(patchkit_applied):
             patchkit_applied({name!r})
         @pytest.mark.patched({name!r})
         def test_two(): ...
     """)
-    assert "2 failed" in said
-    assert reason in said
+    assert "2 failed" in output
+    assert reason in output
 
 
 # -- patched --------------------------------------------------------------------------------------
 
 
-def test_the_marker_is_the_block_around_the_test(run: Runs) -> None:
-    """On functions, classes and modules, also together and on coroutines of unittest."""
-    said = run("""
+def test_the_marker_applies_its_patches_around_a_test(run: Runs) -> None:
+    """`patched` works on functions, classes, modules and unittest's coroutines, also together.
+
+    Fixtures are set up before it applies its patches.
+    """
+    output = run("""
         import unittest, up.mod
         pytestmark = pytest.mark.patched("p")
         def test_module():
@@ -88,12 +91,12 @@ def test_the_marker_is_the_block_around_the_test(run: Runs) -> None:
         def seen():
             return up.mod.function()
     """)
-    assert (run.status, said.count("PASSED")) == (0, 4), said
+    assert (run.status, output.count("PASSED")) == (0, 4), output
 
 
 def test_what_cannot_be_undone_fails_the_test(run: Runs) -> None:
-    """Somebody overwrote the target within the test."""
-    said = run(
+    """A test that overwrites the target of its patch fails with an UndoError."""
+    output = run(
         """
         import up.mod
         @pytest.mark.patched("p")
@@ -103,8 +106,8 @@ def test_what_cannot_be_undone_fails_the_test(run: Runs) -> None:
         "-W",
         "default",
     )
-    assert run.status == 1, said
-    assert "UndoError: up.mod.function was overwritten" in said
+    assert run.status == 1, output
+    assert "UndoError: up.mod.function was overwritten" in output
 
 
 def test_packs_by_option_and_by_marker(run: Runs, world: World) -> None:
@@ -127,10 +130,10 @@ def test_packs_by_option_and_by_marker(run: Runs, world: World) -> None:
                 assert up.mod.function() == ("two", "old")
             assert os.environ["PATCHKIT_PATCHES"] == "pack,other"
     """
-    said = run(tests, "--patchkit-patches", "other")
-    assert (run.status, said.count("PASSED")) == (0, 3), said
+    output = run(tests, "--patchkit-patches", "other")
+    assert (run.status, output.count("PASSED")) == (0, 3), output
     assert "found 'o', expected a patch's name" in run(tests)
-    said = run("""
+    output = run("""
         import up.mod
         @pytest.mark.patched("o", packs="other")
         def test_marker():
@@ -139,14 +142,17 @@ def test_packs_by_option_and_by_marker(run: Runs, world: World) -> None:
             patchkit_applied("o", packs=["other"])
             assert up.mod.function() == ("two", "old")
     """)
-    assert (run.status, said.count("PASSED")) == (0, 2), said
+    assert (run.status, output.count("PASSED")) == (0, 2), output
 
 
 @pytest.mark.parametrize("place", ["project", "project/src"])
 def test_a_projects_packs_are_found_by_its_tests(
     run: Runs, world: World, place: str
 ) -> None:
-    """`[tool.patchkit] packs` is enough: neither installed, nor on a path, nor named again."""
+    """Tests find the packs of `[tool.patchkit]`, which are neither installed nor on a path.
+
+    An unknown key of that section is a usage error.
+    """
     project = world.folder / "project"
     world.pack(
         row("o", "patch_o", "Wrap('up.mod:function', by='two')"),
@@ -157,16 +163,16 @@ def test_a_projects_packs_are_found_by_its_tests(
     (world.folder / "mine").rename(world.folder / place / "mine")
     (project / "pyproject.toml").write_text("[tool.patchkit]\npacks = ['mine']\n")
     (project / "tests").mkdir()
-    (project / "tests" / "test_of_it.py").write_text(OF_PROJECT)
-    said = run("", "project/tests/test_of_it.py")
-    assert (run.status, said.count("PASSED")) == (0, 1), said
+    (project / "tests" / "test_of_it.py").write_text(PROJECT_TEST)
+    output = run("", "project/tests/test_of_it.py")
+    assert (run.status, output.count("PASSED")) == (0, 1), output
     (project / "pyproject.toml").write_text("[tool.patchkit]\npakcs = ['mine']\n")
-    said = run("", "project/tests/test_of_it.py")
+    output = run("", "project/tests/test_of_it.py")
     assert run.status == 4
-    assert "unknown key 'pakcs'; did you mean packs?" in said
+    assert "unknown key 'pakcs'; did you mean packs?" in output
 
 
-OF_PROJECT = """
+PROJECT_TEST = """
 import subprocess, sys
 import pytest
 @pytest.mark.patched("o")
@@ -241,14 +247,17 @@ def loading(run: Runs, world: World) -> Runs:
 
 
 def test_an_upstream_that_loads_plugins_arms_nothing(loading: Runs) -> None:
-    """Neither the process nor its children have what is installed, whatever imports upstream."""
-    said = loading(UNARMED)
-    assert (loading.status, said.count("PASSED")) == (0, 6), said
+    """An upstream that loads patchkit's plugins arms neither the tests nor their children."""
+    output = loading(UNARMED)
+    assert (loading.status, output.count("PASSED")) == (0, 6), output
 
 
-def test_a_test_may_ask(loading: Runs) -> None:
-    """By `PATCHKIT=1` for children, by `import patchkit.auto`; the plugin may be turned off."""
-    said = loading("""
+def test_a_test_may_arm_its_process_and_its_children(loading: Runs) -> None:
+    """`PATCHKIT=1` arms children of a test, and `import patchkit.auto` arms its process, too.
+
+    With `-p no:patchkit`, the plugins that upstream loads arm it.
+    """
+    output = loading("""
         import patchkit.runtime.reach.arming, up.asking
         def test_children(monkeypatch):
             monkeypatch.setenv("PATCHKIT", "1")
@@ -259,8 +268,8 @@ def test_a_test_may_ask(loading: Runs) -> None:
             assert up.asking.seen() == (("by", "old"), True)
             assert up.asking.in_child("spawn") == (("by", "old"), True)
     """)
-    assert (loading.status, said.count("PASSED")) == (0, 2), said
-    said = loading(
+    assert (loading.status, output.count("PASSED")) == (0, 2), output
+    output = loading(
         """
         import up.asking
         def test_process():
@@ -268,26 +277,31 @@ def test_a_test_may_ask(loading: Runs) -> None:
         """,
         *WITHOUT,
     )
-    assert (loading.status, said.count("PASSED")) == (0, 1), said
+    assert (loading.status, output.count("PASSED")) == (0, 1), output
 
 
 def test_a_program_that_a_test_starts_is_on_its_own(loading: Runs) -> None:
-    """It is patched by what is installed, as it would be without a test."""
-    said = loading("""
+    """A program that a test starts is patched by what is installed, as without a test."""
+    output = loading("""
         import subprocess, sys
         def test_program():
             code = "import up.asking; print(*up.asking.seen())"
             done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
             assert done.stdout == "('by', 'old') True\\n"
     """)
-    assert (loading.status, said.count("PASSED")) == (0, 1), said
+    assert (loading.status, output.count("PASSED")) == (0, 1), output
 
 
 # -- around ---------------------------------------------------------------------------------------
 
 
-def test_the_header_says_what_is_here(run: Runs, world: World) -> None:
-    """The version of vLLM with its source, and how many patches there are."""
+def test_the_header_names_the_vllm_and_counts_the_patches(
+    run: Runs, world: World
+) -> None:
+    """The header names the version of vLLM and its source, and says how many patches there are.
+
+    Where a pack cannot be read, it shows the error, and the run goes on.
+    """
     import patchkit.platform
     import patchkit.worker
 
@@ -295,24 +309,24 @@ def test_the_header_says_what_is_here(run: Runs, world: World) -> None:
     assert f"patchkit: vllm is not installed, {count} patches\n" in run("")
     vllm(world, "0.12.0")
     assert f"patchkit: vllm 0.12.0 (distribution vllm), {count} patches\n" in run("")
-    said = run("", PATCHKIT_PATCHES="gone")
-    assert "patchkit: pack gone, import: found ModuleNotFoundError" in said
+    output = run("", PATCHKIT_PATCHES="gone")
+    assert "patchkit: pack gone, import: found ModuleNotFoundError" in output
     assert run.status == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
-def test_markers_are_known_and_it_can_be_turned_off(run: Runs) -> None:
-    """`--markers` explains them; `-p no:patchkit` takes them and the option away."""
-    said = run("", "--markers")
-    assert "@pytest.mark.vllm(bounds)" in said
-    assert "@pytest.mark.patched(name, ..., packs=())" in said
-    said = run(MARKED, *WITHOUT)
-    assert "'vllm' not found in `markers`" in said
-    assert "patchkit:" not in said
+def test_markers_are_known_and_the_plugin_can_be_turned_off(run: Runs) -> None:
+    """`--markers` explains the markers; `-p no:patchkit` takes them and the header away."""
+    output = run("", "--markers")
+    assert "@pytest.mark.vllm(bounds)" in output
+    assert "@pytest.mark.patched(name, ..., packs=())" in output
+    output = run(MARKED, *WITHOUT)
+    assert "'vllm' not found in `markers`" in output
+    assert "patchkit:" not in output
 
 
-def test_it_imports_nothing_until_it_is_asked(run: Runs) -> None:
-    """No session, no pack, no vLLM and no torch for tests that do not use it."""
-    said = run(
+def test_the_plugin_imports_nothing_until_it_is_used(run: Runs) -> None:
+    """For tests that do not use it, the plugin imports neither a session, a pack nor vLLM."""
+    output = run(
         """
         import sys
         def test_one():
@@ -324,14 +338,16 @@ def test_it_imports_nothing_until_it_is_asked(run: Runs) -> None:
         """,
         "-q",  # without a header
     )
-    assert run.status == 0, said
+    assert run.status == 0, output
 
 
 @pytest.mark.processes
-def test_patchkit_that_was_imported_before(run: Runs, world: World) -> None:
-    """The bootstrap may have armed the process: no warning about late rewriting, same outcome."""
+def test_the_plugin_works_where_patchkit_was_imported_before(
+    run: Runs, world: World
+) -> None:
+    """In a process that the bootstrap has armed, markers work, and pytest gives no warning."""
     world.module("sitecustomize", "import patchkit.auto\n")
-    said = run("""
+    output = run("""
         import up.mod
         @pytest.mark.patched("p")
         def test_one():
@@ -339,4 +355,4 @@ def test_patchkit_that_was_imported_before(run: Runs, world: World) -> None:
         def test_two():
             assert (up.mod.function(), up.mod.other()) == ("old", ("two", "old"))
     """)
-    assert (run.status, said.count("PASSED")) == (0, 2), said
+    assert (run.status, output.count("PASSED")) == (0, 2), output

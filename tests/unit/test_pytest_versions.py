@@ -29,45 +29,48 @@ pytests = pytests.pytests
 def test_versions_count_as_patchkit_counts_them(
     run: Runs, world: World, version: str, way: str, passed: set[str]
 ) -> None:
-    """A pre-release is its release, a local part is none; skips name version and source."""
+    """A pre-release counts as its release, without a local part; skips name version and source."""
     vllm(world, version if way == "installed" else "0.1.0")
-    said = run(MARKED, **({"VLLM_VERSION": version} if way == "VLLM_VERSION" else {}))
+    environ = {"VLLM_VERSION": version} if way == "VLLM_VERSION" else {}
+    output = run(MARKED, **environ)
     names = ("new", "range", "old", "ten", "any", "plain")
-    found = {
-        name for name in names if f"test_{name}\n" in said.partition("short test")[2]
-    }
-    assert (run.status, found) == (0, passed), said
+    summary = output.partition("short test")[2]
+    passed_names = {name for name in names if f"test_{name}\n" in summary}
+    assert (run.status, passed_names) == (0, passed), output
     source = "distribution vllm" if way == "installed" else "VLLM_VERSION"
-    skips = [line for line in said.splitlines() if line.startswith("SKIPPED")]
+    skips = [line for line in output.splitlines() if line.startswith("SKIPPED")]
     assert skips
-    assert all(
-        "test_it.py" in line and f"vllm {version} is outside" in line for line in skips
-    )
-    assert all(f"(version from {source})" in line for line in skips)
+    for line in skips:
+        assert "test_it.py" in line
+        assert f"vllm {version} is outside" in line
+        assert f"(version from {source})" in line
 
 
-def test_without_vllm(run: Runs) -> None:
-    """Marked tests are skipped for that reason; with `--patchkit-strict` they fail for it."""
-    said = run(MARKED)
-    assert (run.status, "1 passed, 5 skipped" in said) == (0, True), said
-    assert "vllm is not installed" in said
-    said = run(MARKED, "--patchkit-strict")
-    assert (run.status, "1 passed, 5 errors" in said) == (1, True), said
-    assert "vllm is not installed, and --patchkit-strict asks for it" in said
+def test_without_vllm_marked_tests_are_skipped(run: Runs) -> None:
+    """Without vLLM, marked tests are skipped; with `--patchkit-strict` they are errors."""
+    output = run(MARKED)
+    assert run.status == 0, output
+    assert "1 passed, 5 skipped" in output
+    assert "vllm is not installed" in output
+    output = run(MARKED, "--patchkit-strict")
+    assert run.status == 1, output
+    assert "1 passed, 5 errors" in output
+    assert "vllm is not installed, and --patchkit-strict asks for it" in output
 
 
-def test_a_version_that_says_nothing(run: Runs, world: World) -> None:
-    """Tests with bounds fail and ask for VLLM_VERSION; the others run."""
+def test_a_version_that_names_no_release(run: Runs, world: World) -> None:
+    """Tests with bounds are errors that ask for VLLM_VERSION; the others run."""
     vllm(world, "0.1.dev16577+g123")
-    said = run(MARKED)
-    assert (run.status, "2 passed, 4 errors" in said) == (1, True), said
-    assert "Set VLLM_VERSION to the release that runs here" in said
-    said = run(MARKED, VLLM_VERSION="eleven")
-    assert "found 'eleven' in VLLM_VERSION, which is no version" in said
+    output = run(MARKED)
+    assert run.status == 1, output
+    assert "2 passed, 4 errors" in output
+    assert "Set VLLM_VERSION to the release that runs here" in output
+    output = run(MARKED, VLLM_VERSION="eleven")
+    assert "found 'eleven' in VLLM_VERSION, which is no version" in output
 
 
 @pytest.mark.parametrize(
-    ("given", "found"),
+    ("bounds", "message"),
     [
         ('"0.11"', "found '0.11', expected bounds"),
         ("\">=0.11; python_version<'4'\"", "expected bounds"),
@@ -76,26 +79,30 @@ def test_a_version_that_says_nothing(run: Runs, world: World) -> None:
         ('version=">=1"', "found vllm(version), expected bounds"),
     ],
 )
-def test_malformed_bounds_are_a_usage_error(run: Runs, given: str, found: str) -> None:
-    """The run does not begin; the error names the test."""
-    said = run(
-        f"@pytest.mark.vllm({given})\ndef test_one(): ...\ndef test_two(): ...\n"
+def test_malformed_bounds_are_a_usage_error(
+    run: Runs, bounds: str, message: str
+) -> None:
+    """A marker with malformed bounds stops the run with one error, which names the test."""
+    output = run(
+        f"@pytest.mark.vllm({bounds})\ndef test_one(): ...\ndef test_two(): ...\n"
     )
-    assert run.status == pytest.ExitCode.USAGE_ERROR, said
+    assert run.status == pytest.ExitCode.USAGE_ERROR, output
     errors = [
         line
-        for line in said.splitlines()
+        for line in output.splitlines()
         if line.startswith("ERROR: test_it.py::test_one")
     ]
-    assert len(errors) == 1, said
-    assert found in errors[0]
+    assert len(errors) == 1, output
+    assert message in errors[0]
 
 
-def test_malformed_settings(run: Runs) -> None:
-    """A variable that patchkit cannot read is one line, in the header and for marked tests."""
-    said = run(MARKED, PATCHKIT_ON_FAILURE="maybe")
+def test_a_malformed_setting_is_a_usage_error(run: Runs) -> None:
+    """A variable that patchkit cannot read is one line in the header, and one for marked tests."""
+    output = run(MARKED, PATCHKIT_ON_FAILURE="maybe")
     assert run.status == pytest.ExitCode.USAGE_ERROR
     assert (
-        said.count("PATCHKIT_ON_FAILURE: found 'maybe', expected one of 'stop', 'warn'")
+        output.count(
+            "PATCHKIT_ON_FAILURE: found 'maybe', expected one of 'stop', 'warn'"
+        )
         == 2
     )

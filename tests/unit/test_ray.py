@@ -23,42 +23,45 @@ OURS = "patchkit.ray.set_up"
 HOOK = "worker_process_setup_hook"
 
 
-def test_it_brings_patchkit_and_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What this process was told, its workers are told; and who asked for them."""
+def test_runtime_env_brings_patchkit_and_its_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`runtime_env` holds patchkit's hook, this process's settings, and which process asked."""
     monkeypatch.setenv("PATCHKIT_PATCHES", "mine")
-    made = runtime_env()
-    assert made[HOOK] == OURS
-    assert made["env_vars"] == {
+    environment = runtime_env()
+    assert environment[HOOK] == OURS
+    assert environment["env_vars"] == {
         "PATCHKIT": "1",
         "PATCHKIT_PATCHES": "mine",
         PARENT_VARIABLE: this_process(),
     }
 
 
-def test_switched_off_it_stays_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PATCHKIT=0 holds for what this process starts, Ray's workers included."""
+def test_patchkit_0_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a process with PATCHKIT=0, `runtime_env` switches patchkit off for Ray's workers, too."""
     monkeypatch.setenv("PATCHKIT", "0")
     assert runtime_env()["env_vars"]["PATCHKIT"] == "0"
 
 
-def test_what_else_is_asked_for_stays() -> None:
-    """Packages and variables; the given ones win, and the given value is not changed."""
+def test_a_given_environment_is_kept() -> None:
+    """Packages and variables of a given environment are kept, and win; it is not changed itself."""
     base = {"pip": ["numpy"], "env_vars": {"PATCHKIT": "0", "A": "b"}}
-    made = runtime_env(base)
-    assert made["pip"] == ["numpy"]
-    assert made["env_vars"].items() >= {"PATCHKIT": "0", "A": "b"}.items()
+    environment = runtime_env(base)
+    assert environment["pip"] == ["numpy"]
+    assert environment["env_vars"].items() >= {"PATCHKIT": "0", "A": "b"}.items()
     assert base == {"pip": ["numpy"], "env_vars": {"PATCHKIT": "0", "A": "b"}}
 
 
 def test_a_hook_that_has_a_name_is_kept() -> None:
-    """A job's environment holds only texts: the worker is told the other hook's name."""
-    made = runtime_env({HOOK: "my.hooks.begin"})
-    assert (made[HOOK], made["env_vars"][NEXT_VARIABLE]) == (OURS, "my.hooks.begin")
-    assert json.loads(json.dumps(made)) == made
+    """Another hook is handed on by name, as a job's environment holds only texts."""
+    environment = runtime_env({HOOK: "my.hooks.begin"})
+    assert environment[HOOK] == OURS
+    assert environment["env_vars"][NEXT_VARIABLE] == "my.hooks.begin"
+    assert json.loads(json.dumps(environment)) == environment
 
 
-def test_twice_is_once() -> None:
-    """Of an environment that has patchkit already nothing changes."""
+def test_an_environment_that_has_patchkit_stays_as_it_is() -> None:
+    """`runtime_env` of an environment that it has made already returns the same."""
     for base in (None, {HOOK: "my.hooks.begin"}, {HOOK: print}):
         once = runtime_env(base)
         assert runtime_env(once) == once
@@ -74,13 +77,15 @@ def test_twice_is_once() -> None:
         {"env_vars": ["A=b"]},
     ],
 )
-def test_what_ray_would_not_take(base: dict[str, Any]) -> None:
-    """Said here, and not by a worker that does not start."""
+def test_an_environment_that_ray_would_not_take_is_refused(
+    base: dict[str, Any],
+) -> None:
+    """A malformed hook or `env_vars` is an error here, and not in a worker that does not start."""
     with pytest.raises(RuntimeEnvError, match="expected"):
         runtime_env(base)
 
 
-ORDER = """
+HOOKS = """
 import sys, patchkit.runtime.reach.arming, patchkit.ray
 log = []
 
@@ -95,8 +100,8 @@ def begin():
 def run_in(
     world: World, how: str, *words: str, **environ: str
 ) -> subprocess.CompletedProcess[str]:
-    """Do what Ray does in a worker process: call what is in the slot."""
-    world.module("hooks", ORDER)
+    """Call the hook of an environment, as Ray's worker does; `how` says how another was given."""
+    world.module("hooks", HOOKS)
     base = {"name": "'hooks.begin'", "function": "hooks.begin"}[how]
     code = f"""
 import hooks, os, patchkit.ray
@@ -113,8 +118,8 @@ finally:
 
 @pytest.mark.processes
 @pytest.mark.parametrize("how", ["name", "function"])
-def test_patchkit_comes_first(world: World, how: str) -> None:
-    """The other hook finds the process patched."""
+def test_patchkit_is_armed_before_the_other_hook(world: World, how: str) -> None:
+    """A worker is armed by the time that the other hook is called."""
     done = run_in(world, how)
     assert done.stdout == "[('hook', True)]\n", done.stderr
 
@@ -122,7 +127,7 @@ def test_patchkit_comes_first(world: World, how: str) -> None:
 @pytest.mark.processes
 @pytest.mark.parametrize("how", ["name", "function"])
 def test_both_errors_are_seen(world: World, how: str) -> None:
-    """A pack that is not there, and a hook that is broken: neither hides the other."""
+    """An error of patchkit and one of the other hook both reach stderr: neither hides the other."""
     done = run_in(world, how, "hook", PATCHKIT_PATCHES="nowhere")
     assert done.returncode == 1
     assert done.stdout == "[('hook', False)]\n"
@@ -133,24 +138,23 @@ def test_both_errors_are_seen(world: World, how: str) -> None:
 @pytest.mark.processes
 @pytest.mark.parametrize("how", ["name", "function"])
 def test_an_error_of_patchkit_is_raised(world: World, how: str) -> None:
-    """The other hook has run all the same."""
+    """A worker that patchkit cannot arm ends with 1, after the other hook has run."""
     done = run_in(world, how, PATCHKIT_PATCHES="nowhere")
     assert (done.returncode, done.stdout) == (1, "[('hook', False)]\n")
 
 
 @pytest.mark.processes
-def test_without_another_hook(world: World) -> None:
-    """It arms, and that is all."""
-    assert (
-        world.run("-c", program(__file__, "set_up")).stdout == "{<Role.MAIN: 'main'>}\n"
-    )
+def test_set_up_without_another_hook_arms_as_main(world: World) -> None:
+    """Without another hook, `set_up` arms the process as main, and prints nothing."""
+    done = world.run("-c", program(__file__, "set_up"))
+    assert done.stdout == "{<Role.MAIN: 'main'>}\n"
 
 
 @pytest.mark.processes
-def test_it_imports_no_ray(
+def test_runtime_env_imports_no_ray(
     python: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
-    """Whoever makes the environment may not have it."""
+    """`runtime_env` works without importing Ray, which may not be installed there."""
     code = "import sys, patchkit.ray as r; r.runtime_env(); print('ray' in sys.modules)"
     assert python("-c", code).stdout == "False\n"
     assert "patchkit.ray" in sys.modules

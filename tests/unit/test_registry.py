@@ -32,11 +32,14 @@ def refusal(name: str) -> DeclarationError:
 
 def test_a_registry_is_asked_like_a_mapping_of_rows() -> None:
     """Rows are found by name, counted, iterated and shown."""
-    one, two = row("one"), row("two")
+    one = row("one")
+    two = row("two")
     registry = Registry([one, two])
     assert registry["two"] is two
     assert list(registry) == [one, two]
-    assert ("one" in registry, "three" in registry, len(registry)) == (True, False, 2)
+    assert "one" in registry
+    assert "three" not in registry
+    assert len(registry) == 2
     assert "one, two" in repr(registry)
 
 
@@ -113,14 +116,18 @@ def _without_circles(
 
 
 def _registry(graph: Mapping[str, list[str]]) -> Registry:
+    """A registry with a row for each name, after those that the graph names for it."""
     return Registry(row(name, after=tuple(others)) for name, others in graph.items())
 
 
 def _closure(graph: Mapping[str, list[str]], name: str) -> set[str]:
-    """All that a row needs, itself included, as a fixed point."""
+    """All rows that a row needs, directly or through others, itself included."""
     reached = {name}
-    while not (more := {other for one in reached for other in graph[one]}) <= reached:
-        reached |= more
+    pending = [name]
+    while pending:
+        needed = set(graph[pending.pop()]) - reached
+        reached |= needed
+        pending += needed
     return reached
 
 
@@ -132,15 +139,13 @@ def test_order_is_topological_and_stable(
     graph = _without_circles(graph, rank)
     order = [row.name for row in _registry(graph)]
     assert sorted(order) == sorted(graph)
-    assert all(
-        order.index(other) < order.index(name)
-        for name in graph
-        for other in graph[name]
-    )
-    turn = {
-        name: min(n for n, user in enumerate(graph) if name in _closure(graph, user))
-        for name in graph
-    }
+    for name, others in graph.items():
+        for other in others:
+            assert order.index(other) < order.index(name)
+    turn: dict[str, int] = {}  # of the first row that needs it
+    for number, user in enumerate(graph):
+        for name in _closure(graph, user):
+            turn.setdefault(name, number)
     turns = [turn[name] for name in order]
     assert turns == sorted(turns)
 
@@ -161,7 +166,7 @@ def test_exactly_the_circles_are_refused(graph: dict[str, list[str]]) -> None:
 
 
 def test_rows_of_a_pack_are_read_in_order(write_pack: Callable[..., Path]) -> None:
-    """What PATCHES holds is what comes out."""
+    """`read_pack` returns the rows of PATCHES in the order that they have there."""
     write_pack(
         "my_pack", pack_source(row_source(name="'two'"), row_source(name="'one'"))
     )
@@ -169,7 +174,7 @@ def test_rows_of_a_pack_are_read_in_order(write_pack: Callable[..., Path]) -> No
 
 
 def test_a_pack_that_is_not_there_is_refused() -> None:
-    """The name of the pack and the import's own error are in the message."""
+    """Reading a missing pack is an error with the pack's name, caused by the import's own error."""
     error = refusal("no_such_pack")
     assert (error.pack, error.patch, error.field) == ("no_such_pack", None, "import")
     assert "No module named 'no_such_pack'" in error.found
@@ -191,13 +196,13 @@ def test_a_pack_that_is_not_there_is_refused() -> None:
 def test_a_pack_that_fails_on_import_is_refused(
     write_pack: Callable[..., Path], source: str, found: str
 ) -> None:
-    """Whatever the pack's code raises becomes the one error, and its cause."""
+    """Whatever the pack's code raises becomes a DeclarationError that shows it."""
     write_pack("broken_pack", source)
     error = refusal("broken_pack")
     assert (error.pack, error.field) == ("broken_pack", "import")
     assert found in error.found
-    unknown = "unexpected keyword" in error.found
-    assert unknown or error.expected == "a package that can be imported"
+    is_unknown_keyword = "unexpected keyword" in error.found
+    assert is_unknown_keyword or error.expected == "a package that can be imported"
 
 
 @pytest.mark.parametrize(
@@ -215,7 +220,7 @@ def test_a_pack_that_fails_on_import_is_refused(
 def test_a_mistyped_word_of_a_row_says_what_may_stand_there(
     row: str, expected: str, write_pack: Callable[..., Path]
 ) -> None:
-    """Fields of Patch and of each kind of change, and the roles."""
+    """A mistyped role, or field of Patch or of a change, is an error with what may stand there."""
     write_pack("broken_pack", f"{VOCABULARY}PATCHES = ({row},)")
     error = refusal("broken_pack")
     assert expected in error.expected
@@ -231,10 +236,9 @@ def test_an_error_of_a_row_says_at_which_line(
     write_pack: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Where its name is written, as `path:line`, relative to here where it lies below."""
-    first = row_source(
-        name="'first'", after="('a-patch', 'A_B')" if "name" in fields else "()"
-    )
+    """An error of a row ends with the `path:line` of its name, relative to the current folder."""
+    after = "('a-patch', 'A_B')" if "name" in fields else "()"
+    first = row_source(name="'first'", after=after)
     folder = write_pack("my_pack", pack_source(first, "\n" + row_source(**fields)))
     monkeypatch.chdir(folder.parent)
     with pytest.raises(DeclarationError, match=r"\(my_pack/__init__\.py:3\)$"):
@@ -242,7 +246,7 @@ def test_an_error_of_a_row_says_at_which_line(
 
 
 def test_an_error_of_a_pack_names_its_file(write_pack: Callable[..., Path]) -> None:
-    """Where no row is at fault."""
+    """An error of a pack where no row is at fault ends with the path of the pack's file."""
     folder = write_pack("my_pack", "PATCHES = 3")
     with pytest.raises(DeclarationError, match=rf"\({folder}/__init__\.py\)$"):
         read_pack("my_pack")
@@ -251,7 +255,7 @@ def test_an_error_of_a_pack_names_its_file(write_pack: Callable[..., Path]) -> N
 def test_a_pack_that_is_not_there_says_how_it_is_found(
     write_pack: Callable[..., Path],
 ) -> None:
-    """Only where the pack itself is missing; what it imports in vain is another matter."""
+    """The error of a missing pack names PYTHONPATH; that of a pack whose import fails does not."""
     write_pack("there", "import nowhere_at_all")
     assert "PYTHONPATH" not in refusal("there").expected
     for name in ("nowhere_pack", "nowhere_pack.patches"):
@@ -297,7 +301,7 @@ def test_roles_may_be_written_as_words(write_pack: Callable[..., Path]) -> None:
 def test_collect_reads_every_pack_once(
     write_pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Own packs, those of PATCHKIT_PATCHES and those given are read; one named twice is no twin."""
+    """Own packs, those of PATCHKIT_PATCHES and those given are read, one named twice only once."""
     monkeypatch.setattr("patchkit.registry.OWN_PACKS", ("own_pack",))
     write_pack("own_pack", pack_source(row_source(name="'own'")))
     write_pack("set_pack", pack_source(row_source(name="'set'")))

@@ -87,8 +87,8 @@ def test_a_wrong_value_is_named(name: str, value: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["vllm=1,vllm=2", "torch_npu=2.5.1,torch-npu=2.6"])
-def test_two_versions_of_one_distribution(text: str) -> None:
-    """Nobody could say which is believed; the same one twice says nothing new."""
+def test_two_versions_of_one_distribution_are_refused(text: str) -> None:
+    """Two versions of one distribution are refused; the same version twice is accepted."""
     with pytest.raises(
         SettingsError, match=r"found (\S+)=\S+ and \1=\S+, expected one version"
     ):
@@ -98,8 +98,8 @@ def test_two_versions_of_one_distribution(text: str) -> None:
 
 
 @pytest.mark.parametrize("variable", ["PATCHKIT_ONLY", "PATCHKIT_DISABLE"])
-def test_a_name_that_no_patch_has(variable: str) -> None:
-    """What may have been meant is named, or all that there are; without names all is well."""
+def test_a_name_that_no_patch_has_is_refused(variable: str) -> None:
+    """A name that no patch has is refused with the name that is like it, or with all names."""
     settings = Settings.read({variable: "quick-scheduler,quik-loader"})
     known = ["quick-scheduler", "quick-loader", "x"]
     hint = "expected a patch's name; did you mean quick-loader?"

@@ -44,7 +44,7 @@ Words between.
 
 
 def test_an_aim_is_a_row_that_says_whether_it_is_met() -> None:
-    """With the figure that decides, and its limit."""
+    """An aim's row has the figure that decides, its limit, and `met` or `missed`."""
     rows = aims_table([RESULT]).splitlines()
     assert rows[-2:] == [
         f"| `pile` | at most {TIMES}125 of mock | 101 | 125 | met |",
@@ -73,7 +73,7 @@ def test_a_page_is_written_between_its_markers(tmp_path: Path) -> None:
 
 
 def test_a_page_without_a_marker_stays_as_it_was(tmp_path: Path) -> None:
-    """The error names the marker."""
+    """Writing into a page that lacks a marker is an error that names it, and writes nothing."""
     page = tmp_path / "page.md"
     page.write_text(EMPTY.replace("<!-- end of cases -->", ""))
     before = page.read_text()
@@ -82,8 +82,8 @@ def test_a_page_without_a_marker_stays_as_it_was(tmp_path: Path) -> None:
     assert page.read_text() == before
 
 
-def test_the_page_of_the_docs_has_the_markers(tmp_path: Path) -> None:
-    """So that a run of a quarter of an hour is not lost at its end."""
+def test_the_page_of_the_docs_has_all_markers(tmp_path: Path) -> None:
+    """Tables can be written into docs/benchmarks.md, so that no run is lost at its end."""
     copy = tmp_path / "benchmarks.md"
     copy.write_text(PAGE.read_text("utf-8"), "utf-8")
     write([RESULT], copy)

@@ -29,8 +29,8 @@ class C:
         def n(self): ...
 X = 1
 """
-    found = list(benchmark._functions("vllm/a/__init__.py", source))
-    assert found == ["vllm.a:f", "vllm.a:g", "vllm.a:C.m"]
+    targets = list(benchmark._functions("vllm/a/__init__.py", source))
+    assert targets == ["vllm.a:f", "vllm.a:g", "vllm.a:C.m"]
     assert list(benchmark._functions("vllm/a.py", None)) == []
 
 
@@ -68,8 +68,10 @@ def test_griffe_is_asked_by_another_python(tmp_path: Path) -> None:
         "import json, sys; "
         "print(json.dumps({one: sys.argv[1] for one in json.load(sys.stdin)}))"
     )
-    asked = json.dumps(["vllm:f"])
-    found = benchmark._griffe(Path(sys.executable), tmp_path, asked, script)
-    assert found == {"vllm:f": str(tmp_path)}
+    targets = json.dumps(["vllm:f"])
+    answers = benchmark._griffe(Path(sys.executable), tmp_path, targets, script)
+    assert answers == {"vllm:f": str(tmp_path)}
     with pytest.raises(subprocess.CalledProcessError):
-        benchmark._griffe(Path(sys.executable), tmp_path, asked, "raise SystemExit(1)")
+        benchmark._griffe(
+            Path(sys.executable), tmp_path, targets, "raise SystemExit(1)"
+        )

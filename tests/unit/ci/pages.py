@@ -16,7 +16,7 @@ _PAGES = [
 ]
 
 CI_PAGE = _PAGES[0]
-WORKFLOWS = {found[1]: found[2] for page in _PAGES for found in _BLOCKS.finditer(page)}
+WORKFLOWS = {block[1]: block[2] for page in _PAGES for block in _BLOCKS.finditer(page)}
 ACTION_TEXT = (REPOSITORY / "action.yml").read_text("utf-8")
 ACTION: dict[str, Any] = yaml.safe_load(ACTION_TEXT)
 OURS = re.compile(r"OWNER/patchkit@v(\S+)")
@@ -30,7 +30,7 @@ def workflow(name: str) -> dict[Any, Any]:
 
 
 def scripts(steps: list[dict[str, Any]]) -> list[str]:
-    """What steps run."""
+    """The scripts that steps run."""
     return [step["run"] for step in steps if "run" in step]
 
 

@@ -38,8 +38,8 @@ def pack(target: str = "up.mod:f") -> str:
         "requires": "('up<9',)",
     }
     change = f"Wrap({target!r}, by='around')"
-    found = row("my-patch", "patch_mod", change, **texts)
-    return f"from patchkit import Patch, Role, Wrap\nPATCHES = (\n    {found},\n)\n"
+    written = row("my-patch", "patch_mod", change, **texts)
+    return f"from patchkit import Patch, Role, Wrap\nPATCHES = (\n    {written},\n)\n"
 
 
 @dataclass
@@ -68,10 +68,10 @@ class Repository:
         }
         (self.home / "jobs").mkdir(parents=True)
 
-    def run(self, folder: str = ".", /, **given: Any) -> Job:
+    def run(self, folder: str = ".", /, **settings: Any) -> Job:
         """Run a job whose only step beside the checkout is the action; `_` in a name is `-`."""
         inputs = {"pack": "", "version": __version__}
-        inputs |= {name.replace("_", "-"): value for name, value in given.items()}
+        inputs |= {name.replace("_", "-"): value for name, value in settings.items()}
         inputs["working-directory"] = folder
         outputs = {
             name: f"${{{{ steps.it.outputs.{name} }}}}" for name in ACTION["outputs"]
@@ -87,9 +87,9 @@ class Repository:
             "OWNER/patchkit": self.action,
         }
         environ = {**self.machine.environ, **self.environ}
-        return Runner({"jobs": {"a": job}}, self.home / "jobs", actions, environ).run(
-            "a"
-        )
+        workflow = {"jobs": {"a": job}}
+        runner = Runner(workflow, self.home / "jobs", actions, environ)
+        return runner.run("a")
 
     def _check_out(self, folder: Path) -> None:
         for name, text in self.files.items():
@@ -97,29 +97,29 @@ class Repository:
             (folder / name).write_text(text)
 
     def _set_up(
-        self, _: Path, environ: dict[str, str], given: Mapping[str, str]
+        self, _: Path, environ: dict[str, str], inputs: Mapping[str, str]
     ) -> None:
-        self.setups.append(given["python-version"])
+        self.setups.append(inputs["python-version"])
 
     def _upload(
-        self, _: Path, environ: dict[str, str], given: Mapping[str, str]
+        self, _: Path, environ: dict[str, str], inputs: Mapping[str, str]
     ) -> None:
-        self.uploads[given["name"]] = Path(given["path"]).read_text()
+        self.uploads[inputs["name"]] = Path(inputs["path"]).read_text()
 
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     """A machine whose index has two releases of `up` as well, and a broken one of `down`."""
     home = tmp_path_factory.mktemp("machine")
-    one = Machine.make(home)
+    machine = Machine.make(home)
     write_wheels(
         home / "dist",
         {"1.0": {"mod": "def f(): 0\ndef h(): 0\n"}, "2.0": {"mod": "def g(): 0\n"}},
     )
     (home / "dist" / "down-1.0-py3-none-any.whl").write_text("no wheel")
-    one.called("pip", "install", "--quiet", "vllm-patchkit", cwd=home)
-    one.environ["PIP_NO_INDEX"] = "1"  # nothing else is needed from here on
-    return one
+    machine.called("pip", "install", "--quiet", "vllm-patchkit", cwd=home)
+    machine.environ["PIP_NO_INDEX"] = "1"  # nothing else is needed from here on
+    return machine
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def repository(tmp_path: Path, machine: Machine) -> Repository:
     return Repository(tmp_path, machine)
 
 
-def test_a_pack_that_holds(repository: Repository) -> None:
+def test_a_pack_that_holds_is_green(repository: Repository) -> None:
     """The job is green, with a summary, a page, and outputs; nothing is annotated."""
     done = repository.run(releases="up<2")
     assert done.failed == "", done.log
@@ -136,17 +136,15 @@ def test_a_pack_that_holds(repository: Repository) -> None:
     assert done.summary.startswith("### patchkit check: ")
     assert list(repository.uploads) == ["patchkit-check"]
     assert "<html" in repository.uploads["patchkit-check"]
-    assert [done.outputs[name] for name in ("status", "errors", "warnings")] == [
-        "0",
-        "0",
-        "0",
-    ]
+    assert done.outputs["status"] == "0"
+    assert done.outputs["errors"] == "0"
+    assert done.outputs["warnings"] == "0"
     assert Path(done.outputs["markdown"]).read_text() == done.summary
     assert repository.setups == [ACTION["inputs"]["python"]["default"]]
 
 
-def test_a_pack_with_a_finding(repository: Repository) -> None:
-    """The row is annotated, by its place in the repository; the job fails after the upload."""
+def test_a_pack_with_a_finding_fails_the_job(repository: Repository) -> None:
+    """The row is annotated by its place in the repository; the job fails after the upload."""
     done = repository.run("packs/one")
     assert done.failed == "verdict", done.log
     assert "::error file=packs/one/my_pack/__init__.py,line=3,title=PK101" in done.log
@@ -158,45 +156,49 @@ def test_findings_that_fail_nothing(repository: Repository) -> None:
     """The job is green, and its outputs say what was found; nothing is uploaded unasked."""
     done = repository.run(fail_on_findings=False, artifact="", python="")
     assert done.failed == "", done.log
-    assert [done.outputs[name] for name in ("status", "errors")] == ["1", "1"]
-    assert (repository.uploads, repository.setups) == ({}, [])
+    assert done.outputs["status"] == "1"
+    assert done.outputs["errors"] == "1"
+    assert repository.uploads == {}
+    assert repository.setups == []
 
 
 @pytest.mark.parametrize("source", ["PATCHES = (1,)\n", "import no_such_module\n"])
-def test_no_answer(repository: Repository, source: str) -> None:
-    """A pack that cannot be read fails the job, whatever findings would do."""
+def test_a_pack_that_cannot_be_read_is_no_answer(
+    repository: Repository, source: str
+) -> None:
+    """It fails the job, even if findings would not."""
     repository.files["my_pack/__init__.py"] = source
     done = repository.run(fail_on_findings=False)
     assert done.failed == "check"
     assert "::error title=patchkit::no answer" in done.log
-    assert (done.summary, repository.uploads, done.outputs) == ("", {}, {})
+    assert done.summary == ""
+    assert repository.uploads == {}
+    assert done.outputs == {}
 
 
-def test_a_release_that_cannot_be_read(repository: Repository) -> None:
-    """It is no answer, whatever else was found."""
+def test_a_release_that_cannot_be_read_is_no_answer(repository: Repository) -> None:
+    """It fails the job, whatever else was found and even if findings would not."""
     done = repository.run(releases="up<2\ndown", fail_on_findings=False)
     assert done.failed == "check", done.log
-    assert (
-        "::error title=patchkit::no answer: releases that cannot be read: 1" in done.log
-    )
+    error = "::error title=patchkit::no answer: releases that cannot be read: 1"
+    assert error in done.log
 
 
-def test_no_pack_is_named(repository: Repository) -> None:
+def test_a_job_that_names_no_pack_fails(repository: Repository) -> None:
     """A green job that has looked at none of the user's patches would be a false assurance."""
     repository.files["pyproject.toml"] = PYPROJECT.replace('packs = ["my_pack"]\n', "")
     repository.environ["PATCHKIT_VERSIONS"] = "vllm=0.32.0"
     repository.files["tree/vllm/__init__.py"] = ""
     done = repository.run(path="tree", fail_on_findings=False)
     assert done.failed == "check", done.log
-    assert (
-        "::error title=patchkit::found no pack but patchkit's own, expected packs in"
-        in done.log
-    )
-    assert (done.summary, repository.uploads) == ("", {})
+    error = "found no pack but patchkit's own, expected packs in"
+    assert f"::error title=patchkit::{error}" in done.log
+    assert done.summary == ""
+    assert repository.uploads == {}
 
 
-def test_a_repository_without_settings(repository: Repository) -> None:
-    """Its first error is the missing pack, not that there is nothing to check it against."""
+def test_a_repository_without_settings_has_one_error(repository: Repository) -> None:
+    """The error is the missing pack, not that there is nothing to check it against."""
     repository.files["pyproject.toml"] = "[project]\nname = 'mine'\nversion = '1'\n"
     done = repository.run()
     assert done.failed == "check", done.log
@@ -205,7 +207,9 @@ def test_a_repository_without_settings(repository: Repository) -> None:
     assert errors[0].startswith("found no pack but patchkit's own, expected packs in")
 
 
-def test_a_requirements_file_beside_the_pack(repository: Repository) -> None:
+def test_a_requirements_file_beside_the_pack_is_installed(
+    repository: Repository,
+) -> None:
     """A line of `pack` may name it; what the action wrote itself is gone afterwards."""
     repository.files["dev.txt"] = "vllm-patchkit\n"
     done = repository.run("packs", pack="-r dev.txt", releases="up<2")
@@ -213,8 +217,8 @@ def test_a_requirements_file_beside_the_pack(repository: Repository) -> None:
     assert not list(repository.home.rglob(".requirements-*"))
 
 
-def test_packs_and_releases_that_are_named(repository: Repository) -> None:
-    """Both inputs take several, over those of pyproject.toml, and blanks around them."""
+def test_packs_and_releases_that_are_named_are_checked(repository: Repository) -> None:
+    """Both inputs take several, with blanks around them, in place of those in pyproject.toml."""
     repository.files["other/__init__.py"] = pack("up.mod:h").replace(
         "my-patch", "other"
     )
@@ -224,7 +228,7 @@ def test_packs_and_releases_that_are_named(repository: Repository) -> None:
     assert "2 patches, 2 releases" in done.summary
 
 
-def test_a_source_tree(repository: Repository) -> None:
+def test_a_source_tree_is_checked(repository: Repository) -> None:
     """A tree is checked in place of releases, as the version that the job's environment says."""
     repository.environ["PATCHKIT_VERSIONS"] = "up=1.0"
     repository.files |= {"tree/up/__init__.py": "", "tree/up/mod.py": "def f(): 0\n"}
@@ -255,13 +259,15 @@ def test_inputs_are_never_run(
     assert not list(repository.home.rglob("ran"))
 
 
-def test_an_input_that_is_not_there(repository: Repository) -> None:
+def test_an_input_that_is_not_there_is_refused(repository: Repository) -> None:
     """The runner refuses what GitHub would only warn of."""
     with pytest.raises(WorkflowError, match="has no input"):
         repository.run(release="up")
 
 
-def test_a_wrong_name_of_an_output(repository: Repository, tmp_path: Path) -> None:
+def test_a_wrong_name_of_an_output_is_refused(
+    repository: Repository, tmp_path: Path
+) -> None:
     """The runner refuses an output that no step has written."""
     repository.action = tmp_path / "action"
     repository.action.mkdir()

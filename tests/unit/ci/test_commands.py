@@ -11,7 +11,7 @@ import pytest
 from support.packages import REPOSITORY
 
 PREPARATIONS = ("lab/environments.py", "-m compileall")
-"""What may be done twice: the second time there is nothing to do."""
+"""Parts of commands that may run twice: the second time there is nothing to do."""
 
 
 def commands(words: str) -> list[str]:
@@ -54,11 +54,12 @@ def test_pytest_has_the_last_word() -> None:
 @pytest.mark.processes
 def test_engines_of_the_second_part_are_all_but_those_of_the_first() -> None:
     """Each file of end-to-end tests is run by one of them."""
-    (smoke,), (others,) = commands("make e2e-smoke"), commands("make e2e-rest")
-    first = re.findall(r"(?<!=)tests/e2e/\S+", smoke)
-    assert len(first) == 2
-    assert all((REPOSITORY / name).is_file() for name in first)
-    assert re.findall(r"--ignore=(\S+)", others) == first
+    (smoke,) = commands("make e2e-smoke")
+    (others,) = commands("make e2e-rest")
+    smoke_files = re.findall(r"(?<!=)tests/e2e/\S+", smoke)
+    assert len(smoke_files) == 2
+    assert all((REPOSITORY / name).is_file() for name in smoke_files)
+    assert re.findall(r"--ignore=(\S+)", others) == smoke_files
     (every,) = commands("make e2e")
     assert re.sub(r" --ignore=\S+", "", others) == every
 

@@ -16,14 +16,22 @@ pytestmark = pytest.mark.processes
 
 TOOLS = Path(sys.executable).parent
 COMMAND = [
-    *(str(TOOLS / "jactionlint"), f"--shellcheck={TOOLS / 'shellcheck'}"),
-    *("--oneline", "--no-hints", "--no-color", "--strict-exit"),
+    str(TOOLS / "jactionlint"),
+    f"--shellcheck={TOOLS / 'shellcheck'}",
+    "--oneline",
+    "--no-hints",
+    "--no-color",
+    "--strict-exit",
     "--ignore=unpinned-uses",  # GitHub's own actions, by tag as in its documentation
 ]
 
 
 def lint(folder: Path, action: str, **workflows: str) -> str:
-    """Lint a repository where our action is a local one, so that its inputs are checked."""
+    """Lint a repository where our action is a local one, so that its inputs are checked.
+
+    Returns:
+        What the linter prints; it fails if it prints something.
+    """
     (folder / ".git").mkdir()
     (folder / "action.yml").write_text(action)
     for name, text in workflows.items():
@@ -44,7 +52,7 @@ def lint(folder: Path, action: str, **workflows: str) -> str:
     return done.stdout
 
 
-def test_nothing_is_found(tmp_path: Path) -> None:
+def test_the_linter_finds_nothing(tmp_path: Path) -> None:
     """Workflows that users copy, and the action, are what GitHub and shellcheck accept."""
     files = {name.removesuffix(".yml"): text for name, text in WORKFLOWS.items()}
     places = (REPOSITORY, REPOSITORY / "examples" / "pack-template")

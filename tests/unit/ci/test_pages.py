@@ -35,8 +35,8 @@ HOOKS: list[dict[str, Any]] = yaml.safe_load(
 )
 
 
-def test_the_pages_have_the_workflows() -> None:
-    """One for each change, one with engines, and one that is started by the clock."""
+def test_the_pages_have_the_three_workflows() -> None:
+    """They have one for each change, one with engines, and one that the clock starts."""
     assert set(WORKFLOWS) == {"patches.yml", "engines.yml", "watch.yml"}
     assert "pull_request" in workflow("patches.yml")["on"]
     assert workflow("watch.yml")["on"]["schedule"] == [{"cron": "17 4 * * *"}]
@@ -47,7 +47,8 @@ def test_no_secret_is_needed(name: str) -> None:
     """No workflow names a secret, and only the one that writes issues may write anything."""
     assert "secrets." not in WORKFLOWS[name]
     writes = re.findall(r"(\w+): write", WORKFLOWS[name])
-    assert writes == (["issues"] if name == "watch.yml" else [])
+    expected = ["issues"] if name == "watch.yml" else []
+    assert writes == expected
 
 
 def test_only_the_step_that_writes_issues_has_the_token() -> None:
@@ -65,15 +66,15 @@ def test_every_option_exists(capsys: pytest.CaptureFixture[str]) -> None:
     calls += [("check", option) for option in re.findall(r'"(--[a-z]+)=\$', scripted)]
     calls += [(hook["entry"].split()[1], " ".join(hook["args"])) for hook in HOOKS]
     assert len(calls) > 8
-    for command, rest in calls:
+    for command, arguments in calls:
         main([command, "--help"])
         usage = capsys.readouterr().out
-        for option in re.findall(r"(?<!\w)--[a-z]+", rest):
+        for option in re.findall(r"(?<!\w)--[a-z]+", arguments):
             assert option in usage
 
 
 def test_scripts_end_at_the_first_failure() -> None:
-    """Those of workflows by the shell that is named, those of the action by their first line."""
+    """Workflows name `bash` as their shell; the action's scripts begin with `set -euo pipefail`."""
     for name in WORKFLOWS:
         steps = [
             step for job in workflow(name)["jobs"].values() for step in job["steps"]
@@ -97,16 +98,17 @@ def test_what_the_action_writes_is_what_it_declares() -> None:
     assert counts
     written |= set(re.findall(r'"(\w+)"', counts[1]))
     expected = {name: f"${{{{ steps.check.outputs.{name} }}}}" for name in written}
-    assert {name: one["value"] for name, one in ACTION["outputs"].items()} == expected
+    declared = {name: output["value"] for name, output in ACTION["outputs"].items()}
+    assert declared == expected
 
 
 def test_every_input_is_used_and_described() -> None:
     """Each has a text and a default, which the page names, and some step takes it."""
     rows = re.findall(r"^\| `(.*?)` \| (?:`(.*?)`)? ?\| ", CI_PAGE, re.MULTILINE)
-    expected = [(name, one["default"]) for name, one in ACTION["inputs"].items()]
+    expected = [(name, field["default"]) for name, field in ACTION["inputs"].items()]
     assert rows == expected
-    for name, one in ACTION["inputs"].items():
-        assert one["description"]
+    for name, field in ACTION["inputs"].items():
+        assert field["description"]
         assert re.search(rf"inputs\.{name}\b(?!-)", str(ACTION["runs"]))
     for name in ACTION["outputs"]:
         assert f"`{name}`" in CI_PAGE
@@ -119,7 +121,7 @@ def test_the_pages_use_this_version() -> None:
     checks = (template / ".github" / "workflows" / "patches.yml").read_text("utf-8")
     readme = (REPOSITORY / "README.md").read_text("utf-8")
     texts = (*WORKFLOWS.values(), checks, readme)
-    named = [one.strip("`") for text in texts for one in OURS.findall(text)]
+    named = [name.strip("`") for text in texts for name in OURS.findall(text)]
     named += re.findall(r"rev: v(\S+)", CI_PAGE + hooks)
     assert len(named) == 6
     assert set(named) == {__version__}
@@ -136,8 +138,8 @@ def test_the_page_names_every_hook() -> None:
 
 
 @pytest.mark.processes
-def test_the_watch_closes_with_what_was_checked(tmp_path: Path) -> None:
-    """A row that has gone out of range holds nowhere: the comment names it."""
+def test_the_watch_closes_an_issue_with_what_was_checked(tmp_path: Path) -> None:
+    """The comment names a row that is out of the range of all releases."""
     releases = ["vllm 0.33.0"]
     grid = {
         "in": dict.fromkeys(releases, State.OK),
@@ -149,7 +151,7 @@ def test_the_watch_closes_with_what_was_checked(tmp_path: Path) -> None:
         '#!/bin/sh\ncase "$2" in list) echo 7 ;; close) printf "%s" "$5" > closed ;; esac\n'
     )
     gh.chmod(0o755)
-    (step,) = (one for one in all_steps() if "gh issue close" in one.get("run", ""))
+    (script,) = [text for text in scripts(all_steps()) if "gh issue close" in text]
     environ = {
         "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
         "RUNNER_TEMP": str(tmp_path),
@@ -157,7 +159,7 @@ def test_the_watch_closes_with_what_was_checked(tmp_path: Path) -> None:
     environ |= {"REF": "main", "VLLM_VERSION": "0.33.0", "LABEL": "l", "STATUS": "0"}
     environ |= {"FOUND": str(tmp_path / "found.md"), "UPSTREAM": "main"}
     subprocess.run(
-        ["bash", "-euc", step["run"]], cwd=tmp_path, env=environ, check=True, timeout=60
+        ["bash", "-euc", script], cwd=tmp_path, env=environ, check=True, timeout=60
     )
     assert (tmp_path / "closed").read_text() == (
         "No errors or warnings in vLLM main, checked as if it were 0.33.0:"
@@ -166,7 +168,7 @@ def test_the_watch_closes_with_what_was_checked(tmp_path: Path) -> None:
 
 
 def test_every_install_of_patchkit_is_pinned() -> None:
-    """To the version that the page describes; a pack is installed without what it depends on."""
+    """It names the version that the page describes; packs are installed without dependencies."""
     installs = re.findall(r"pip install (.*)", WORKFLOWS["engines.yml"])
     ours = [line for line in installs if "patchkit" in line]
     assert len(ours) == 2

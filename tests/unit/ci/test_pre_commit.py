@@ -33,8 +33,8 @@ def pack(target: str) -> str:
         "sunset": "'s'",
         "requires": "('up<9',)",
     }
-    found = row("my-patch", "patch_mod", f"Wrap({target!r}, by='around')", **texts)
-    return f"from patchkit import Patch, Role, Wrap\nPATCHES = ({found},)\n"
+    written = row("my-patch", "patch_mod", f"Wrap({target!r}, by='around')", **texts)
+    return f"from patchkit import Patch, Role, Wrap\nPATCHES = ({written},)\n"
 
 
 @dataclass
@@ -63,16 +63,16 @@ class Repository:
         )
 
     def commit(self, name: str, text: str) -> dict[str, str]:
-        """Change a file and commit it; return what became of the hooks, '' is what they said."""
+        """Change a file and commit it; return the state of each hook, and the output as ''."""
         (self.folder / name).write_text(text)
         git(self.folder, "add", "--all")
         who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
         done = self.run("git", *who, "commit", "--message", "a change")
-        found = re.findall(r"^(.+?)\.{3,}(?:\(.*\))?(\w+)$", done.stdout, re.MULTILINE)
-        assert done.returncode == any(state == "Failed" for _, state in found), (
-            done.stdout
-        )
-        return {**dict(found), "": done.stdout}
+        lines = re.findall(r"^(.+?)\.{3,}(?:\(.*\))?(\w+)$", done.stdout, re.MULTILINE)
+        states = dict(lines)
+        has_failed = any(state == "Failed" for _, state in lines)
+        assert done.returncode == has_failed, done.stdout
+        return {**states, "": done.stdout}
 
 
 @pytest.fixture(scope="module")
@@ -98,10 +98,9 @@ def repository(hooks: Path, tmp_path_factory: pytest.TempPathFactory) -> Reposit
     )
     configured = configured.replace("https://github.com/OWNER/patchkit", str(hooks))
     write_wheels(home / "index", UPSTREAM)
-    one = Repository(
-        home / "repository", {**plain_environ(), "PRE_COMMIT_HOME": str(home / "kept")}
-    )
-    (one.folder / "my_pack").mkdir(parents=True)
+    environ = {**plain_environ(), "PRE_COMMIT_HOME": str(home / "kept")}
+    made = Repository(home / "repository", environ)
+    (made.folder / "my_pack").mkdir(parents=True)
     for name, text in {
         ".pre-commit-config.yaml": configured,
         ".gitignore": "__pycache__/\n",  # a hook that changes a committed file fails
@@ -109,22 +108,22 @@ def repository(hooks: Path, tmp_path_factory: pytest.TempPathFactory) -> Reposit
         "my_pack/__init__.py": pack("up.mod:f"),
         "my_pack/patch_mod.py": "def around(wrapped, instance, args, kwargs): pass\n",
     }.items():
-        (one.folder / name).write_text(text)
-    git(one.folder, "init", "--quiet")
-    done = one.run(str(PRE_COMMIT), "install", "--install-hooks")
+        (made.folder / name).write_text(text)
+    git(made.folder, "init", "--quiet")
+    done = made.run(str(PRE_COMMIT), "install", "--install-hooks")
     assert done.returncode == 0, done.stdout
-    one.environ |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(home / "index")}
-    done = one.run(sys.executable, "-m", "patchkit", "lock")
+    made.environ |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(home / "index")}
+    done = made.run(sys.executable, "-m", "patchkit", "lock")
     assert done.returncode == 0, done.stdout
-    return one
+    return made
 
 
-def test_commits(repository: Repository) -> None:
+def test_hooks_let_only_good_commits_through(repository: Repository) -> None:
     """What holds and is reviewed is committed; all else is refused by the hook that says so."""
-    both = {"patchkit check": "Passed", "patchkit lock --check": "Passed"}
-    assert both.items() <= repository.commit("my_pack/more.py", "").items()
-    none = dict.fromkeys(both, "Skipped")
-    assert none.items() <= repository.commit("README.md", "a pack").items()
+    passed = {"patchkit check": "Passed", "patchkit lock --check": "Passed"}
+    assert passed.items() <= repository.commit("my_pack/more.py", "").items()
+    skipped = dict.fromkeys(passed, "Skipped")
+    assert skipped.items() <= repository.commit("README.md", "a pack").items()
     done = repository.commit("my_pack/__init__.py", pack("up.mod:gone"))
     assert done["patchkit check"] == "Failed"
     assert "PK101" in done[""]
@@ -132,4 +131,4 @@ def test_commits(repository: Repository) -> None:
     assert done["patchkit lock --check"] == "Failed"
     assert "up.mod:g" in done[""]
     again = pack("up.mod:f") + "# as it was\n"
-    assert both.items() <= repository.commit("my_pack/__init__.py", again).items()
+    assert passed.items() <= repository.commit("my_pack/__init__.py", again).items()

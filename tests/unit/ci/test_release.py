@@ -35,7 +35,7 @@ NO_BYTECODE = shutil.ignore_patterns("__pycache__")  # others may write some mea
 
 
 def built(folder: Path, umask: int) -> dict[str, str]:
-    """Build both archives of a copy of the repository; hash them."""
+    """Build both archives of a copy of the repository, and return their hashes by name."""
     copy = folder / f"as-{umask:03o}"
     shutil.copytree(
         REPOSITORY, copy, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True
@@ -58,23 +58,23 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from the source distribution, as the index gets it."""
     folder = tmp_path_factory.mktemp("release")
     built(folder, 0o022)
-    (found,) = (folder / "as-022" / "dist").glob("*.whl")
-    return found
+    (archive,) = (folder / "as-022" / "dist").glob("*.whl")
+    return archive
 
 
 def test_what_is_built_twice_is_the_same_to_the_byte(tmp_path: Path) -> None:
-    """In another folder, at another time, with other permissions."""
-    first, second = built(tmp_path, 0o022), built(tmp_path, 0o077)
+    """Another folder, other times of the files and another umask make no difference."""
+    first = built(tmp_path, 0o022)
+    second = built(tmp_path, 0o077)
     assert sorted(name.rpartition(".")[2] for name in first) == ["gz", "whl"]
     assert first == second
 
 
 def test_the_index_gets_the_text_of_readme_without_pictures(wheel: Path) -> None:
-    """An index has none of the files that they are."""
+    """An index has no files of pictures; the rest of the page is in the wheel's metadata."""
     with zipfile.ZipFile(wheel) as archive:
-        (name,) = (
-            one for one in archive.namelist() if one.endswith(".dist-info/METADATA")
-        )
+        names = archive.namelist()
+        (name,) = [name for name in names if name.endswith(".dist-info/METADATA")]
         text = archive.read(name).decode()
     readme = (REPOSITORY / "README.md").read_text("utf-8")
     assert "![" in readme
@@ -97,8 +97,8 @@ def test_the_wheel_works_on_each_python(
         "pip", "install", "--quiet", "--python", str(python), *index, str(wheel)
     )
     subprocess.run(bare, check=True, timeout=300)
-    said = run(python.with_name("patchkit"), "list", "--all", cwd=tmp_path)
-    assert "ray-worker-torch-npu" in said
+    output = run(python.with_name("patchkit"), "list", "--all", cwd=tmp_path)
+    assert "ray-worker-torch-npu" in output
     run(python, "-c", "import patchkit.auto", cwd=tmp_path)
     more = ["pytest", "hypothesis", "pyyaml", "pydantic", "wrapt"]
     subprocess.run([*bare[:-1], *more], check=True, timeout=300)
@@ -107,9 +107,9 @@ def test_the_wheel_works_on_each_python(
     shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
     chosen = [str(tests / name) for name in TESTED]
     words = ("-m", "pytest", "-q", "-m", "not processes and not integration", *chosen)
-    said = run(python, *words, cwd=tmp_path)
-    assert " passed" in said
-    assert "failed" not in said
+    output = run(python, *words, cwd=tmp_path)
+    assert " passed" in output
+    assert "failed" not in output
 
 
 def run(*words: str | Path, cwd: Path) -> str:

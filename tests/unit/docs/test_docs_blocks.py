@@ -30,35 +30,34 @@ SHELL = re.compile(r"\s(\||>|2>|&&|;|&)\s.*$", re.DOTALL)
 MORE = re.compile(r",\s*…(?=\))")
 
 
-def named(page: Path) -> str:
+def path_of(page: Path) -> str:
+    """The path of a page in the repository."""
     return str(page.relative_to(REPOSITORY))
 
 
-def parsed(page: Path, *languages: str) -> list[page_session.Block]:
-    return [
-        one
-        for one in page_session.blocks(page.read_text("utf-8"))
-        if one.language in languages
-    ]
+def blocks_of(page: Path, language: str) -> list[page_session.Block]:
+    """The code blocks of a page that are in a language."""
+    blocks = page_session.blocks(page.read_text("utf-8"))
+    return [block for block in blocks if block.language == language]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", PAGES, ids=path_of)
 def test_blocks_are_of_their_language(page: Path) -> None:
-    """An ellipsis stands for something that the reader knows."""
-    for block in parsed(page, "python"):
+    """A parser of it reads each; an ellipsis stands for something that the reader knows."""
+    for block in blocks_of(page, "python"):
         ast.parse(MORE.sub("", block.text).replace("…", "..."))
-    for block in parsed(page, "toml"):
+    for block in blocks_of(page, "toml"):
         tomllib.loads(block.text.replace("…", ""))
-    for block in parsed(page, "yaml"):
+    for block in blocks_of(page, "yaml"):
         yaml.safe_load(block.text)
-    for block in parsed(page, "json"):
+    for block in blocks_of(page, "json"):
         json.loads(block.text)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", PAGES, ids=path_of)
 def test_commands_have_the_options_that_pages_give_them(page: Path) -> None:
     """Every `patchkit …` of a console is one that the command line takes."""
-    for block in parsed(page, "console"):
+    for block in blocks_of(page, "console"):
         for command, _ in page_session.commands(block):
             text = SHELL.sub("", command.replace("\\\n", " "))
             words = shlex.split(text, comments=True)

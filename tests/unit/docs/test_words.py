@@ -20,7 +20,8 @@ CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text()
 ENTRIES = re.findall(r"^\| (.*?) \|", GLOSSARY, re.MULTILINE)
 WORDS = {word.strip("*`") for entry in ENTRIES for word in re.split(r", ", entry)}
 WINGS = ("core", "runtime", "analysis", "authoring", "cli")
-ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py")) + sorted(
+FOLDERS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+ROOMS = FOLDERS + sorted(
     path.parent.relative_to(PACKAGE).as_posix()
     for wing in WINGS
     for path in PACKAGE.glob(f"{wing}/*/__init__.py")
@@ -45,6 +46,7 @@ def modules() -> dict[str, str]:
 
 @functools.cache
 def classes() -> list[str]:
+    """The names of all classes at the top of patchkit's modules."""
     bodies = [ast.parse(text).body for text in modules().values()]
     return [
         node.name for body in bodies for node in body if isinstance(node, ast.ClassDef)
@@ -52,25 +54,24 @@ def classes() -> list[str]:
 
 
 def test_every_kind_role_and_status_is_in_the_glossary() -> None:
-    """With the words that users type and read."""
+    """The glossary has each by the word that users type or read."""
     assert KINDS <= WORDS
-    assert all(
-        f"`{word}`" in GLOSSARY for word in (ARMED, APPLIED, SKIPPED, FAILED, *Role)
-    )
+    for word in (ARMED, APPLIED, SKIPPED, FAILED, *Role):
+        assert f"`{word}`" in GLOSSARY
 
 
 @pytest.mark.parametrize(
     "word", ["session", "change group", "transaction", "site", "layer", "row", "lane"]
 )
 def test_words_of_the_core_are_its_class_names(word: str) -> None:
-    """What the glossary explains is what the code calls so, once."""
+    """A word that the glossary explains is the name of exactly one class."""
     assert word in WORDS
     assert classes().count(word.title().replace(" ", "")) == 1
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_room_is_in_the_architecture(room: str) -> None:
-    """By its name."""
+    """The page has the name of each room."""
     assert re.search(rf"\b{room}\b", ARCHITECTURE)
 
 
@@ -89,7 +90,7 @@ def test_paths_of_the_walks_are_there(path: str) -> None:
 def test_modules_that_the_architecture_names_are_in_their_rooms(
     room: str, name: str
 ) -> None:
-    """A module that was merged into another is not looked for."""
+    """Each is a file or a folder of the room in whose line it stands."""
     assert (PACKAGE / room / f"{name}.py").exists() or (PACKAGE / room / name).is_dir()
 
 

@@ -31,13 +31,15 @@ ROLES = {
 
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Row, ...]]:
-    """Read the packs as they lie."""
+    """The rows of each pack, by its folder."""
     for folder in PACKS:
         monkeypatch.syspath_prepend(GUIDE / folder)
     return {folder: read_pack(pack) for folder, pack in PACKS.items()}
 
 
-def test_the_page_shows_their_changes(rows: dict[str, tuple[Row, ...]]) -> None:
+def test_the_page_shows_the_changes_of_the_packs(
+    rows: dict[str, tuple[Row, ...]],
+) -> None:
     """Each change that the page shows is one of a row, and each row has one that is shown."""
     page = REPOSITORY / "docs" / "patch-guide.md"
     names = {
@@ -48,23 +50,24 @@ def test_the_page_shows_their_changes(rows: dict[str, tuple[Row, ...]]) -> None:
         exec(block, names)
         shown += names["changes"]
     made = [row.patch.changes for pack in rows.values() for row in pack]
-    assert all(any(change in changes for changes in made) for change in shown)
-    assert all(any(change in shown for change in changes) for changes in made)
+    for change in shown:
+        assert any(change in changes for changes in made)
+    for changes in made:
+        assert any(change in shown for change in changes)
 
 
-def test_each_is_for_the_roles_that_the_page_says(
+def test_each_pack_is_for_its_roles(
     rows: dict[str, tuple[Row, ...]],
 ) -> None:
-    """By the name of the pack's folder, or by its rows."""
-    found = {
-        name: {str(role) for row in pack for role in row.roles}
-        for name, pack in rows.items()
-    }
-    assert found == ROLES
+    """The rows of a pack have the roles that are in its folder's name or on the page."""
+    roles = {}
+    for folder, pack in rows.items():
+        roles[folder] = {str(role) for row in pack for role in row.roles}
+    assert roles == ROLES
 
 
 @pytest.mark.parametrize("folder", PACKS)
-def test_each_is_a_package_to_copy(folder: str) -> None:
+def test_each_pack_is_a_package_to_copy(folder: str) -> None:
     """It has an entry point that names its pack, a page, and a test; the guide's table links it."""
     pack = PACKS[folder]
     settings = (GUIDE / folder / "pyproject.toml").read_text()

@@ -43,7 +43,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def library(folder: Path, versions: str) -> Path:
-    """A library with two functions, of which it shows those that have a version."""
+    """Make a library with two functions, of which it exports those that have a version."""
     (folder / "base.c").write_text(
         "int base(void) { return 1; } int added(void) { return 2; }"
     )
@@ -53,36 +53,36 @@ def library(folder: Path, versions: str) -> Path:
 
 
 def user(folder: Path, version: str = "NEW_2") -> Path:
-    """A library that was linked with the newer of two, and calls only what both have."""
+    """Make a library that was linked with the newer of two, and calls only what both have."""
     source = folder / "user.c"
     source.write_text(
         "int base(void); int added(void);"
         "int answer(void) { return 41 + base(); } int never(void) { return added(); }"
     )
     base = library(folder, NEWER.format(version=version))
-    made = linked(
+    file = linked(
         folder / "user.so", source, str(base), f"-Wl,-rpath,{folder}", "-Wl,-z,now"
     )
     library(folder, OLDER)
-    return made
+    return file
 
 
 def linked(file: Path, *arguments: str | Path) -> Path:
-    """A shared library."""
+    """Link a shared library."""
     command = ["cc", "-shared", "-fPIC", *map(str, arguments), "-o", str(file)]
     subprocess.run(command, check=True, capture_output=True)
     return file
 
 
 def loaded(file: Path) -> subprocess.CompletedProcess[str]:
-    """What a fresh Python gets from a library."""
+    """Load a library in a fresh Python, which prints the library's answer."""
     command = [sys.executable, "-c", LOAD, str(file)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.processes
 def test_a_library_loads_without_the_version_that_was_weakened(tmp_path: Path) -> None:
-    """The dynamic linker itself says no before, and yes after."""
+    """The dynamic linker itself refuses the library before, and loads it after."""
     file = user(tmp_path)
     assert "version `NEW_2' not found" in loaded(file).stderr
     elf.weaken(file, "NEW_2")
@@ -93,7 +93,7 @@ def test_a_library_loads_without_the_version_that_was_weakened(tmp_path: Path) -
 def test_weakening_changes_a_flag_and_a_binding_and_nothing_else(
     tmp_path: Path,
 ) -> None:
-    """Twice is as good as once."""
+    """Weakening a second time changes nothing more."""
     file = user(tmp_path)
     before = file.read_bytes()
     elf.weaken(file, "NEW_2")
@@ -139,8 +139,8 @@ def test_the_distribution_vllm_has_the_release_and_names_the_cpu(place: Path) ->
     """What a release asks `importlib.metadata` for is there, once."""
     for _ in range(2):
         distribution.name_vllm(place, "0.9.2")
-    found = [*metadata.distributions(name="vllm", path=[str(packages_of(place))])]
-    assert [one.version for one in found] == ["0.9.2+cpu"]
+    installed = metadata.distributions(name="vllm", path=[str(packages_of(place))])
+    assert [vllm.version for vllm in installed] == ["0.9.2+cpu"]
 
 
 @pytest.mark.processes
@@ -165,13 +165,13 @@ def test_a_build_lets_operators_load_that_ask_for_a_newer_library(
 
 
 def test_an_environment_without_packages_is_an_error(tmp_path: Path) -> None:
-    """It names the folder."""
+    """The error says how many folders of packages there are."""
     with pytest.raises(BuildError, match=r"found 0 folders of packages, expected one"):
         packages_of(tmp_path)
 
 
 def test_the_hybrid_keeps_shared_objects_and_no_python(tmp_path: Path) -> None:
-    """Everything else is the other release's but its bytecode, also after a second time."""
+    """All else is the other release's, without its bytecode, also when it is done twice."""
     source, package = tmp_path / "source", tmp_path / "vllm"
     (source / "__pycache__").mkdir(parents=True)
     for file in (
@@ -228,7 +228,7 @@ def test_a_hybrid_without_operators_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.processes
 def test_a_compiler_that_is_missing_is_named() -> None:
-    """And what to do about it."""
+    """The error also says what to install."""
     with pytest.raises(
         BuildError, match=r"found no g\+\+-of-nobody, expected one: install a C\+\+"
     ):

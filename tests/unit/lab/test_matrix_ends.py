@@ -38,18 +38,19 @@ CTRL_C_AND_HANG_UP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextlib.contextmanager
 def driving(shop: World, story: str, line: str) -> Iterator[subprocess.Popen[str]]:
-    """A driver that has said a line."""
+    """A driver that runs with a story, and has written a line to its standard error."""
     (shop.folder / "story.json").write_text(story)
     command, environ = command_of(shop), environ_of(shop)
     with subprocess.Popen(
         command, env=environ, stderr=subprocess.PIPE, text=True
     ) as driver:
         assert driver.stderr
-        assert any(line in said for said in driver.stderr)
+        assert any(line in output for output in driver.stderr)
         yield driver
 
 
 def environments(shop: World) -> list[str]:
+    """The names of the environments that are there."""
     return [place.name for place in (shop.folder / "environments").iterdir()]
 
 
@@ -57,7 +58,7 @@ def environments(shop: World) -> list[str]:
 def test_an_interruption_leaves_nothing_running(
     shop: World, number: signal.Signals
 ) -> None:
-    """Not even a daemon in a session of its own; the environment goes too."""
+    """Even a daemon in a session of its own is ended, and the environment is deleted."""
     with driving(shop, '{"hang": ["a"]}', "checking a") as driver:
         pid = daemon_of(shop)
         driver.send_signal(number)
@@ -86,13 +87,13 @@ def test_a_driver_that_is_killed_takes_the_checks_along(shop: World) -> None:
 
 
 def test_an_environment_that_was_there_stays(shop: World) -> None:
-    """Also one that `--keep` has left to its user."""
+    """One that `--keep` has left to its user is not deleted by the next run."""
     assert matrix(shop, "--lanes", "0.31.0", "--keep").returncode == 0
     assert matrix(shop, "--fresh").returncode == 0
     assert environments(shop) == ["a"]
 
 
-def test_nobody_listens_any_more(shop: World) -> None:
+def test_a_closed_pipe_leaves_no_environment(shop: World) -> None:
     """`make matrix 2>&1 | head -1` leaves no environment."""
     with driving(shop, '{"hang": ["b"]}', "checking a") as driver:
         assert driver.stderr
@@ -101,8 +102,8 @@ def test_nobody_listens_any_more(shop: World) -> None:
     assert environments(shop) == []
 
 
-def test_one_at_a_time(shop: World) -> None:
-    """The second one touches nothing, and ends with exit code 2."""
+def test_a_second_driver_at_a_time_is_refused(shop: World) -> None:
+    """It touches nothing, and ends with exit code 2."""
     lock = shop.folder / "results" / "lock"
     (lock.parent / "made").mkdir(parents=True)
     (lock.parent / "made" / "a").touch()
@@ -115,14 +116,14 @@ def test_one_at_a_time(shop: World) -> None:
 
 
 def test_each_lane_is_kept_as_it_ends(shop: World) -> None:
-    """What has run is in the table, whatever becomes of the rest."""
+    """What has run is in the table, whatever becomes of the lanes after it."""
     with driving(shop, '{"hang": ["b"]}', "checking b") as driver:
         assert [*kept(shop)] == ["0.31.0"]
         driver.send_signal(signal.SIGINT)
 
 
 def test_an_environment_for_which_there_is_no_room_fails_its_lane(shop: World) -> None:
-    """The others are run."""
+    """The other lanes are run."""
     file = shop.folder / "lanes.toml"
     file.write_text(
         LANE.format(release="0.30.0", environment="full") + file.read_text()
@@ -148,7 +149,7 @@ def test_results_that_cannot_be_read_are_one_error(shop: World, text: str) -> No
 
 @pytest.mark.parametrize("text", ["", "[]", "1"])
 def test_a_kept_result_that_is_none_is_run_again(shop: World, text: str) -> None:
-    """As if there were no file."""
+    """The lane is run as if there were no file."""
     matrix(shop)
     ran(shop)
     (shop.folder / "results" / "0.32.0.json").write_text(text)
@@ -168,4 +169,4 @@ def test_a_kept_result_that_was_edited_is_run_again(shop: World) -> None:
             result["megabytes"] = 1
         file.write_text(json.dumps(result))
     assert (matrix(shop).returncode, ran(shop)) == (0, ["b"])
-    assert ["seal" in one for one in kept(shop).values()] == [False, True, True]
+    assert ["seal" in result for result in kept(shop).values()] == [False, True, True]

@@ -47,7 +47,7 @@ MALFORMED = {
 
 @pytest.mark.processes
 def test_lanes_are_run_kept_and_not_run_again(shop: World) -> None:
-    """One after another, each in an environment that is gone afterwards; `--fresh` runs all."""
+    """Each lane runs in an environment that is gone afterwards; `--fresh` runs all of them."""
     done = matrix(shop)
     assert (done.returncode, ran(shop)) == (0, ["a", "b", "c"]), done.stderr
     assert "matrix: 0.32.0 (2 of 3): vllm 0.32.0, ray 2.60.0, engine" in done.stderr
@@ -56,23 +56,19 @@ def test_lanes_are_run_kept_and_not_run_again(shop: World) -> None:
     assert [*kept(shop)] == [*RELEASES.values()]
     assert kept(shop)["0.32.0"]["environment"]["vllm"] == "0.32.0+cpu"
     assert (shop.folder / "preload").read_text() == "/c/lib.so"
-    assert (
-        "| 0.32.0 | 0.32.0 | 2.60.0 | ✓ |"
-        in (shop.folder / "compatibility.md").read_text()
-    )
+    page = (shop.folder / "compatibility.md").read_text()
+    assert "| 0.32.0 | 0.32.0 | 2.60.0 | ✓ |" in page
     again = matrix(shop)
     assert (again.returncode, ran(shop)) == (0, [])
     assert "0.32.0: nothing has changed since it passed" in again.stderr
-    assert (matrix(shop, "--fresh", "--keep").returncode, ran(shop)) == (
-        0,
-        ["a", "b", "c"],
-    )
+    assert matrix(shop, "--fresh", "--keep").returncode == 0
+    assert ran(shop) == ["a", "b", "c"]
     assert (shop.folder / "environments" / "a").exists()
 
 
 @pytest.mark.processes
 def test_some_lanes_leave_the_others_as_they_were(shop: World) -> None:
-    """The table keeps what they said, and when."""
+    """The table keeps the others' results with their dates."""
     matrix(shop)
     file = shop.folder / "compatibility.json"
     file.write_text(file.read_text().replace('"date": "', '"date": "of old '))
@@ -98,14 +94,16 @@ def test_some_checks_leave_no_result(shop: World) -> None:
     done = matrix(
         shop, "--lanes", "0.31.0", "--checks", "engine", "--fresh", story=story
     )
-    assert (done.returncode, "failed" in str(kept(shop))) == (1, False)
+    assert done.returncode == 1
+    assert "failed" not in str(kept(shop))
     part = ("--lanes", "0.31.0", "--checks", "engine")
     ran(shop)
     assert [matrix(shop, *part).returncode for _ in range(2)] == [0, 0]
     assert ran(shop) == ["a", "a"], "and no result is taken for one"
     done = matrix(shop, "--checks", "unit")
     expected = "--checks: found 'unit' of 0.31.0, expected some of check, apply, engine"
-    assert (done.returncode, expected in done.stderr) == (2, True)
+    assert done.returncode == 2
+    assert expected in done.stderr
 
 
 @pytest.mark.processes
@@ -129,7 +127,7 @@ def test_a_range_that_is_one_release_short_turns_that_lane_red(shop: World) -> N
 
 @pytest.mark.processes
 def test_lanes_after_a_failing_one_are_run(shop: World) -> None:
-    """Whether its environment, its checks, or the process that makes them fails."""
+    """They run whether its environment, a check, or the process that makes the checks fails."""
     file = shop.folder / "lanes.toml"
     file.write_text(
         LANE.format(release="0.30.0", environment="unmade") + file.read_text()
@@ -152,10 +150,9 @@ def test_lanes_after_a_failing_one_are_run(shop: World) -> None:
 
 @pytest.mark.processes
 def test_a_check_that_was_not_run_makes_a_lane_red(shop: World) -> None:
-    """But an executor for Ray that the release never had; a lane may leave one out by a reason."""
+    """Ray's executor that the release never had does not, nor a check left out with a reason."""
     absent = {"ray-v1": "this vLLM has no executor V1 for Ray"}
-    one = {"not run": {"c": absent}}
-    assert matrix(shop, story=one).returncode == 0
+    assert matrix(shop, story={"not run": {"c": absent}}).returncode == 0
     page = (shop.folder / "compatibility.md").read_text()
     assert "- 0.33.0, `ray-v1`: this vLLM has no executor V1 for Ray" in page
     story = {"not run": {"a": absent, "b": {"engine": "no model"}}}
@@ -168,27 +165,25 @@ def test_a_check_that_was_not_run_makes_a_lane_red(shop: World) -> None:
     file = shop.folder / "lanes.toml"
     file.write_text(file.read_text() + "without = { engine = 'elsewhere' }\n")
     assert matrix(shop, "--lanes", "0.33.0").returncode == 0
-    assert (
-        "- 0.33.0, `engine`: elsewhere"
-        in (shop.folder / "compatibility.md").read_text()
-    )
+    page = (shop.folder / "compatibility.md").read_text()
+    assert "- 0.33.0, `engine`: elsewhere" in page
 
 
 @pytest.mark.processes
-def test_rows_that_are_applied_are_those_of_the_range(shop: World) -> None:
-    """Neither more nor fewer; a lane that has not said which is not judged by it."""
+def test_rows_that_are_applied_have_to_be_those_of_the_range(shop: World) -> None:
+    """A row too many or too few makes the lane red, and the output names the row."""
     done = matrix(shop, story={"rows": {"a": ["p"], "b": ["p", "q"], "c": ["q"]}})
     assert done.returncode == 1
     assert "0.31.0: rows" not in done.stdout
-    said = "rows: failed with vllm 0.32.0, ray 2.60.0: row q was applied, out of its range\n"
-    assert f"0.32.0: {said}" in done.stdout
+    fault = "rows: failed with vllm 0.32.0, ray 2.60.0: row q was applied, out of its range\n"
+    assert f"0.32.0: {fault}" in done.stdout
     assert "row p was not applied; row q was applied" in done.stdout
     assert kept(shop)["0.31.0"]["results"][1]["rows"] == ["p"]
 
 
 @pytest.mark.processes
 def test_code_that_lanes_run_makes_them_run_again(shop: World) -> None:
-    """Patchkit's own and the examples', but no comment, and nothing that only people call."""
+    """Patchkit's code and the examples' count; comments and what only people call do not."""
     files = (
         "patchkit/runtime/process/a.py",
         "patchkit/cli/a.py",
@@ -234,23 +229,24 @@ def test_tests_that_lanes_run_make_them_run_again(
     """A lane of unit tests depends on all of patchkit, the tests and the project's file."""
     monkeypatch.setattr(lanes, "REPOSITORY", tmp_path)
     plan = lanes.Plan("python-3.11", {}, "3.11", "unit", "unit")
-    found = {lanes.code_digest(plan)}
+    digests = {lanes.code_digest(plan)}
     for name in ("patchkit/cli/a.py", "tests/unit/data/a.txt", "pyproject.toml"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a = 1")
-        found.add(lanes.code_digest(plan))
-    assert len(found) == 4
+        digests.add(lanes.code_digest(plan))
+    assert len(digests) == 4
 
 
-def test_builds_of_an_environment_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And files that its recipe watches."""
+def test_a_build_of_its_environment_makes_a_lane_run_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So do files that the recipe watches."""
     digests = set()
     for text in (b"1", b"2"):
         monkeypatch.setattr(lanes, "_recipe_files", lambda _: [Path("a.txt")])
         monkeypatch.setattr(lanes, "_meaning", lambda file, text=text: f"{file}{text}")
-        digests.add(
-            lanes.code_digest(lanes.Plan("1", {}, "3.11", "vllm-0.9.2", "engine"))
-        )
+        plan = lanes.Plan("1", {}, "3.11", "vllm-0.9.2", "engine")
+        digests.add(lanes.code_digest(plan))
     assert len(digests) == 2
     monkeypatch.undo()
     names = {file.name for file in lanes._recipe_files(lanes.RECIPES["vllm-0.9.2"])}
@@ -272,7 +268,7 @@ def test_an_environment_with_another_release_is_refused(shop: World) -> None:
 
 @pytest.mark.processes
 def test_a_lane_that_hangs_is_ended(shop: World) -> None:
-    """After its time, with all that it started; the others are run."""
+    """It is ended after its time, with all that it started, and the others are run."""
     done = matrix(shop, "--lanes", "0.31.0,0.32.0", story={"hang": ["a"]}, limit=5)
     assert (done.returncode, ran(shop)) == (1, ["a", "b"])
     assert "0.31.0: conformance: failed" in done.stdout
@@ -299,7 +295,8 @@ def test_a_malformed_lane_is_one_error(
         "runs": "'unit'",
     }
     key, _, value = text.partition(" = ")
-    lines = [f"{name} = {one}" for name, one in {**fields, key: value}.items()]
+    fields[key] = value
+    lines = [f"{name} = {text}" for name, text in fields.items()]
     file = tmp_path / "lanes.toml"
     file.write_text("\n".join(["[lanes.a]", *lines]))
     with pytest.raises(SettingsError) as caught:
@@ -308,8 +305,8 @@ def test_a_malformed_lane_is_one_error(
 
 
 @pytest.mark.processes
-def test_lanes_that_there_are_none_of_are_refused(shop: World) -> None:
-    """With exit code 2 and one line; so is one that cannot run."""
+def test_an_unknown_lane_is_refused(shop: World) -> None:
+    """It ends with exit code 2 and one line, as does a lane that cannot run."""
     done = matrix(shop, "--lanes", "0.33.0,0.1")
     expected = "matrix: LANES: found '0.1', expected some of 0.31.0, 0.32.0, 0.33.0\n"
     assert (done.returncode, done.stderr) == (2, expected)
@@ -368,12 +365,9 @@ def test_prose_makes_no_lane_stale(name: str, text: str, world: World) -> None:
 def test_what_a_row_does_makes_its_lanes_stale(
     name: str, text: str, world: World
 ) -> None:
-    """So does what its body imports from the pack."""
-    before = (
-        digest_with(world, "help.py", "ONE = 1\n")
-        if name == "help.py"
-        else digest_with(world)
-    )
+    """Its body, its target, its range and what the body imports from the pack all count."""
+    as_written = ("help.py", "ONE = 1\n") if name == "help.py" else ()
+    before = digest_with(world, *as_written)
     assert before != digest_with(world, name, text)
 
 

@@ -16,15 +16,15 @@ UNIT = lanes.Plan("python-3.11", {}, "3.11", "unit", "unit")
 ENGINE = lanes.Plan("1", {"vllm": "1"}, "3.11", "unit", "import")
 
 
-def found(folder: Path, script: str, plan: lanes.Plan = UNIT) -> dict[str, Any]:
-    """The results of a lane whose Python is a script."""
+def outcome_of(folder: Path, script: str, plan: lanes.Plan = UNIT) -> dict[str, Any]:
+    """Run the checks of a lane whose Python is a script, and return what is read of them."""
     python = folder / "python"
     python.write_text(f"#!/bin/sh\n{script}\n")
     python.chmod(0o755)
-    told, log = folder / "told.json", folder / "log"
-    asked = outcomes.Asked(
-        python, {"PYTHON_OF_LANE": "1"}, told, log, 30, lambda _: None
-    )
+    variables = {"PYTHON_OF_LANE": "1"}
+    report = folder / "told.json"
+    log = folder / "log"
+    asked = outcomes.Asked(python, variables, report, log, 30, lambda _: None)
     return outcomes.results(plan, asked)
 
 
@@ -55,29 +55,28 @@ def test_unit_tests_have_to_pass(
     script: str, expected: tuple[str, str], tmp_path: Path
 ) -> None:
     """An exit code alone says nothing: pytest may have collected only."""
-    (one,) = found(tmp_path, script)["results"]
-    assert one["result"] == expected[0]
-    assert one["detail"].startswith(expected[1])
+    result, detail = expected
+    (check,) = outcome_of(tmp_path, script)["results"]
+    assert check["result"] == result
+    assert check["detail"].startswith(detail)
 
 
 def test_the_tests_that_a_lane_leaves_out_are_there(tmp_path: Path) -> None:
-    """A lane of unit tests does not run those of the table that it is to fill."""
-    found(tmp_path, f'echo "$@" > {tmp_path}/words')
+    """A lane of unit tests leaves out those of the table that it is to fill."""
+    outcome_of(tmp_path, f'echo "$@" > {tmp_path}/words')
     *_, option, left_out = (tmp_path / "words").read_text().split()
     assert option == "--ignore"
-    assert (left_out.endswith("test_compatibility.py"), Path(left_out).is_file()) == (
-        True,
-        True,
-    )
+    assert left_out.endswith("test_compatibility.py")
+    assert Path(left_out).is_file()
 
 
 def test_the_callers_variables_decide_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those of the lane itself stay."""
+    """Its variables for Python and pytest are left out, and those of the lane itself stay."""
     for name in ("PYTEST_ADDOPTS", "PYTHONPATH", "PYTHONHOME"):
         monkeypatch.setenv(name, "x")
-    found(tmp_path, f"env > {tmp_path}/env")
+    outcome_of(tmp_path, f"env > {tmp_path}/env")
     names = [
         line.partition("=")[0] for line in (tmp_path / "env").read_text().splitlines()
     ]
@@ -87,17 +86,22 @@ def test_the_callers_variables_decide_nothing(
 
 
 def test_rows_that_were_applied_are_kept(tmp_path: Path) -> None:
-    """With the check that says so; an older report names none."""
-    one = {"check": "apply", "result": "passed", "seconds": 1, "detail": "", "log": "x"}
+    """The check that says so has their names, one of an older report none; strays are named."""
+    check = {
+        "check": "apply",
+        "result": "passed",
+        "seconds": 1,
+        "detail": "",
+        "log": "x",
+    }
     report = {
         "simulated": True,
         "simulation": [],
-        "results": [{**one, "rows": ["p"]}, one],
+        "results": [{**check, "rows": ["p"]}, check],
     }
     text = json.dumps(report)
-    results = found(tmp_path, f"echo '{text}' > {tmp_path}/told.json", ENGINE)[
-        "results"
-    ]
+    script = f"echo '{text}' > {tmp_path}/told.json"
+    results = outcome_of(tmp_path, script, ENGINE)["results"]
     assert [kept.get("rows") for kept in results] == [["p"], None]
     assert outcomes.other_rows({"results": results, "selected": ["p"]}) == ""
     assert outcomes.other_rows({"results": results, "selected": []}) == (

@@ -20,21 +20,22 @@ ABSENT = "this vLLM has no executor {} for Ray"
 
 
 def plan(release: str) -> lanes.Plan:
+    """A lane of one release that runs the engine."""
     return lanes.Plan(
         release, {"vllm": release, "ray": "2.60.0"}, "3.11", "unit", "engine"
     )
 
 
 def result(**not_run: str) -> dict[str, Any]:
-    """All passed, but what is named with the reason why it was not run."""
-    told = {name.replace("_", "-"): reason for name, reason in not_run.items()}
+    """A result whose checks all passed, but those that are named with why they were not run."""
+    reasons = {name.replace("_", "-"): reason for name, reason in not_run.items()}
     rows = [
         {
-            "check": one,
-            "result": "not run" if one in told else "passed",
-            "detail": told.get(one),
+            "check": check,
+            "result": "not run" if check in reasons else "passed",
+            "detail": reasons.get(check),
         }
-        for one in lanes.CHECKS["engine"]
+        for check in lanes.CHECKS["engine"]
     ]
     return {"results": rows}
 
@@ -60,26 +61,26 @@ def test_only_an_executor_that_a_release_never_had_may_be_left_out(
 
 
 def test_a_lane_that_failed_is_missing() -> None:
-    """As one without a result is; one that cannot run is not."""
+    """So is one without a result, but not one that cannot run."""
     plans = [plan("1"), plan("2"), plan("3"), lanes.Plan("4", {}, reason="no build")]
     results = {"1": result(), "2": result(engine="no model")}
     assert verdicts.missing(plans, results) == {"2", "3"}
     assert verdicts.green(plans, results) == {"1"}
 
 
-def test_what_is_changed_in_a_result_is_noticed() -> None:
-    """By its seal, in whatever order its fields are."""
-    one = verdicts.sealed({"a": 1, "results": []})
-    assert not verdicts.is_edited(dict(reversed(one.items())))
-    assert verdicts.is_edited({**one, "a": 2})
-    assert verdicts.is_edited({**one, "b": 1})
+def test_a_change_of_a_sealed_result_is_noticed() -> None:
+    """The seal fits whatever the order of the fields, but no other or further value."""
+    sealed = verdicts.sealed({"a": 1, "results": []})
+    assert not verdicts.is_edited(dict(reversed(sealed.items())))
+    assert verdicts.is_edited({**sealed, "a": 2})
+    assert verdicts.is_edited({**sealed, "b": 1})
     assert not verdicts.is_edited({"a": 1}), "it has no seal"
 
 
 def test_a_stale_lane_is_named(shop: World) -> None:
-    """With what is other than when it was run."""
+    """The reason says what has changed since the lane was run."""
     rows = read_pack("pack")
-    one = plan("0.32.0")
-    results = {"0.32.0": {"digests": lanes.digests(one, rows)}}
-    assert verdicts.stale([one], results, rows) == {}
-    assert verdicts.stale([one], results, []) == {"0.32.0": "other rows"}
+    lane = plan("0.32.0")
+    results = {"0.32.0": {"digests": lanes.digests(lane, rows)}}
+    assert verdicts.stale([lane], results, rows) == {}
+    assert verdicts.stale([lane], results, []) == {"0.32.0": "other rows"}

@@ -66,14 +66,14 @@ def test_odd_folders_on_the_path_are_passed_over(tmp_path: Path) -> None:
 def test_the_empty_entry_is_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`''` on sys.path means where the process is."""
+    """`''` on the path stands for the current folder, where a distribution is found."""
     install(tmp_path, "mine", _OURS.format("a", "mine.patches"))
     monkeypatch.chdir(tmp_path)
     assert installed_packs([""]) == ("mine.patches",)
 
 
 def test_a_pack_installed_in_a_zip_is_found(tmp_path: Path) -> None:
-    """A zip on the path may hold distributions."""
+    """A distribution in a zip on the path is found like one in a folder."""
     archive = tmp_path / "all.zip"
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("mine-1.0.dist-info/METADATA", "Name: mine\nVersion: 1.0\n")
@@ -137,7 +137,7 @@ def tell(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
 def test_an_installed_package_tells_of_its_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its rows come after patchkit's own, in every process."""
+    """Rows of a package's processes come after patchkit's own, and give a process its role."""
     tell(
         tmp_path,
         monkeypatch,
@@ -177,10 +177,12 @@ def test_only_the_registry_names_the_packs() -> None:
     package = REPOSITORY / "patchkit"
     packs = (*OWN_PACKS, *OPTIONAL_PACKS)
     folders = {name.rpartition(".")[2] for name in packs}
-    naming = [
-        path.relative_to(package).as_posix()
-        for path in package.rglob("*.py")
-        if path.relative_to(package).parts[0] not in folders
-        and any(name in path.read_text() for name in packs)
-    ]
+    naming = []
+    for file in package.rglob("*.py"):
+        path = file.relative_to(package)
+        if path.parts[0] in folders:
+            continue
+        source = file.read_text()
+        if any(name in source for name in packs):
+            naming.append(path.as_posix())
     assert naming == ["registry.py"]

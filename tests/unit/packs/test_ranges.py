@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 DATA = REPOSITORY / "tests" / "unit" / "data"
 PACKS = (*OWN_PACKS, "patchkit.data_llm")
-EVER, NEWEST = "0.5.0", "0.33.0"
+EVER = "0.5.0"
+NEWEST = "0.33.0"
 """Of vLLM: the oldest release that rows are for, and the newest that was looked at."""
-V0_ENDS, V1_RETURNS, V1_ENDS = "0.11.0.post2", "0.11.1", "0.32.0"
+V0_ENDS = "0.11.0.post2"
+V1_RETURNS = "0.11.1"
+V1_ENDS = "0.32.0"
 """The actor's class leaves `vllm.executor` for `vllm.v1.executor`, and is gone in 0.33."""
 V2_BEGINS = "0.20.0"
 """The first release with `vllm.v1.executor.ray_executor_v2`."""
@@ -60,6 +63,7 @@ CHANGES = {
 
 
 def rows() -> list[Row]:
+    """All rows of patchkit's packs."""
     return [row for pack in PACKS for row in read_pack(pack)]
 
 
@@ -72,22 +76,23 @@ def edges(text: str) -> tuple[str, str]:
 
 
 def bounded(texts: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Name and edges of each requirement that has bounds."""
     for text in texts:
         if parse_requirement(text).specifier:
             yield canonical(parse_requirement(text).name), edges(text)
 
 
 def test_every_range_begins_and_ends_where_upstream_does() -> None:
-    """A range that is one release too short or too long names itself here."""
+    """Each row's ranges have the first and the last release that EDGES has for it."""
     assert {row.name: dict(bounded(row.patch.requires)) for row in rows()} == EDGES
 
 
 def test_every_change_begins_or_ends_where_upstream_does() -> None:
-    """Of a bound below it is the first release inside, of one above the last."""
-    found = {
-        (row.name, number): edges(text)["<" in text]
-        for row in rows()
-        for number, change in enumerate(row.patch.changes, start=1)
-        for text in change.requires
-    }
-    assert found == CHANGES
+    """A change with a bound of its own begins or ends at the release that CHANGES has for it."""
+    changes = {}
+    for row in rows():
+        for number, change in enumerate(row.patch.changes, start=1):
+            for text in change.requires:
+                first, last = edges(text)
+                changes[row.name, number] = last if "<" in text else first
+    assert changes == CHANGES

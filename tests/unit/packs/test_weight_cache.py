@@ -39,24 +39,24 @@ def upstream(world: World) -> World:
 
 def version(upstream: World, **environ: str) -> str:
     """The version that the key has in a worker, which runs the row itself."""
-    told = {"PATCHKIT_VERSIONS": "vllm=0.33.0,up=1.0", **environ}
-    checkpoint, version = upstream.answer(CODE, **told)
+    variables = {"PATCHKIT_VERSIONS": "vllm=0.33.0,up=1.0", **environ}
+    checkpoint, version_of_key = upstream.answer(CODE, **variables)
     assert checkpoint == "llama"
-    return str(version)
+    return str(version_of_key)
 
 
 def test_the_key_has_the_digest_of_other_packs(upstream: World) -> None:
-    """It changes with the code of a worker's patch, and is the same for the same code."""
+    """The key changes with the code of a worker's patch, and is the same for the same code."""
     upstream.pack(WORKER, patch_acme="def by(): return 1\n")
-    one = version(upstream)
-    assert one.startswith("0.33.0 of 2, patches ")
-    assert version(upstream) == one
+    first = version(upstream)
+    assert first.startswith("0.33.0 of 2, patches ")
+    assert version(upstream) == first
     upstream.module("pack.patch_acme", "def by(): return 2\n")
-    assert version(upstream) not in {one, "0.33.0 of 2"}
+    assert version(upstream) not in {first, "0.33.0 of 2"}
 
 
 def test_the_key_stays_without_a_workers_patch(upstream: World) -> None:
-    """Patchkit's own rows, or a patch for main, change nothing about weights."""
+    """Patchkit's own rows, a patch for main and a disabled patch do not change the key."""
     main = row("acme", "patch_acme", "Wrap('up.mod:f', by='by')", roles="{Role.MAIN}")
     upstream.pack(main, patch_acme="def by(): return 1\n")
     assert version(upstream) == "0.33.0 of 2"

@@ -1,3 +1,5 @@
+"""The study of what vllm-ascend patches: what it sets in vLLM, and how long that was there."""
+
 from __future__ import annotations
 
 import ast
@@ -17,11 +19,12 @@ if TYPE_CHECKING:
 
 
 def found_in(source: str) -> list[str]:
-    """What statements set."""
+    """The dotted names that statements set."""
     return list(tool.set_in(ast.parse(dedent(source)).body, tool.Scope()))
 
 
 def release(version: str, files: Mapping[str, str]) -> CheckedRelease:
+    """A release of vLLM that lies in memory."""
     source = Memory(f"vllm {version}", version, {"vllm/__init__.py": "", **files})
     return CheckedRelease(f"vllm {version}", "vllm", version, lambda: source)
 
@@ -54,7 +57,7 @@ def test_what_is_set_is_listed(source: str, expected: list[str]) -> None:
     assert found_in(source) == expected
 
 
-def test_a_wheel_and_a_directory_tell_the_same(tmp_path: Path) -> None:
+def test_a_wheel_and_a_directory_have_the_same_targets(tmp_path: Path) -> None:
     """Only modules that patch are read, and only what is set in vLLM counts."""
     files = {
         "vllm_ascend/patch/worker/patch_a.py": "from vllm import a\nimport os\na.f = os.x = g",
@@ -67,37 +70,34 @@ def test_a_wheel_and_a_directory_tell_the_same(tmp_path: Path) -> None:
             file = tmp_path / "tree" / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-    assert (
-        tool.dotted_targets(wheel)
-        == tool.dotted_targets(tmp_path / "tree")
-        == ["vllm.a.f"]
-    )
+    assert tool.dotted_targets(wheel) == ["vllm.a.f"]
+    assert tool.dotted_targets(tmp_path / "tree") == ["vllm.a.f"]
     (tmp_path / "empty").mkdir()
     with pytest.raises(SystemExit, match="found no Python below"):
         tool.dotted_targets(tmp_path / "empty")
 
 
 def test_a_dotted_name_is_split_where_modules_end() -> None:
-    """Releases tell which parts are modules; without them, that classes are capitalised."""
+    """The modules of a release decide; without a release, a capital letter begins a class."""
     known = {"vllm", "vllm.a"}.__contains__
     assert str(tool.split("vllm.a.C.f", known)) == "vllm.a:C.f"
     assert str(tool.split("vllm.a.b.f", known)) == "vllm.a:b.f"
     assert str(tool.split("vllm.a.b._C.f", tool.looks_like_module)) == "vllm.a.b:_C.f"
 
 
-def test_the_story_of_a_target() -> None:
-    """Releases that agree are one span; what its class never had is added, while that is there."""
+def test_a_target_has_one_span_for_releases_that_agree() -> None:
+    """An attribute that its class never had counts as added in releases that have the class."""
     with_f = {"vllm/a.py": "class C:\n    def f(self): return [1, 2, 3]\n"}
     without = {"vllm/a.py": "class C: ...\n"}
     releases = [release("1.0", with_f), release("1.1", with_f), release("2.0", without)]
     releases.append(release("3.0", {}))
     kept, added = tool.stories(["vllm.a.C.f", "vllm.a.C.new"], releases)
     assert str(kept.target) == "vllm.a:C.f"
-    assert [one[:2] for one in kept.spans()] == [
+    assert [span[:2] for span in kept.spans()] == [
         ("1.0 - 1.1", "present"),
         ("2.0 - 3.0", "absent"),
     ]
-    assert [one[:2] for one in added.spans()] == [
+    assert [span[:2] for span in added.spans()] == [
         ("1.0 - 2.0", "added"),
         ("3.0", "absent"),
     ]

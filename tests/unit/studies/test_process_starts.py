@@ -1,3 +1,5 @@
+"""The study of where vLLM starts processes: which starts are found, and what role each has."""
+
 from __future__ import annotations
 
 import ast
@@ -40,18 +42,17 @@ def programs():
 
 def starts(source: str) -> list[tuple[str, str, str]]:
     """Where, how and what a module starts."""
-    found = tool.starts("pkg.mod", ast.parse(dedent(source)))
-    return [(one.place.partition(":")[2], one.by, one.what) for one in found]
+    all_starts = tool.starts("pkg.mod", ast.parse(dedent(source)))
+    return [
+        (start.place.partition(":")[2], start.by, start.what) for start in all_starts
+    ]
 
 
 def tree(folder: Path, **files: str) -> Path:
-    """A small package named vllm."""
+    """Write a small package named vllm; `__` in a name is a folder's end."""
     for name, text in {"__init__": "", **files}.items():
-        path = (
-            folder
-            / "vllm"
-            / f"{name.replace('__', '/') if name != '__init__' else name}.py"
-        )
+        place = name if name == "__init__" else name.replace("__", "/")
+        path = folder / "vllm" / f"{place}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     for parent in {path.parent for path in folder.rglob("*.py")}:
@@ -100,7 +101,7 @@ def test_every_start_has_a_role_or_a_reason(
 def test_a_start_that_nobody_knows_is_named(
     seeded: Path, start: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The exit code tells, and the table says where."""
+    """The exit code is 1, and the table says where the start is."""
     tree(seeded, more=f"def run(): ...\n{start}")
     assert tool.main(["--path", str(seeded)]) == 1
     (line,) = [
@@ -128,21 +129,21 @@ def test_a_start_that_nobody_knows_is_named(
         ),
     ],
 )
-def test_ways_to_start_a_process(source: str, expected: tuple[str, str, str]) -> None:
-    """Each is found once, at the function that does it."""
+def test_each_way_to_start_a_process_is_found(
+    source: str, expected: tuple[str, str, str]
+) -> None:
+    """It is found once, at the function that starts the process."""
     assert starts(source) == [expected]
 
 
-def test_what_only_looks_like_a_start() -> None:
+def test_what_only_looks_like_a_start_is_none() -> None:
     """Somebody else's `Process`, `run` and `spawn` start nothing."""
-    assert (
-        starts("import psutil\npsutil.Process(1)\nself.spawn(f)\nrun('x')\nx.run('y')")
-        == []
-    )
+    source = "import psutil\npsutil.Process(1)\nself.spawn(f)\nrun('x')\nx.run('y')"
+    assert starts(source) == []
 
 
 def test_the_table_is_written_into_a_page(seeded: Path, tmp_path: Path) -> None:
-    """Between its marks; what is around them stays."""
+    """It replaces what stands between the page's marks; the text around them stays."""
     page = tmp_path / "page.md"
     page.write_text(f"before\n{tool.MARKS[0]}\nold\n{tool.MARKS[1]}\nafter\n")
     assert tool.main(["--path", str(seeded), "--write", str(page)]) == 0

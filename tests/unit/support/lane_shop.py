@@ -34,7 +34,7 @@ runs = "engine"
 
 
 def requires(bounds: str, world: World) -> None:
-    """One row, for some releases of vLLM."""
+    """Write a pack with one row, for some releases of vLLM."""
     texts = {"why": "'w'", "upstream": "'u'", "sunset": "'s'"}
     written = row("p", "patch_a", WRAP, requires=f"('vllm{bounds}',)", **texts)
     world.pack(written, patch_a="def w(): ...")
@@ -55,24 +55,30 @@ def matrix(
     story: Mapping[str, Any] | None = None,
     limit: int = 60,
 ) -> subprocess.CompletedProcess[str]:
+    """Run `make matrix` on the lanes; the story says what becomes of their checks."""
     (shop.folder / "story.json").write_text(json.dumps(story or {}))
-    command, environ = command_of(shop, *arguments), environ_of(shop, limit)
     return subprocess.run(
-        command, env=environ, capture_output=True, text=True, check=False
+        command_of(shop, *arguments),
+        env=environ_of(shop, limit),
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 def command_of(shop: World, *arguments: str) -> list[str]:
+    """The command that starts the stand-in of `make matrix`."""
     return [sys.executable, str(STAND_IN), str(shop.folder), *arguments]
 
 
 def environ_of(shop: World, limit: int = 60) -> dict[str, str]:
+    """The environment of that command; a lane has `limit` seconds."""
     folders = map(str, (REPOSITORY, REPOSITORY / "lab", shop.folder))
     return {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "LIMIT": str(limit)}
 
 
 def daemon_of(shop: World) -> int:
-    """The process that a lane that hangs has left behind."""
+    """The pid of the daemon that a hanging lane has started; waits until there is one."""
     while True:  # until pytest's own time is over
         with contextlib.suppress(OSError, ValueError):
             return int((shop.folder / "daemon").read_text())
@@ -87,4 +93,5 @@ def ran(shop: World) -> list[str]:
 
 
 def kept(shop: World) -> dict[str, Any]:
+    """The results in compatibility.json, by lane."""
     return dict(json.loads((shop.folder / "compatibility.json").read_text())["lanes"])

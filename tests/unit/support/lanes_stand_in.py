@@ -75,7 +75,8 @@ def _environment(folder: Path, name: str) -> Path:
 def answer(folder: Path, name: str, *arguments: str) -> int:
     """Be a lane's Python: do what `story.json` says of the environment; else let all pass."""
     story = json.loads((folder / "story.json").read_text())
-    told, checks = Path(arguments[4]), arguments[6].split(",")
+    report_file = Path(arguments[4])
+    checks = arguments[6].split(",")
     print("check", end="", flush=True)
     print(f"ing {name}", flush=True)
     if name in story.get("hang", ()):
@@ -94,22 +95,24 @@ def answer(folder: Path, name: str, *arguments: str) -> int:
     results = []
     (folder / "preload").write_text(os.environ["PRELOAD"])
     for check in checks:
-        outcome = (
-            "failed" if check in failed else "not run" if check in not_run else "passed"
-        )
+        outcome = "passed"
+        if check in failed:
+            outcome = "failed"
+        elif check in not_run:
+            outcome = "not run"
         detail = {**failed, **not_run}.get(check, "")
         rows = story.get("rows", {}).get(name, []) if check == "apply" else []
-        one = {
+        result = {
             "check": check,
             "result": outcome,
             "seconds": 1,
             "detail": detail,
             "rows": rows,
         }
-        results.append(one)
+        results.append(result)
     simulation = [{"row": "sim-ray", "why": "no NPU"}]
     report = {"simulated": True, "simulation": simulation, "results": results}
-    told.write_text(json.dumps(report))
+    report_file.write_text(json.dumps(report))
     return 1 if failed else 0
 
 

@@ -165,13 +165,13 @@ def rows(shape: Shape) -> Iterator[str]:
 
 
 def body_source(shape: Shape) -> str:
-    """The body of all of them."""
+    """The body that the rows of the pool share."""
     lines = [BODY, "w_item = wrap('item')"]
     for number in range(shape.functions):
-        lines += [f"w{one}_f{number} = wrap('w{one}-f{number}')" for one in (1, 2)]
+        lines += [f"w{nth}_f{number} = wrap('w{nth}-f{number}')" for nth in (1, 2)]
         lines += [
-            f"def r{one}_f{number}(*_, **__): return ['r{one}-f{number}']"
-            for one in (1, 2)
+            f"def r{nth}_f{number}(*_, **__): return ['r{nth}-f{number}']"
+            for nth in (1, 2)
         ]
     for level in range(shape.depth):
         lines += [f"w_{kind}{level} = wrap('w-l{level}')" for kind in "mcsp"]
@@ -201,7 +201,7 @@ def method_answer(kind: str, level: int, on: Collection[str]) -> Answer:
 
 
 def others_answer(on: Collection[str]) -> dict[str, Any]:
-    """What the names answer that are there once."""
+    """What the names of the pool's other patches answer: those of `_OTHERS`."""
     added = ["added"] if "added" in on else None
     return {
         "number": 2000 if "number" in on else 1000,
@@ -211,7 +211,7 @@ def others_answer(on: Collection[str]) -> dict[str, Any]:
         "mark": "marked" if "mark" in on else None,
         "extra": "extra" if "extra" in on else None,
         "added": added,
-        "fields": ["a", *[one for one in "bc" if f"field-{one}" in on]],
+        "fields": ["a", *[name for name in "bc" if f"field-{name}" in on]],
     }
 
 
@@ -246,41 +246,41 @@ def _extra() -> Any:
 
 
 def method_seen(base: Any, kind: str, level: int) -> Any:
-    """Ask a class."""
+    """Ask a class of upstream what `method_answer` computes."""
     cls = getattr(base, f"L{level}")
     return cls().p if kind == "p" else getattr(cls(), kind)()
 
 
 def picture(*modules: Any) -> dict[str, int]:
     """Everything that a change could leave behind: names, and the identities of what they hold."""
-    found: dict[str, int] = {}
+    identities: dict[str, int] = {}
     for module in modules:
         for name, value in vars(module).items():
             if name == "__builtins__":
                 continue
             where = f"{module.__name__}:{name}"
-            found[where] = id(value)
-            found |= _inside(where, value)
-    return found
+            identities[where] = id(value)
+            identities |= _inside(where, value)
+    return identities
 
 
 def _inside(where: str, value: Any) -> dict[str, int]:
     if isinstance(value, dict):
-        return {f"{where}[{key!r}]": id(one) for key, one in value.items()}
+        return {f"{where}[{key!r}]": id(item) for key, item in value.items()}
     if isinstance(value, type):
-        inner = {f"{where}.{name}": one for name, one in vars(value).items()}
-        ids = {
-            name: id(one)
-            for name, one in inner.items()
-            if not name.endswith("__weakref__")
-        }
-        codes = {f"{name} code": _code(one) for name, one in inner.items()}
-        return {
-            **ids,
-            **{name: id(code) for name, code in codes.items() if code is not None},
-        }
+        identities = {}
+        for name, attribute in vars(value).items():
+            place = f"{where}.{name}"
+            if not name.endswith("__weakref__"):
+                identities[place] = id(attribute)
+            code = _code(attribute)
+            if code is not None:
+                identities[f"{place} code"] = id(code)
+        return identities
     code = _code(value)
-    return {f"{where} code": id(code)} if code is not None else {}
+    if code is None:
+        return {}
+    return {f"{where} code": id(code)}
 
 
 def _code(value: Any) -> Any:

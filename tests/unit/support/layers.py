@@ -1,4 +1,4 @@
-"""Put layers on sites as tests like it."""
+"""Layers that a test puts on sites and takes off again."""
 
 from __future__ import annotations
 

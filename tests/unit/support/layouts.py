@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def write(file: Path, text: str = "") -> Path:
+    """Write a file and the folders that it needs."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
     return file
@@ -34,14 +35,12 @@ def package(root: Path, name: str = "vllm", version: str | None = None) -> list[
 
 
 def record(root: Path, files: list[str]) -> str:
+    """The text of a RECORD, without its own line."""
     lines = []
     for name in files:
-        digest = base64.urlsafe_b64encode(
-            hashlib.sha256((root / name).read_bytes()).digest()
-        )
-        lines.append(
-            f"{name},sha256={digest.decode().rstrip('=')},{(root / name).stat().st_size}"
-        )
+        content = (root / name).read_bytes()
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest())
+        lines.append(f"{name},sha256={digest.decode().rstrip('=')},{len(content)}")
     return "\n".join(lines) + "\n"
 
 
@@ -66,11 +65,13 @@ def dist_info(
 
 
 def editable(source: Path) -> str:
+    """The text of a `direct_url.json` of an editable install."""
     return json.dumps({"url": source.as_uri(), "dir_info": {"editable": True}})
 
 
 @pytest.fixture
 def lib(tmp_path: Path) -> Path:
+    """An empty folder of installed distributions."""
     folder = tmp_path / "site-packages"
     folder.mkdir()
     return folder
@@ -84,4 +85,5 @@ def restored_imports(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def find(name: str, *path: Path) -> FoundVersion | None:
+    """The version of a distribution that is found in these folders."""
     return Versions(path=[str(folder) for folder in path]).find(name)

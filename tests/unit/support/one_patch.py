@@ -30,4 +30,5 @@ def a_world(world: World, *changes: str, **fields: str) -> Session:
 
 
 def load(name: str) -> Any:
+    """Import a module."""
     return importlib.import_module(name)

@@ -41,10 +41,8 @@ def module_of(source: str, name: str = "upstream") -> Any:
 def row(name: str, body: str | None, *changes: str, **fields: str) -> str:
     """Source of a row; the fields are source too, by default for main and for every version."""
     texts = {"requires": "('up>=1',)", "roles": "{Role.MAIN}", **fields}
-    rest = ", ".join(f"{key}={text}" for key, text in texts.items())
-    return (
-        f"Patch(name={name!r}, body={body!r}, changes=({', '.join(changes)},), {rest})"
-    )
+    arguments = ", ".join(f"{key}={text}" for key, text in texts.items())
+    return f"Patch(name={name!r}, body={body!r}, changes=({', '.join(changes)},), {arguments})"
 
 
 class World:
@@ -140,7 +138,7 @@ class World:
         self, *packs: str, versions: str | None = "1.0", **settings: Any
     ) -> Session:
         """Make a session over packs of this world, not armed yet."""
-        rows = (found for name in packs or ("pack",) for found in read_pack(name))
+        rows = (row for name in packs or ("pack",) for row in read_pack(name))
         chosen = Settings(versions=(("up", versions),) if versions else (), **settings)
         selection = Selection(chosen, Versions.of(chosen), Drift(chosen.lock))
         return Session(Registry(rows), selection, Journal())
@@ -161,8 +159,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
     monkeypatch.setattr(world, "session", session)
     yield world
-    for one in reversed(made):
-        disarm(one)
+    for made_session in reversed(made):
+        disarm(made_session)
     for name in set(sys.modules) - set(before):
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]

@@ -32,13 +32,13 @@ class Runs:
         self.pytests = pytests
 
     def __call__(self, tests: str, *words: str, **environ: str) -> str:
-        """What pytest says; `status` is its exit code."""
+        """Run pytest on a test file, and return its output; `status` is its exit code."""
         (self.world.folder / "test_it.py").write_text("import pytest\n" + dedent(tests))
         if words[-2:] != WITHOUT:
             # By its entry point as ever; the plugins of others only cost time.
             words = ("-p", "patchkit", *words)
             environ.setdefault("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        own = (
+        always = (
             "-p",
             "no:cacheprovider",
             "-p",
@@ -47,16 +47,16 @@ class Runs:
             "error",
             "-rA",
         )
-        words = (*own, "--strict-markers", *words)
+        words = (*always, "--strict-markers", *words)
         # A start of Python reads it.
         if (self.world.folder / "sitecustomize.py").exists():
             done = self.world.run("-m", "pytest", *words, **environ)
             self.status = done.returncode
             return done.stdout + done.stderr
-        self.status, said = self.pytests.run(
+        self.status, output = self.pytests.run(
             words, self.world.folder, self.world.environ(**environ)
         )
-        return said
+        return output
 
 
 @pytest.fixture

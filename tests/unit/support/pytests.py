@@ -45,12 +45,12 @@ class Pytests:
 
     Args:
         server: a Python that executes SERVER.
-        said: the file that a run writes to.
+        output: the file that a run writes to.
     """
 
-    def __init__(self, server: subprocess.Popen[str], said: Path) -> None:
+    def __init__(self, server: subprocess.Popen[str], output: Path) -> None:
         self.server = server
-        self.said = said
+        self.output = output
 
     def run(
         self, words: tuple[str, ...], folder: Path, environ: dict[str, str]
@@ -58,11 +58,11 @@ class Pytests:
         """Return the exit code, and what stands on stdout and stderr."""
         assert self.server.stdin is not None
         assert self.server.stdout is not None
-        self.server.stdin.write(
-            json.dumps([words, str(folder), environ, str(self.said)]) + "\n"
-        )
+        order = [words, str(folder), environ, str(self.output)]
+        self.server.stdin.write(json.dumps(order) + "\n")
         self.server.stdin.flush()
-        return int(self.server.stdout.readline()), self.said.read_text()
+        code = int(self.server.stdout.readline())
+        return code, self.output.read_text()
 
 
 @pytest.fixture(scope="session")
@@ -76,4 +76,4 @@ def pytests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pytests]:
         stdout=subprocess.PIPE,
         text=True,
     ) as server:
-        yield Pytests(server, folder / "said")
+        yield Pytests(server, folder / "output")

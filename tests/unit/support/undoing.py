@@ -44,5 +44,5 @@ def disarm(session: Session) -> None:
         undo(session)
     finally:
         for site in session.sites:
-            for layer in [one for one in site.layers if not one.patch]:
+            for layer in [layer for layer in site.layers if not layer.patch]:
                 site.take(layer)

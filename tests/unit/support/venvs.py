@@ -6,16 +6,13 @@ import json
 import subprocess
 import venv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import packaging
 import pytest
 
 from support.packages import REPOSITORY, TIMEOUT, World
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 DEPENDENCIES = tuple(
     {str(Path(str(module.__file__)).parents[1]) for module in (click, packaging)}
@@ -74,18 +71,17 @@ class Venv:
     def answer(self, *words: str, **environ: str) -> Any:
         """Run it and return what its last line, of JSON, says; stderr must be empty."""
         done = self.run(*words, **environ)
-        assert (done.returncode, done.stderr) == (0, "")
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
         return json.loads(done.stdout.splitlines()[-1])
 
     def files(self) -> dict[str, bytes]:
         """Everything in site-packages, folders included, with what it holds."""
-        found: Iterable[Path] = self.folder.rglob("*")
-        return {
-            str(path.relative_to(self.folder)): b""
-            if path.is_dir()
-            else path.read_bytes()
-            for path in found
-        }
+        contents = {}
+        for path in self.folder.rglob("*"):
+            content = b"" if path.is_dir() else path.read_bytes()
+            contents[str(path.relative_to(self.folder))] = content
+        return contents
 
 
 @pytest.fixture

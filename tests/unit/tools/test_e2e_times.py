@@ -26,7 +26,7 @@ LOG = """
 
 
 def test_a_log_is_added_up_by_file() -> None:
-    """Set-ups count, other tests do not."""
+    """Set-ups and tear-downs count; tests that are not end-to-end do not."""
     assert e2e_times.seconds_by_file(LOG) == {"test_a.py": 70.0, "test_b.py": 200.0}
 
 
@@ -35,7 +35,7 @@ def test_a_log_is_added_up_by_file() -> None:
     [(0.2, "1 s"), (7.4, "7 s"), (41.0, "40 s"), (118.0, "120 s"), (200, "3 min")],
 )
 def test_a_time_is_no_more_exact_than_the_next_run(seconds: float, text: str) -> None:
-    """Seconds, steps of five, and minutes."""
+    """It is rounded to seconds, to steps of five seconds, or to minutes."""
     assert e2e_times.sentence(seconds) == f"Takes about {text}."
 
 
@@ -43,13 +43,11 @@ def test_a_time_is_no_more_exact_than_the_next_run(seconds: float, text: str) ->
     "source",
     ['"""A.\n\nB.\n"""\n', '"""A.\n\nB.\n\nTakes about 5 s.\n"""\n'],
 )
-def test_a_docstring_says_it_once(source: str) -> None:
-    """In the last paragraph, in place of what a former run has said."""
+def test_a_docstring_says_the_time_once(source: str) -> None:
+    """The sentence is the last paragraph, in place of what a former run has written."""
     expected = '"""A.\n\nB.\n\nTakes about 40 s.\n"""\n\nimport a\n'
-    assert (
-        e2e_times.with_sentence(f"{source}\nimport a\n", "Takes about 40 s.")
-        == expected
-    )
+    changed = e2e_times.with_sentence(f"{source}\nimport a\n", "Takes about 40 s.")
+    assert changed == expected
 
 
 def test_a_docstring_of_one_line_gets_a_paragraph() -> None:
@@ -64,10 +62,10 @@ def test_a_file_without_a_docstring_is_an_error() -> None:
         e2e_times.with_sentence("import a\n", "Takes about 1 s.")
 
 
-def test_files_are_written(
+def test_the_files_of_a_log_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Those that the log names, the slowest first in what is printed."""
+    """Other files stay, and the output lists the slowest file first."""
     monkeypatch.setattr(e2e_times, "REPOSITORY", tmp_path)
     folder = tmp_path / "tests" / "e2e"
     folder.mkdir(parents=True)
@@ -78,10 +76,8 @@ def test_files_are_written(
     assert (folder / "test_a.py").read_text() == '"""A.\n\nTakes about 70 s.\n"""\n'
     assert (folder / "test_b.py").read_text() == '"""A.\n\nTakes about 3 min.\n"""\n'
     assert (folder / "test_c.py").read_text() == '"""A."""\n'
-    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()] == [
-        "test_b.py",
-        "test_a.py",
-    ]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in lines] == ["test_b.py", "test_a.py"]
 
 
 def test_a_log_without_durations_is_an_error(
@@ -97,7 +93,7 @@ def test_a_log_without_durations_is_an_error(
     "file", sorted(TESTS.glob("test_*.py")), ids=lambda file: file.name
 )
 def test_each_file_says_how_long_it_takes(file: Path) -> None:
-    """Or which command runs it, where `make test-all` leaves it out."""
+    """The last line has the time, or the command that runs the file if `make test-all` does not."""
     docstring = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
     last = docstring.splitlines()[-1]
     assert e2e_times.SENTENCE.fullmatch(last) or last.startswith("Only in `make ")

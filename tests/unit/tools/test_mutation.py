@@ -57,7 +57,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_each_mutant_is_one_change_of_one_statement(tmp_path: Path) -> None:
-    """Operators, constants, results and calls; never a docstring, a header or a default."""
+    """It changes operators, constants, results and calls, never a docstring, header or default."""
     file = tmp_path / "numbers.py"
     file.write_text(SOURCE)
     made = list(mutants_of(file, tmp_path))
@@ -73,31 +73,24 @@ def test_each_mutant_is_one_change_of_one_statement(tmp_path: Path) -> None:
         (6, "number"),
     ]
     before = ast.dump(ast.parse(SOURCE))
-    assert all(
-        ast.dump(ast.parse(candidate.applied_to(SOURCE))) != before
-        for candidate in made
-    )
+    for candidate in made:
+        assert ast.dump(ast.parse(candidate.applied_to(SOURCE))) != before
 
 
 def test_a_statement_that_shares_its_line_is_left_alone(tmp_path: Path) -> None:
     """The line would lose what else is on it."""
     file = tmp_path / "numbers.py"
     file.write_text("def f():\n    if g(): return 1\n    h(); i()\n")
-    assert [
-        candidate.first
-        for candidate in mutants_of(file, tmp_path)
-        if candidate.first > 2
-    ] == []
+    lines = [candidate.first for candidate in mutants_of(file, tmp_path)]
+    assert [line for line in lines if line > 2] == []
 
 
 def test_the_sample_has_as_many_of_each_wing() -> None:
-    """In turn, so that it is even wherever it is cut off; a small wing gives all that it has."""
-    by_wing = {
-        wing: [
-            mutant(f"patchkit/{wing}/module.py", line) for line in range(1, count + 1)
-        ]
-        for wing, count in {"core": 50, "cli": 2, "runtime": 50}.items()
-    }
+    """Wings take turns, so that any part of it is even; a small wing gives all that it has."""
+    by_wing: dict[str, list[Mutant]] = {}
+    for wing, count in {"core": 50, "cli": 2, "runtime": 50}.items():
+        file = f"patchkit/{wing}/module.py"
+        by_wing[wing] = [mutant(file, line) for line in range(1, count + 1)]
     sample = stratified_sample(by_wing, 12, seed=3)
     assert [wing_of(drawn) for drawn in sample[:3]] == ["core", "cli", "runtime"]
     assert Counter(map(wing_of, sample)) == {"core": 4, "cli": 2, "runtime": 4}
@@ -121,7 +114,7 @@ def test_mutants_are_sorted_by_wing(repository: Path) -> None:
 
 
 def test_a_mutant_is_shown_to_the_tests_of_its_line_the_nearest_first() -> None:
-    """Of those at the same distance, the quickest first."""
+    """Tests at the same distance are in the order of their time, the quickest first."""
     tests = [
         "tests/unit/test_all.py::test_numbers",
         "tests/unit/core/test_words.py::test_words",
@@ -147,14 +140,14 @@ def test_a_line_that_no_test_runs_itself_is_shown_to_its_room() -> None:
 
 
 def test_tests_beyond_the_limit_are_left_out() -> None:
-    """A first batch is over in seconds; the second takes what the limit allows."""
+    """The first batch is over in seconds, and the second takes what the limit allows."""
     seconds = {"a": 8.0, "b": 20.0, "c": 1.0, "d": 40.0, "e": 9.0}
     assert list(judging.batches(list("abcde"), seconds, 60)) == [["a"], ["b", "c"]]
     assert list(judging.batches([], {}, 60)) == []
 
 
 def test_durations_are_those_of_set_up_and_call() -> None:
-    """As pytest's table has them, whatever stands in the id of a test."""
+    """They are read from pytest's table, whatever stands in the id of a test."""
     table = (
         "===== slowest durations =====\n"
         "1.50s call     tests/unit/test_a.py::test_a[x y]\n"
@@ -173,7 +166,7 @@ def test_durations_are_those_of_set_up_and_call() -> None:
 def test_a_mutant_is_killed_by_a_test_that_fails_of_it(
     repository: Path, tmp_path: Path
 ) -> None:
-    """Not by one that never sees it, nor by one that fails anyhow; the copy is whole afterwards."""
+    """One that never sees it or fails anyhow does not kill it; the copy is whole afterwards."""
     trees = judging.Trees(repository, tmp_path / "trees", 1)
     made = next(
         candidate
@@ -197,7 +190,7 @@ def test_a_mutant_is_killed_by_a_test_that_fails_of_it(
 def test_a_mutant_that_makes_its_tests_hang_is_killed(
     repository: Path, tmp_path: Path
 ) -> None:
-    """They are ended at the limit, with what they have started."""
+    """The tests are ended at the limit."""
     trees = judging.Trees(repository, tmp_path / "trees", 1)
     hanging = Mutant(
         "patchkit/core/numbers.py", 3, 3, "    while True: pass\n", "hangs"

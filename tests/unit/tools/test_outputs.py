@@ -53,7 +53,7 @@ def test_a_host_name_within_other_words_stays() -> None:
 
 
 def test_a_scenario_has_commands_and_files() -> None:
-    """Each variant is a command, with the variables set so far; it has another's files, too."""
+    """Each variant is a command with the variables set so far; `use` adds another's files."""
     scenario = parse_scenario("it", {"it": SCENARIO, "other": OTHER})
     lines = [
         (command.title, command.columns, command.variables)
@@ -87,7 +87,7 @@ def test_a_line_that_is_no_directive_is_an_error(line: str) -> None:
 
 
 def test_commands_that_look_alike_have_results_of_their_own() -> None:
-    """They differ in their environment only; the second has a number."""
+    """Commands that differ in their environment only are numbered from the second on."""
     text = "80: list\nset VLLM_VERSION=1\n80: list\n"
     assert list(parse_scenario("it", {"it": text}).named_commands()) == [
         "list.80",
@@ -102,9 +102,8 @@ def test_every_command_and_every_finding_has_a_scenario() -> None:
         command.arguments[0] for scenario in scenarios for command in scenario.commands
     }
     assert set(COMMANDS) <= shown
-    assert {f"findings/{code}" for code in CODES} <= {
-        scenario.name for scenario in scenarios
-    }
+    names = {scenario.name for scenario in scenarios}
+    assert {f"findings/{code}" for code in CODES} <= names
 
 
 @pytest.mark.processes
@@ -122,10 +121,10 @@ def test_wheels_and_repositories_are_made_of_files(tmp_path: Path) -> None:
         words = ["git", "-C", str(folder / "up.git"), "rev-parse", "HEAD"]
         heads.append(subprocess.run(words, capture_output=True, check=True).stdout)
         assert [file.name for file in (folder / "up.git").glob("*.py")] == ["new.py"]
-    one, two = tmp_path.glob("*/wheels/*.whl")
-    assert one.read_bytes() == two.read_bytes()
+    wheel, second_wheel = tmp_path.glob("*/wheels/*.whl")
+    assert wheel.read_bytes() == second_wheel.read_bytes()
     assert heads[0] == heads[1]
-    with zipfile.ZipFile(one) as archive:
+    with zipfile.ZipFile(wheel) as archive:
         assert "up/__init__.py" in archive.namelist()
 
 
@@ -153,7 +152,7 @@ def test_only_what_changes_from_run_to_run_is_replaced(
 
 
 def test_results_that_differ_are_shown_as_diffs(tmp_path: Path) -> None:
-    """Also those that only one of the runs has; equal ones are passed over."""
+    """So are results that only one of the runs has; equal ones are passed over."""
     runs = {
         "old": {"equal": "1\n", "gone": "2\n", "changed": "4\n"},
         "new": {"equal": "1\n", "made": "3\n", "changed": "5\n"},
@@ -171,8 +170,8 @@ def test_results_that_differ_are_shown_as_diffs(tmp_path: Path) -> None:
 
 
 @pytest.mark.processes
-def test_two_runs_are_the_same(tmp_path: Path) -> None:
-    """Of a scenario with real processes: exit code 0, and 1 once a result is changed."""
+def test_two_runs_of_one_checkout_are_the_same(tmp_path: Path) -> None:
+    """Comparing them ends with exit code 0, and with 1 once a result is changed."""
 
     def tool(*words: str) -> subprocess.CompletedProcess[str]:
         line = [sys.executable, str(TOOL), *words]

@@ -36,7 +36,7 @@ def package(**texts: str) -> list[Module]:
     ],
 )
 def test_an_import_is_seen_however_it_is_written(text: str) -> None:
-    """Statements, imports for types, and names that are given to an import function."""
+    """Statements, imports for types, and names that are given to an import function all count."""
     modules = package(core__first=text, core__second="", runtime__third="")
     assert module_arrows(modules)["patchkit.core.first"] == {"patchkit.core.second"}
 
@@ -52,7 +52,7 @@ def test_an_import_is_seen_however_it_is_written(text: str) -> None:
     ],
 )
 def test_what_is_no_import_of_a_module_is_no_arrow(text: str) -> None:
-    """Other packages, the package itself, a string alone; packs in a table are data."""
+    """Other packages, the package itself, a string alone and packs in a table do not count."""
     modules = package(core__first=text, core__second="", platform="")
     assert module_arrows(modules)["patchkit.core.first"] == set()
 
@@ -86,7 +86,7 @@ def test_a_circle_by_string_through_a_pack_is_seen(text: str) -> None:
 
 
 def test_rooms_have_a_circle_where_their_modules_have_none() -> None:
-    """Two rooms that import from one another are one."""
+    """Two rooms that import from one another are a circle, even if no two modules do."""
     modules = package(
         core__rows__first="import patchkit.core.lock.first",
         core__lock__first="",

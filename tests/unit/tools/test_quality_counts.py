@@ -33,7 +33,8 @@ def test_a_line_break_is_no_node() -> None:
         """
     )
     # Module, Assign, total, List, first, BinOp, second, third
-    assert [short.node_count, long.node_count] == [8, 8]
+    assert short.node_count == 8
+    assert long.node_count == 8
 
 
 def test_docstrings_comments_and_blank_lines_are_no_code() -> None:
@@ -86,7 +87,8 @@ def test_wings_hold_rooms_and_flat_modules_are_doors(
     file: str, wing: str, room: str
 ) -> None:
     """A wing's folders are rooms; a pack is one as a whole, and so is a flat module."""
-    assert (module("", file).wing, module("", file).room) == (wing, room)
+    assert module("", file).wing == wing
+    assert module("", file).room == room
 
 
 def test_nodes_are_added_up_by_wing() -> None:
@@ -178,10 +180,10 @@ def test_an_idiom_is_known_by_its_syntax(
     is_idiom: Callable[[ast.AST], bool], used: list[str], not_used: list[str]
 ) -> None:
     """Each use is counted once, and what only looks alike is not."""
-    assert [len(idioms.occurrences([module(text)], is_idiom)) for text in used] == [
-        1
-    ] * len(used)
-    assert not any(idioms.occurrences([module(text)], is_idiom) for text in not_used)
+    for text in used:
+        assert len(idioms.occurrences([module(text)], is_idiom)) == 1, text
+    for text in not_used:
+        assert not idioms.occurrences([module(text)], is_idiom), text
 
 
 def test_idioms_are_counted_in_a_thousand_lines_and_shown_by_line() -> None:
@@ -242,7 +244,5 @@ def test_eight_equal_lines_of_code_are_a_repetition() -> None:
     seven = [
         module(head + "".join(lines[:7]), file) for file in ("core/a.py", "core/b.py")
     ]
-    assert [repetition.repeated_lines(eight), repetition.repeated_lines(seven)] == [
-        16,
-        0,
-    ]
+    assert repetition.repeated_lines(eight) == 16
+    assert repetition.repeated_lines(seven) == 0

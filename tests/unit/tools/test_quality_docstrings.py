@@ -40,7 +40,7 @@ WHOLE = """
 
 
 def test_a_docstring_with_all_sections_leaves_nothing_out() -> None:
-    """An entry for each parameter, a result, and the errors."""
+    """It has an entry for each parameter, the result, and the errors."""
     assert missing(function(WHOLE)) == {"find": []}
 
 
@@ -66,18 +66,18 @@ def test_prose_may_tell_as_sections_do() -> None:
 
 
 def test_a_summary_alone_leaves_all_out() -> None:
-    """It says neither what is given, nor what comes of it."""
+    """The parameters, the result and the error are all missing."""
     expected = ["name", "default", "the result", "LookupError"]
     assert missing(function("Find a value.")) == {"find": expected}
 
 
 def test_a_definition_without_a_docstring_leaves_all_out() -> None:
-    """It is not passed over."""
+    """Such a definition is counted, not passed over."""
     assert missing("def find(name): pass") == {"find": ["name"]}
 
 
 def test_what_has_nothing_to_tell_is_not_counted() -> None:
-    """No parameters, no result, an error of another function, an attribute, a private name."""
+    """It has no parameters, results or errors of its own, or is an attribute or private."""
     text = """
     def start() -> None:
         def inner():
@@ -115,7 +115,7 @@ def test_commands_and_overloads_are_documented_in_another_way() -> None:
 
 
 def test_a_class_tells_of_its_constructor_or_of_its_fields() -> None:
-    """In its docstring, or by a string beneath a field."""
+    """It does so in its docstring, or by a string beneath a field."""
     text = '''
     class Reader:
         """Read from `source`."""

@@ -75,7 +75,7 @@ def test_a_limit_is_raised_for_a_reason() -> None:
 def test_tightening_lowers_limits_and_raises_none(
     limit: Limit, expected: Limit
 ) -> None:
-    """Down to what is measured or the aim; a reason stays until there is a new lowest."""
+    """They go down to what is measured or the aim; a reason stays until there is a new lowest."""
     assert tightened([splats(40)], {"splats": limit}) == {"splats": expected}
 
 
@@ -87,7 +87,7 @@ def test_tightening_sets_no_first_limit() -> None:
 
 
 def test_limits_are_read_as_they_were_written(tmp_path: Path) -> None:
-    """Numbers of every size, and reasons with quotes."""
+    """Numbers of every size and reasons with quotes come back as they were."""
     limits = {
         "nodes-core": Limit(139_505, None, 139_505),
         "density": Limit(7.07, 5.5, 7.05, 'a "table" of C:\\names'),
@@ -173,7 +173,7 @@ def test_tightening_writes_the_limits_and_the_page(repository: Path) -> None:
 def test_details_name_what_makes_up_a_measure(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A line for each; an unknown measure is named with those that there are."""
+    """Each has a line; an unknown measure is an error that names those that there are."""
     assert run(repository, "--details", "splats") == 0
     assert capsys.readouterr().out == "a.py:1\na.py:7\n"
     assert run(repository, "--details", "splat") == 1

@@ -24,7 +24,7 @@ def function_of(module: str) -> Callable[..., Any]:
 
 
 def test_a_trail_counts_calls_in_another_file_than_the_last() -> None:
-    """Of patchkit's modules, whoever else is called between; the returns do not count."""
+    """Only calls of patchkit's modules count, whoever is called between; returns do not."""
     first = function_of("patchkit.first")
     second = function_of("patchkit.second")
     foreign = function_of("upstream.module")
@@ -39,8 +39,8 @@ def test_a_trail_counts_calls_in_another_file_than_the_last() -> None:
 
 
 @pytest.mark.processes
-def test_the_path_of_one_row() -> None:
-    """Both steps are told, each with its files."""
+def test_the_path_of_one_row_has_two_steps() -> None:
+    """The output has arming and applying, and lists the files of each."""
     command = [sys.executable, str(REPOSITORY / "tools" / "row_path.py"), "--files"]
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, timeout=120

@@ -23,9 +23,9 @@ def read(text: str, path: str = "own/mod.py") -> list[Use]:
     return uses_of([tree], ["up"])
 
 
-def told(text: str) -> list[str]:
-    """The uses of `up` in a file, each in a word: `import up.a:C`."""
-    return [f"{one.how} {one.target}" for one in read(text)]
+def summaries(text: str) -> list[str]:
+    """The uses of `up` in a file, each in a few words: `import up.a:C`."""
+    return [f"{use.how} {use.target}" for use in read(text)]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def told(text: str) -> list[str]:
 )
 def test_what_a_file_uses(text: str, expected: list[str]) -> None:
     """Names are followed from imports; what a file binds in another way as well is its own."""
-    assert told(text) == expected
+    assert summaries(text) == expected
 
 
 def test_overrides_and_calls_of_the_base() -> None:
@@ -180,11 +180,11 @@ def test_overrides_and_calls_of_the_base() -> None:
         (f"from up import Y\nz = 0 if envs else Y{DEEP}\nfrom up import X", False),
     ],
 )
-def test_what_reckons_with_its_absence(text: str, guarded: bool) -> None:
-    """What stands below a test of what is there, or was set by the file, is guarded."""
-    found = [one for one in read(text) if str(one.target) == "up:X"]
-    assert [one.guarded for one in found] == [guarded] * len(found)
-    assert found
+def test_uses_that_reckon_with_absence_are_guarded(text: str, guarded: bool) -> None:
+    """A use below a test of what is there, or of a name that the file has set, is guarded."""
+    uses = [use for use in read(text) if str(use.target) == "up:X"]
+    assert [use.guarded for use in uses] == [guarded] * len(uses)
+    assert uses
 
 
 @pytest.mark.parametrize(
@@ -197,19 +197,21 @@ def test_what_reckons_with_its_absence(text: str, guarded: bool) -> None:
         ("up.C.x if hasattr(up, 'C') else None", True),
     ],
 )
-def test_what_is_asked_for(text: str, guarded: bool) -> None:
+def test_hasattr_and_getattr_with_a_default_are_guarded(
+    text: str, guarded: bool
+) -> None:
     """`hasattr`, and `getattr` with a default, reckon with absence; a plain `getattr` does not."""
-    found = [one for one in read(f"import up\n{text}") if str(one.target) == "up:C.x"]
-    assert [one.guarded for one in found] == [guarded]
+    uses = [use for use in read(f"import up\n{text}") if str(use.target) == "up:C.x"]
+    assert [use.guarded for use in uses] == [guarded]
 
 
-def test_uses_as_data() -> None:
-    """What is written as JSON has it is read as it was."""
+def test_uses_are_the_same_after_a_trip_through_json() -> None:
+    """Uses that are written as JSON are equal to those that are read from it."""
     text = "from up import C\nclass D(C):\n    def f(self, a=1, *, b): super().f(*a, b=b)\nC(1)"
-    found = read(text)
-    assert [one.how for one in found] == ["import", "base", "override", "call", "call"]
-    data = json.loads(json.dumps([one.as_data() for one in found]))
-    assert [Use.of_data(one) for one in data] == found
+    uses = read(text)
+    assert [use.how for use in uses] == ["import", "base", "override", "call", "call"]
+    data = json.loads(json.dumps([use.as_data() for use in uses]))
+    assert [Use.of_data(use) for use in data] == uses
 
 
 def test_what_runs_as_the_file_is_imported() -> None:
@@ -223,12 +225,15 @@ def test_what_runs_as_the_file_is_imported() -> None:
             return up.d
         g = lambda: up.e
     """
-    found = {str(one.target): one.at_import for one in read(text)}
-    assert [name for name, now in found.items() if not now] == ["up:d", "up:e"]
+    at_import = {str(use.target): use.at_import for use in read(text)}
+    assert [name for name, is_at_import in at_import.items() if not is_at_import] == [
+        "up:d",
+        "up:e",
+    ]
 
 
-def test_a_module_that_a_package_puts_there() -> None:
-    """What a file puts into `sys.modules` is there for the others; a stand-in for all is not."""
+def test_a_module_that_a_file_puts_into_sys_modules() -> None:
+    """Uses of a module that the file puts into `sys.modules` are guarded, except of `up` itself."""
     text = "import sys\nsys.modules['{}'] = mine\nfrom up.a import X\nimport up.a\n"
-    assert [one.guarded for one in read(text.format("up.a"))] == [True, True]
-    assert [one.guarded for one in read(text.format("up"))] == [False, False]
+    assert [use.guarded for use in read(text.format("up.a"))] == [True, True]
+    assert [use.guarded for use in read(text.format("up"))] == [False, False]

@@ -27,6 +27,7 @@ NAMES = ["_patchkit_bootstrap.py", "patchkit-bootstrap.pth", "patchkit-bootstrap
 
 
 def names(folder: Path) -> list[str]:
+    """Return the names of what is in a folder, sorted."""
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -53,7 +54,7 @@ def shut() -> Iterator[Shut]:
 
 
 def test_an_empty_folder_gets_three_files(tmp_path: Path) -> None:
-    """A `.pth`, a `.start` and the module that both name; and nothing is left beside them."""
+    """A `.pth`, a `.start` and the module that both name are written, and nothing beside them."""
     assert look(tmp_path).state == "absent"
     assert install(tmp_path) is True
     assert names(tmp_path) == NAMES
@@ -72,19 +73,17 @@ def test_installing_again_touches_nothing(tmp_path: Path) -> None:
 def test_the_pth_is_a_comment_and_one_import_line(tmp_path: Path) -> None:
     """`site` takes any other line for a folder, and reads the file in the locale's encoding."""
     install(tmp_path)
-    comment, line = (
-        (tmp_path / "patchkit-bootstrap.pth").read_text("ascii").splitlines()
-    )
+    text = (tmp_path / "patchkit-bootstrap.pth").read_text("ascii")
+    comment, line = text.splitlines()
     assert comment.startswith("#")
     assert line.startswith("import os; os.environ.get(")
 
 
 def test_the_start_is_a_comment_and_one_entry_point(tmp_path: Path) -> None:
-    """PEP 829: `module:function`, here of the module beside it."""
+    """The entry point is `module:function`, as in PEP 829, of the module beside the `.start`."""
     install(tmp_path)
-    comment, line = (
-        (tmp_path / "patchkit-bootstrap.start").read_text("ascii").splitlines()
-    )
+    text = (tmp_path / "patchkit-bootstrap.start").read_text("ascii")
+    comment, line = text.splitlines()
     assert comment.startswith("#")
     assert line == "_patchkit_bootstrap:start"
 
@@ -101,7 +100,7 @@ def test_an_older_text_is_brought_up_to_date(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_missing_file_is_written_again(tmp_path: Path, name: str) -> None:
-    """Half a bootstrap is no bootstrap."""
+    """A bootstrap that lacks a file is incomplete; installing it again writes the file."""
     install(tmp_path)
     (tmp_path / name).unlink()
     assert look(tmp_path).state == "incomplete"
@@ -110,21 +109,21 @@ def test_a_missing_file_is_written_again(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("do", [install, remove])
-def test_anothers_file_is_left_alone(tmp_path: Path, name: str, do: object) -> None:
-    """Without our mark it is not ours: nothing is written, nothing removed, and it is named."""
+@pytest.mark.parametrize("action", [install, remove])
+def test_anothers_file_is_left_alone(tmp_path: Path, name: str, action: object) -> None:
+    """A file without our mark stops install and remove: nothing is changed, and it is named."""
     install(tmp_path)
     (tmp_path / name).write_text("import theirs\n")
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     assert look(tmp_path).state == "foreign"
     with pytest.raises(BootstrapError, match="not written by patchkit") as caught:
-        do(tmp_path)  # type: ignore[operator]
+        action(tmp_path)  # type: ignore[operator]
     assert name in str(caught.value)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def test_a_folder_of_that_name_is_anothers(tmp_path: Path) -> None:
-    """What cannot be read cannot be ours."""
+    """A folder that has the name of one of our files stops the install: nothing is written."""
     (tmp_path / NAMES[0]).mkdir()
     with pytest.raises(BootstrapError, match=NAMES[0]):
         install(tmp_path)
@@ -132,7 +131,7 @@ def test_a_folder_of_that_name_is_anothers(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_told_with_the_way_out(shut: Shut) -> None:
-    """The reason, that nothing was done, and what works without a bootstrap."""
+    """The error gives the reason and what works without a bootstrap; nothing is written."""
     folder, close = shut
     close()
     with pytest.raises(BootstrapError) as caught:
@@ -146,17 +145,17 @@ def test_a_folder_that_cannot_be_written_is_told_with_the_way_out(shut: Shut) ->
 def test_a_disk_that_fills_up_leaves_all_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
 ) -> None:
-    """Whichever file it is that no longer fits, the older bootstrap is still whole."""
+    """Whichever file no longer fits, the older bootstrap is still whole."""
     install(tmp_path, "/older")
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     calls = iter(range(1, 4))
+    write_bytes = Path.write_bytes
 
     def write(file: Path, data: bytes) -> None:
-        real(file, data[:10])
+        write_bytes(file, data[:10])
         if next(calls) == failing:
             raise OSError(28, "No space left on device")
 
-    real = Path.write_bytes
     monkeypatch.setattr(Path, "write_bytes", write)
     with pytest.raises(BootstrapError, match="No space left"):
         install(tmp_path, "/newer")
@@ -199,7 +198,8 @@ def test_a_location_is_recorded_whatever_it_holds(
     text = (tmp_path / NAMES[0]).read_text("ascii")
     scope: dict[str, object] = {"__name__": "module"}
     exec(text, scope)
-    assert (scope["LOCATION"], look(tmp_path).location) == (location, location)
+    assert scope["LOCATION"] == location
+    assert look(tmp_path).location == location
     assert look(tmp_path).state == "installed"
 
 
@@ -216,7 +216,9 @@ def test_another_location_is_a_change(tmp_path: Path) -> None:
 def test_a_python_is_asked_whether_it_finds_patchkit_alone(
     environment: Venv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """PYTHONPATH does not count: the processes to be armed may not have it."""
+    """A patchkit that is found by PYTHONPATH only does not count: processes to be armed may lack
+    the variable.
+    """
     monkeypatch.setattr(sys, "executable", environment.python)
     assert bootstrap.location_found_alone() == str(packages.REPOSITORY)
     environment.finds(*venvs.DEPENDENCIES)
@@ -228,7 +230,7 @@ def test_a_python_is_asked_whether_it_finds_patchkit_alone(
 def test_a_python_that_cannot_be_asked_finds_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """An embedded Python has no executable."""
+    """Where `sys.executable` cannot be run, as in an embedded Python, nothing is found."""
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     assert bootstrap.location_found_alone() is None
 
@@ -236,8 +238,8 @@ def test_a_python_that_cannot_be_asked_finds_nothing(
 def test_the_folder_is_one_whose_pth_files_count(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A bootstrap elsewhere would look installed, and never run."""
-    assert (bootstrap.site_folder() / "x").parent.is_dir()
+    """A folder whose `.pth` files Python does not read is refused."""
+    assert bootstrap.site_folder().is_dir()
     monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
     with pytest.raises(BootstrapError, match=r"reads no \.pth files there"):
         bootstrap.site_folder()
@@ -266,7 +268,7 @@ def test_removing_leaves_what_was_there_before(tmp_path: Path) -> None:
 
 
 def test_a_cache_folder_of_our_own_goes(tmp_path: Path) -> None:
-    """An empty `__pycache__` would be a trace."""
+    """A `__pycache__` that had only our bytecode is removed too."""
     install(tmp_path)
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "__pycache__" / "_patchkit_bootstrap.cpython-310.pyc").touch()
@@ -275,7 +277,7 @@ def test_a_cache_folder_of_our_own_goes(tmp_path: Path) -> None:
 
 
 def test_removing_what_is_not_there_says_so(tmp_path: Path) -> None:
-    """Twice is as good as once; half of one is removed as well."""
+    """`remove` returns False where nothing is installed, and removes an incomplete bootstrap."""
     assert remove(tmp_path) is False
     install(tmp_path)
     (tmp_path / NAMES[1]).unlink()
@@ -284,7 +286,7 @@ def test_removing_what_is_not_there_says_so(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_removed_is_told(shut: Shut) -> None:
-    """One error that names the file and the reason; the bootstrap is still whole."""
+    """One error gives the reason, and the bootstrap is still whole."""
     folder, close = shut
     install(folder)
     close()

@@ -49,7 +49,9 @@ def installed(upstream: World, environment: Venv) -> Venv:
 
 @pytest.mark.parametrize("option", [(), ("-I",), ("-E",), ("-s",)])
 def test_patchkit_1_arms(installed: Venv, option: tuple[str, ...]) -> None:
-    """Also where Python ignores its own variables, its user's packages and its folder."""
+    """PATCHKIT=1 arms, also where Python ignores its own variables, its user's packages and its
+    folder.
+    """
     code = f"import up.mod; {ARMED.strip()}; print(json.dumps(up.mod.function()))"
     done = installed.run(*option, "-c", code.replace("\n", "; "), PATCHKIT="1")
     assert (done.returncode, done.stderr) == (0, "")
@@ -65,28 +67,30 @@ def test_patchkit_1_arms(installed: Venv, option: tuple[str, ...]) -> None:
         (("-S",), {"PATCHKIT": "1"}),
     ],
 )
-def test_otherwise_nothing_is_imported(
+def test_without_patchkit_1_nothing_is_imported(
     installed: Venv, option: tuple[str, ...], environ: dict[str, str]
 ) -> None:
-    """Neither patchkit nor the module beside the `.pth`; -S leaves out all `.pth` files."""
+    """Without PATCHKIT=1, or with -S, which skips `.pth` files, none of our modules is imported."""
     code = "import json, sys; print(json.dumps([m for m in sys.modules if 'patchkit' in m]))"
     assert installed.answer(*option, "-c", code, **environ) == []
     assert installed.world.entries() == []
 
 
 def test_armed_once_and_nothing_waits(installed: Venv) -> None:
-    """`site` runs the `.pth` files of a venv twice; only the session's finder is left."""
+    """The process is armed once, though `site` runs the `.pth` files of a venv twice, and only the
+    session's finder is left.
+    """
     code = (
         "import json, sys; print(json.dumps([type(f).__name__ for f in sys.meta_path]))"
     )
     finders = installed.answer("-c", code, PATCHKIT="1")
     assert finders.count("Finder") == 1
     assert "_Waiting" not in finders
-    assert [e["event"] for e in installed.world.entries()].count("armed") == 1
+    assert [entry["event"] for entry in installed.world.entries()].count("armed") == 1
 
 
 def test_what_site_looks_for_meanwhile_is_found(installed: Venv) -> None:
-    """The import of `sitecustomize`, by which the arming comes, goes on as ever."""
+    """The import of `sitecustomize`, at which the process is armed, goes on as ever."""
     (installed.folder / "sitecustomize.py").write_text("HERE = True\n")
     code = "import json, sys; print(json.dumps(sys.modules['sitecustomize'].HERE))"
     assert installed.answer("-c", code, PATCHKIT="1") is True
@@ -100,7 +104,7 @@ def test_a_folder_added_later_arms_at_once(installed: Venv) -> None:
 
 
 def test_the_entry_point_arms(installed: Venv) -> None:
-    """What PEP 829's `site` does with a `.start`: it resolves each line, and calls it."""
+    """Calling what the `.start` file names, as PEP 829's `site` does, arms the process."""
     (installed.folder / "patchkit-bootstrap.pth").unlink()
     text = (installed.folder / "patchkit-bootstrap.start").read_text()
     (line,) = [line for line in text.splitlines() if not line.startswith("#")]
@@ -123,44 +127,52 @@ print(json.dumps([before is current() is patchkit.auto.session, up.mod.function(
     done = installed.run(*command)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [True, ["by", "old"]]
-    assert [e["event"] for e in installed.world.entries()].count("armed") == 1
+    assert [entry["event"] for entry in installed.world.entries()].count("armed") == 1
 
 
 # -- never the reason why Python does not start ------------------------------------------------
 
 
 def no_patchkit(venv: Venv) -> None:
+    """Let Python find no patchkit."""
     venv.finds(*DEPENDENCIES)
 
 
 def half_patchkit(venv: Venv) -> None:
+    """Let Python find a patchkit that lacks most modules."""
     venv.finds(str(venv.world.folder), *DEPENDENCIES)
     venv.world.module("patchkit.errors")
 
 
 def no_dependency(venv: Venv) -> None:
+    """Make the pack import a library that is not there."""
     (venv.world.folder / "pack" / "__init__.py").write_text("import no_such_library\n")
 
 
 def no_module(venv: Venv) -> None:
+    """Delete the module beside the `.pth`."""
     (venv.folder / "_patchkit_bootstrap.py").unlink()
 
 
 def torn_module(venv: Venv) -> None:
+    """Leave a syntax error in the module beside the `.pth`."""
     (venv.folder / "_patchkit_bootstrap.py").write_text("def start(:\n")
 
 
 def loud_pack(venv: Venv) -> None:
+    """Make the pack raise an error of two lines."""
     (venv.world.folder / "pack" / "__init__.py").write_text(
         "raise RuntimeError('a\\nb')\n"
     )
 
 
 def leaving_pack(venv: Venv) -> None:
+    """Make the pack exit."""
     (venv.world.folder / "pack" / "__init__.py").write_text("raise SystemExit(3)\n")
 
 
 def unreadable_pack(venv: Venv) -> None:
+    """Make the pack a file that is no text."""
     (venv.world.folder / "pack" / "__init__.py").write_bytes(b"\xff\x00")
 
 
@@ -183,7 +195,7 @@ def unreadable_pack(venv: Venv) -> None:
 def test_what_is_broken_is_one_line(
     installed: Venv, spoil: object, words: list[str]
 ) -> None:
-    """Python starts and does its work; the line says what is wrong."""
+    """Python starts and works; one line on stderr says what keeps patchkit from arming it."""
     spoil(installed)  # type: ignore[operator]
     done = installed.run("-c", "print('at work')", PATCHKIT="1")
     assert (done.returncode, done.stdout) == (0, "at work\n")
@@ -193,7 +205,7 @@ def test_what_is_broken_is_one_line(
 
 
 def test_a_malformed_setting_is_one_line(installed: Venv) -> None:
-    """The same for a variable that holds what it may not."""
+    """Python starts and works; one line on stderr names the variable with the invalid value."""
     done = installed.run(
         "-c", "print('at work')", PATCHKIT="1", PATCHKIT_ON_FAILURE="perhaps"
     )
@@ -206,7 +218,7 @@ def test_a_malformed_setting_is_one_line(installed: Venv) -> None:
 def test_a_closed_stderr_hides_the_line_and_nothing_else(
     installed: Venv, spoil: object
 ) -> None:
-    """Daemons close it; the line has nowhere to go, and must not go elsewhere."""
+    """Where stderr is closed, as daemons close it, Python starts, and the line is nowhere."""
     spoil(installed)  # type: ignore[operator]
     command = ["sh", "-c", f"exec {installed.python} -c \"print('at work')\" 2>&-"]
     code = f"import os; os.execvp('sh', {command!r})"
@@ -252,16 +264,15 @@ EngineArgs().create_engine_config()
 
 
 def test_a_recorded_location_comes_last_on_the_path(installed: Venv) -> None:
-    """It is looked at where Python has no patchkit, and hides nothing of what Python has."""
+    """Where Python has no patchkit, a recorded location is last on `sys.path`, and arms."""
     installed.finds(str(installed.world.folder), *DEPENDENCIES)
     install(installed.folder, str(REPOSITORY))
     code = f"import sys; print(sys.path[-1]){ARMED}"
     done = installed.run("-I", "-c", code, PATCHKIT="1")
     assert done.stdout.splitlines() == [str(REPOSITORY), '["main"]']
     installed.finds(str(installed.world.folder), str(REPOSITORY), *DEPENDENCIES)
-    assert installed.run("-I", "-c", code, PATCHKIT="1").stdout.splitlines()[1:] == [
-        '["main"]'
-    ]
+    done = installed.run("-I", "-c", code, PATCHKIT="1")
+    assert done.stdout.splitlines()[1:] == ['["main"]']
 
 
 def test_a_location_that_is_gone_is_named(installed: Venv) -> None:
@@ -278,7 +289,7 @@ def test_a_location_that_is_gone_is_named(installed: Venv) -> None:
 def test_a_zipped_patchkit_installs_and_arms(
     environment: Venv, upstream: World
 ) -> None:
-    """Its files are read through its loader."""
+    """A patchkit in a zip file installs the bootstrap, and arms a process from there."""
     zipped = shutil.make_archive(
         str(upstream.folder / "kit"), "zip", REPOSITORY, "patchkit"
     )
@@ -288,7 +299,8 @@ def test_a_zipped_patchkit_installs_and_arms(
     code = f"import patchkit.auto; print(patchkit.__file__){ARMED}"
     done = environment.run("-c", code, PATCHKIT="1")
     file, roles = done.stdout.splitlines()
-    assert (Path(file).parents[1], roles) == (Path(zipped), '["main"]')
+    assert Path(file).parents[1] == Path(zipped)
+    assert roles == '["main"]'
 
 
 # -- roles -------------------------------------------------------------------------------------
@@ -325,6 +337,7 @@ if __name__ == "__main__":
     print(json.dumps(ask({method!r}, {module}.{target})))
 """
 ONLY = {"PATCHKIT_ONLY": "main,core,worker"}
+# The module and the target of a child process, its role, and the patch that is for it.
 CHILDREN = [
     ("vllm.v1.engine.core", "EngineCoreProc.run_engine_core", "engine-core", "core"),
     (
@@ -348,6 +361,7 @@ def roles_by_process(world: World) -> Iterator[list[str]]:
 def script(
     venv: Venv, child: tuple[str, ...], method: str, before: str = "pass"
 ) -> Path:
+    """Write a script that starts a child by a method, after it has executed `before`."""
     module, target, *_ = child
     code = PARENT.format(module=module, target=target, method=method, before=before)
     return venv.world.module("script", code)
@@ -366,10 +380,12 @@ def test_a_child_has_its_role(vllm: Venv, child: tuple[str, ...], method: str) -
 def test_a_spawned_child_is_never_something_else_first(
     vllm: Venv, child: tuple[str, ...]
 ) -> None:
-    """Every process enters one role, and there is one process of the child's."""
+    """Each process enters one role only, and one process enters that of the child."""
     vllm.answer(str(script(vllm, child, "spawn")), PATCHKIT="1", **ONLY)
+    role = child[2]
     entered = list(roles_by_process(vllm.world))
-    assert entered.count([child[2]]) == (1 if child[2] != "main" else len(entered))
+    process_count = len(entered) if role == "main" else 1
+    assert entered.count([role]) == process_count
     assert all(len(roles) == 1 for roles in entered)
 
 
@@ -377,17 +393,17 @@ def test_a_spawned_child_is_never_something_else_first(
 def test_a_child_of_a_parent_that_is_not_armed(
     vllm: Venv, child: tuple[str, ...]
 ) -> None:
-    """It knows its role by what it is started for."""
+    """The child knows its role by the function that it is started for."""
     file = script(vllm, child, "spawn", before="os.environ['PATCHKIT'] = '1'")
     roles, patched, _ = vllm.answer(str(file), **ONLY)
     assert (roles, patched) == ([child[2]], [child[3], "old"])
 
 
-@pytest.mark.parametrize(("told", "roles"), [("worker", ["worker"]), (None, [])])
+@pytest.mark.parametrize(("role", "roles"), [("worker", ["worker"]), (None, [])])
 def test_a_ray_worker_waits_for_its_role(
-    vllm: Venv, told: str | None, roles: list[str]
+    vllm: Venv, role: str | None, roles: list[str]
 ) -> None:
-    """It is none until its actor's class says what it is, unless somebody has told it."""
+    """A Ray worker has no role when it starts, unless PATCHKIT_ROLE names one."""
     file = vllm.world.module("default_worker", ARMED)
-    environ = {"PATCHKIT_ROLE": told} if told else {}
+    environ = {"PATCHKIT_ROLE": role} if role else {}
     assert vllm.answer(str(file), PATCHKIT="1", **environ) == roles

@@ -21,7 +21,7 @@ TARGET = Target("up.mod", "function")
 
 
 def look(world: World, lock: Lock, *, parser: bool = True) -> RowDrift:
-    """A look at the world; without a parser, one that fails where it would need it."""
+    """Compare row `p` with a lock; without a parser, any use of one fails the test."""
     installed = InstalledSource([str(world.folder)])
     if not parser:
         installed.facts = lambda target: pytest.fail(f"{target} was parsed")  # type: ignore[method-assign]
@@ -29,15 +29,17 @@ def look(world: World, lock: Lock, *, parser: bool = True) -> RowDrift:
 
 
 def test_the_reviewed_text_is_known_without_a_parser(world: World) -> None:
-    """Nothing is parsed, nothing imported."""
+    """The very text that was reviewed is known as such: nothing is parsed, nothing imported."""
     a_world(world)
     lock = read_lock(review(world, "up.mod:function"))
     assert look(world, lock, parser=False).verdict(TARGET).state == "reviewed"
     assert "up" not in sys.modules
 
 
-def test_what_a_call_wraps_is_compared_in_a_process(world: World) -> None:
-    """The line that stays the same hides nothing, though no parser was needed for it before."""
+def test_a_change_of_what_a_call_wraps_is_drift(world: World) -> None:
+    """A target that a call makes has drifted once what it wraps differs, though its own line does
+    not.
+    """
     source = (
         "from functools import lru_cache\ndef f(): return {}\nfunction = lru_cache(f)\n"
     )
@@ -55,7 +57,7 @@ def test_what_a_call_wraps_is_compared_in_a_process(world: World) -> None:
 
 
 def test_another_text_of_the_same_source_is_reviewed(world: World) -> None:
-    """A remark is no drift, and neither is a lock without wordings."""
+    """A source that differs in a comment and quotes only is reviewed, also without wordings."""
     a_world(world)
     lock = read_lock(review(world, "up.mod:function"))
     world.module("up.mod", UPSTREAM.replace("return", "return (") + "# remark\n")
@@ -66,7 +68,7 @@ def test_another_text_of_the_same_source_is_reviewed(world: World) -> None:
 
 
 def test_another_source_has_drifted(world: World) -> None:
-    """It says what stands there, and what was reviewed last."""
+    """A changed target has drifted; the words name it and the version that was reviewed last."""
     a_world(world)
     lock = read_lock(review(world, "up.mod:function"))
     world.module("up.mod", UPSTREAM.replace("'old'", "'other'"))
@@ -90,7 +92,9 @@ def test_another_source_has_drifted(world: World) -> None:
 def test_what_is_not_there_or_not_decidable(
     world: World, source: str, state: str, words: str
 ) -> None:
-    """A missing target is the patch's own failure; one that cannot be compared is said to be."""
+    """A missing target is absent, without words; one that cannot be compared is unknown, with
+    words.
+    """
     a_world(world)
     lock = read_lock(review(world, "up.mod:function"))
     world.module("up.mod", source)
@@ -101,17 +105,15 @@ def test_what_is_not_there_or_not_decidable(
 
 
 def test_what_the_lock_lacks_was_never_reviewed(world: World) -> None:
-    """Said of what can be reviewed only."""
+    """A target that is there and not in the lock is unreviewed, and the words say so."""
     a_world(world)
     verdict = look(world, Lock({"p": {}})).verdict(TARGET)
-    assert (verdict.state, verdict.words) == (
-        "unreviewed",
-        "up.mod:function has never been reviewed for this patch",
-    )
+    assert verdict.state == "unreviewed"
+    assert verdict.words == "up.mod:function has never been reviewed for this patch"
 
 
 def test_a_package_that_is_not_installed_cannot_be_compared(world: World) -> None:
-    """Its patch is skipped anyway."""
+    """A target in a package that is not installed is unknown, and the words say so."""
     verdict = look(world, Lock({"p": {}})).verdict(Target("nowhere.mod", "f"))
     assert verdict.state == "unknown"
     assert "not installed" in verdict.words

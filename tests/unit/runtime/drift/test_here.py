@@ -17,7 +17,7 @@ world = packages.world
 
 
 def test_reads_the_files_of_packages_and_modules(world: World) -> None:
-    """Says which of them it is; nothing is imported."""
+    """`read` returns a file and whether it is a package's, or None, and imports nothing."""
     world.module("up.sub.mod", "x = 1\n")
     installed = InstalledSource([str(world.folder)])
     assert installed.read("up.sub.mod") == (b"x = 1\n", False)
@@ -30,7 +30,7 @@ def test_reads_the_files_of_packages_and_modules(world: World) -> None:
 def test_a_package_that_is_loaded_is_read_where_it_was_loaded_from(
     world: World,
 ) -> None:
-    """Whatever the path says by now."""
+    """A loaded package is read from its folder, though `sys.path` no longer leads there."""
     world.module("up.mod", "x = 1\n")
     __import__("up")
     sys.path.remove(str(world.folder))
@@ -39,7 +39,7 @@ def test_a_package_that_is_loaded_is_read_where_it_was_loaded_from(
 
 
 def test_a_package_is_opened_once_until_it_rests(world: World) -> None:
-    """Many targets are looked up in one parsed module, which a process does not keep for ever."""
+    """All look-ups in a package share one resolver, until `rest` lets go of it."""
     world.module("up.mod", "x = 1\n")
     installed = InstalledSource([str(world.folder)])
     first = installed.resolver("up")
@@ -50,6 +50,6 @@ def test_a_package_is_opened_once_until_it_rests(world: World) -> None:
 
 
 def test_what_is_not_installed_cannot_be_looked_up(world: World) -> None:
-    """It says so."""
+    """A target in a package that is not installed raises an UpstreamError that names it."""
     with pytest.raises(UpstreamError, match="nowhere is not installed"):
         InstalledSource([str(world.folder)]).facts(Target("nowhere.mod", "f"))

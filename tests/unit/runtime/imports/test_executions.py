@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from tests.unit.imports.conftest import Lab, Recorder
+    from runtime.imports.conftest import Lab, Recorder
 
     from patchkit.runtime.imports.finder import Finder
 

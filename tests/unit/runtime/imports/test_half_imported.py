@@ -19,7 +19,7 @@ from patchkit.runtime.imports.half_imported import is_half_imported
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.imports.conftest import Lab, Recorder
+    from runtime.imports.conftest import Lab, Recorder
 
 NAME = "lab_mod"
 

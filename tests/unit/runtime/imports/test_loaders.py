@@ -23,7 +23,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.unit.imports.conftest import Lab, Recorder
+    from runtime.imports.conftest import Lab, Recorder
 
     from patchkit.runtime.imports.finder import Finder
 

@@ -15,7 +15,7 @@ import wrapt
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.imports.conftest import Lab, Recorder
+    from runtime.imports.conftest import Lab, Recorder
 
     from patchkit.runtime.imports.finder import Finder
 

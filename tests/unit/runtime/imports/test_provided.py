@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from tests.unit.imports.conftest import Lab, Recorder
+    from runtime.imports.conftest import Lab, Recorder
 
 
 class Loader:

@@ -19,7 +19,7 @@ from patchkit.runtime.imports.finder import Finder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.imports.conftest import Lab, Recorder
+    from runtime.imports.conftest import Lab, Recorder
 
 
 def test_search_without_import(lab: Lab, finder: Finder, recorder: Recorder) -> None:

@@ -19,13 +19,14 @@ BY = (
 
 @pytest.fixture
 def upstream(world: World) -> World:
+    """An upstream with one function, and a pack that wraps it."""
     world.module("up.mod", "def function(): return 'old'\n")
     world.pack(row("p", "patch_a", WRAP), patch_a=BY)
     return world
 
 
 def test_arming_costs_no_heavy_import(upstream: World) -> None:
-    """Neither vLLM, torch, Ray, wrapt nor a body nor what takes long to import."""
+    """Arming imports neither vLLM, torch, Ray, wrapt nor a body, nor what takes long to import."""
     upstream.module("vllm", "raise AssertionError")
     upstream.module("torch", "raise AssertionError")
     upstream.module("ray", "raise AssertionError")
@@ -40,8 +41,8 @@ print(json.dumps(sorted(name for name in sys.modules if name.partition(".")[0] i
     assert upstream.answer(code) == []
 
 
-def test_armed_once(upstream: World) -> None:
-    """Whichever way in comes second finds the session of the first."""
+def test_a_process_is_armed_once(upstream: World) -> None:
+    """Whichever way of arming comes second finds the session of the first."""
     code = """
 import json, sys
 from patchkit.runtime.reach.arming import arm, current
@@ -68,10 +69,10 @@ print(json.dumps([before, arm() is first is current() is patchkit.auto.session,
         ("PATCHKIT_ON_FAILURE", "'stop'", "'warn'"),
     ],
 )
-def test_an_import_after_the_plugin_with_other_settings(
+def test_auto_after_the_plugin_with_other_settings_is_refused(
     upstream: World, variable: str, was: str, now: str
 ) -> None:
-    """It says what armed first, and what has changed since: those patches will not come."""
+    """The error says what armed the process first, and which setting has changed since."""
     code = f"""
 import os
 from patchkit.runtime.reach import vllm_plugin
@@ -82,15 +83,15 @@ import patchkit.auto
 """
     done = upstream.run("-c", code)
     assert done.returncode == 1
-    told = done.stderr.splitlines()[-1]
-    assert told.startswith(
+    error = done.stderr.splitlines()[-1]
+    assert error.startswith(
         "patchkit.errors.SettingsError: vLLM's plugin has armed patchkit"
     )
-    assert f"{variable} was {was}, and is {now} now" in told
+    assert f"{variable} was {was}, and is {now} now" in error
 
 
-def test_an_import_after_a_block_with_other_settings(upstream: World) -> None:
-    """A session that was only lent is not taken over with the settings of then."""
+def test_auto_within_a_block_with_other_settings_is_refused(upstream: World) -> None:
+    """A block's session does not become the process's if a setting has changed since it began."""
     code = """
 import os, patchkit
 with patchkit.applied():
@@ -102,7 +103,7 @@ with patchkit.applied():
 
 
 def test_settings_that_decide_nothing_may_change(upstream: World) -> None:
-    """How much is said, and where journals lie, is for whoever comes first."""
+    """A log, verify or journal setting that changes after arming is no error."""
     code = """
 import os
 from patchkit.runtime.reach import vllm_plugin
@@ -115,7 +116,7 @@ print(json.dumps(up.mod.function()))
 
 
 def test_threads_arm_one_session(upstream: World) -> None:
-    """Two ways in at once make one session, and apply each patch once."""
+    """Threads that arm at the same time make one session, and apply each patch once."""
     code = """
 import json, sys, threading
 sys.setswitchinterval(1e-6)
@@ -142,7 +143,7 @@ def test_an_import_that_began_before_the_finder_was_there(upstream: World) -> No
 
 
 @pytest.mark.parametrize("way", ["auto", "plugin"])
-def test_switched_off(upstream: World, way: str) -> None:
+def test_patchkit_0_arms_nothing(upstream: World, way: str) -> None:
     """PATCHKIT=0: no session, no finder, no hook, no file, however it comes in."""
     code = f"""
 import json, multiprocessing.process, sys
@@ -163,8 +164,8 @@ print(json.dumps([current(), up.mod.function(), start is multiprocessing.process
     assert upstream.entries() == []
 
 
-def test_a_malformed_setting_is_told_every_time(upstream: World) -> None:
-    """An error that somebody swallowed comes again: the process is not armed."""
+def test_a_malformed_setting_is_an_error_every_time(upstream: World) -> None:
+    """`arm` raises the error again after somebody swallowed it: the process is not armed."""
     code = """
 from patchkit.errors import SettingsError
 from patchkit.runtime.reach.arming import arm
@@ -178,8 +179,8 @@ for _ in range(2):
     assert done.stdout.count("PATCHKIT_ON_FAILURE: found 'perhaps'") == 2
 
 
-def test_a_malformed_row_is_told_every_time(upstream: World) -> None:
-    """The same with a pack that cannot be read."""
+def test_a_missing_pack_is_an_error_every_time(upstream: World) -> None:
+    """`arm` raises the error of a pack that cannot be read at each call."""
     code = """
 from patchkit.errors import DeclarationError
 from patchkit.runtime.reach.arming import arm
@@ -194,22 +195,21 @@ for _ in range(2):
 
 
 def test_every_process_writes_a_journal(upstream: World) -> None:
-    """Who it is, its role, and what was applied, in order."""
+    """The journal has the arming of the process, its role, and what was applied, in this order."""
     upstream.run("-c", "import patchkit.auto, up.mod")
-    armed, *rest = upstream.entries()
+    armed, *later = upstream.entries()
     assert armed["event"] == "armed"
     assert "p" in armed["patches"]
-    told = [
-        entry for entry in rest if entry["event"] == "role" or entry.get("name") == "p"
+    steps = [
+        entry.get("role") or entry["status"]
+        for entry in later
+        if entry["event"] == "role" or entry.get("name") == "p"
     ]
-    assert [entry.get("role") or entry["status"] for entry in told] == [
-        "main",
-        "applied",
-    ]
+    assert steps == ["main", "applied"]
 
 
 def test_arriving_twice_changes_nothing(upstream: World) -> None:
-    """A child may be armed by its environment before its parent's data arrive."""
+    """A role that arrives again, or no role, leaves a child's roles and journal as they are."""
     code = """
 import json
 from patchkit.runtime.reach.arming import arm, arrive, current

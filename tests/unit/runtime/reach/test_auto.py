@@ -10,12 +10,13 @@ world = packages.world
 
 
 def a_world(world: World, body: str = "def by(w, i, a, k): return ('by', w())") -> None:
+    """Write an upstream with one function, and a pack that wraps it by this body."""
     world.module("up.mod", "def function(): return 'old'\n")
     world.pack(row("p", "patch_a", "Wrap('up.mod:function', by='by')"), patch_a=body)
 
 
-def test_importing_it_is_enough(world: World) -> None:
-    """The process is armed, and says by what session."""
+def test_importing_auto_arms_the_process(world: World) -> None:
+    """Importing `patchkit.auto` arms the process, with the session that it names."""
     a_world(world)
     code = """
 import json, patchkit.auto, up.mod
@@ -46,10 +47,10 @@ KINDS = (  # of change, but for Provide
 )
 
 
-def test_it_brings_little_of_the_library(world: World) -> None:
-    """No start pays for modules that cost as much as patchkit.
+def test_importing_auto_loads_no_heavy_module(world: World) -> None:
+    """Importing `patchkit.auto` loads no module that costs as much as patchkit.
 
-    Only for a row with Provide it asks for a version at once, by `packaging`.
+    Only for a row with Provide does it ask for a version at once, by `packaging`.
     """
     world.pack(row("p", "patch_a", *KINDS), patch_a="")
     file = world.folder / "pack" / "__init__.py"
@@ -65,15 +66,15 @@ print(json.dumps([list(patchkit.auto.session.states), list(set(sys.modules) - be
     assert HEAVY.isdisjoint(brought)
 
 
-def test_it_may_come_late(world: World) -> None:
-    """What was imported before it is patched all the same."""
+def test_a_target_that_was_imported_before_auto_is_patched(world: World) -> None:
+    """A target that was imported before `patchkit.auto` is patched all the same."""
     a_world(world)
     code = "import json, up.mod, patchkit.auto\nprint(json.dumps(up.mod.function()))"
     assert world.answer(code) == ["by", "old"]
 
 
 def test_a_failure_stops_a_script(world: World) -> None:
-    """A script that imports it does not get past the patch that failed."""
+    """A script that imports `patchkit.auto` does not get past the patch that failed."""
     a_world(world, body="raise ValueError('broken body')")
     done = world.run("-c", "import patchkit.auto, up.mod\nprint('went on')")
     assert done.returncode == 1
@@ -91,8 +92,8 @@ def test_a_failure_may_be_a_warning(world: World) -> None:
     assert "warning: patch p failed: ValueError: broken body" in done.stderr
 
 
-def test_an_interpreter_thread_at_exit_is_no_trouble(world: World) -> None:
-    """Nothing of patchkit's raises while Python shuts down."""
+def test_an_import_at_exit_prints_no_error(world: World) -> None:
+    """A target that is imported by a thread, or while Python shuts down, prints no error."""
     a_world(world)
     code = """
 import atexit, threading, patchkit.auto

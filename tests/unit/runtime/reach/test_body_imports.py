@@ -21,10 +21,12 @@ BASE = "Wrap('up.base:function', by='by')"
 BY = "def by(wrapped, instance, args, kwargs): return ['by', *wrapped()]\n"
 
 
-def importer(world: World, body: str, *changes: str, rest: str = "") -> None:
-    """A module that imports the target at its top, and a body that imports that module."""
+def importer(world: World, body: str, *changes: str, middle: str = "") -> None:
+    """Write a module that imports the target at its top, and a body that imports that module."""
     world.module("up.base", "def function(): return []\n")
-    world.module("up.top", f"from up.base import function\n{rest}class Top: tall = 1\n")
+    world.module(
+        "up.top", f"from up.base import function\n{middle}class Top: tall = 1\n"
+    )
     world.pack(row("p", "patch_a", *(changes or (BASE,))), patch_a=body + BY)
 
 
@@ -53,10 +55,11 @@ def test_a_body_may_import_what_imports_its_target(
 
 def test_a_patch_that_waits_says_for_what(world: World) -> None:
     """Until the importer is whole, the row is armed with the reason."""
-    importer(world, "from up.top import Top\n", rest="import look\nlook.now()\n")
+    importer(world, "from up.top import Top\n", middle="import look\nlook.now()\n")
     session = world.session()
     world.module("look").write_text("def now(): ...\n")
-    state, seen = session.states["p"], []
+    state = session.states["p"]
+    seen = []
     load("look").now = lambda: seen.append((state.status, state.reason))  # type: ignore[attr-defined]
     session.arm(MAIN)
     load("up.top")
@@ -65,8 +68,8 @@ def test_a_patch_that_waits_says_for_what(world: World) -> None:
     assert (state.status, state.reason) == (APPLIED, "")
 
 
-def test_both_modules_of_a_row(world: World) -> None:
-    """The one waits for the other, whose own changes are made at the same time."""
+def test_a_row_may_change_both_modules(world: World) -> None:
+    """The change of the target waits for its importer, and both modules are changed then."""
     changes = BASE, "Wrap('up.top:Top.method', by='by')"
     importer(world, "from up.top import Top\n", *changes)
     world.module(
@@ -74,13 +77,14 @@ def test_both_modules_of_a_row(world: World) -> None:
     )
     world.session().arm(MAIN)
     top = load("up.top")
-    assert (top.Top().method(), top.up.base.function()) == (["by"], ["by"])
+    assert top.Top().method() == ["by"]
+    assert top.up.base.function() == ["by"]
 
 
-def test_an_importer_that_fails(world: World) -> None:
-    """Its error is what it was; the patch goes on waiting, and applies with the next import."""
+def test_a_patch_goes_on_waiting_for_an_importer_that_fails(world: World) -> None:
+    """The importer's own error is raised; the patch is applied once a later import succeeds."""
     importer(
-        world, "from up.top import Top\n", rest="import flag\nif flag.bad: 1 / 0\n"
+        world, "from up.top import Top\n", middle="import flag\nif flag.bad: 1 / 0\n"
     )
     world.module("flag", "bad = True\n")
     session = world.session()
@@ -95,7 +99,7 @@ def test_an_importer_that_fails(world: World) -> None:
 
 
 def test_what_the_importer_never_has_is_a_failure(world: World) -> None:
-    """A name that is not there when the importer is whole fails the patch, in its import."""
+    """A name that the importer lacks at its end fails the patch, and with it the import."""
     importer(world, "from up.top import Gone\n")
     world.session().arm(MAIN)
     with pytest.raises(ApplyError, match="Gone"):
@@ -117,7 +121,7 @@ TWO = "Replace('up.base:Base', by='MyBase')", "Replace('up.top:Top', by='MyTop')
 def test_after_a_reload_all_classes_of_a_row_are_of_one_body(
     world: World, reloaded: str
 ) -> None:
-    """Those of the other module are of the body as it is now, and pickle by reference."""
+    """The classes in both modules are those of the body as it is now, and pickle by reference."""
     world.module("up.base", "class Base: ...\n")
     world.module("up.top", "class Top: ...\n")
     world.module("up.user", "from up.base import Base\nfrom up.top import Top\n")
@@ -131,18 +135,16 @@ def test_after_a_reload_all_classes_of_a_row_are_of_one_body(
         name = cls.__bases__[0].__name__
         assert getattr(sys.modules[module], name) is cls
         assert pickle.loads(pickle.dumps(cls)) is cls
-        assert [one.__name__ for one in cls.__mro__] == [f"My{name}", name, "object"]
+        assert [base.__name__ for base in cls.__mro__] == [f"My{name}", name, "object"]
     other = "Top" if reloaded == "up.base" else "Base"
     assert getattr(load("up.user"), other) is getattr(body, f"My{other}")
     undo(session)
-    assert [load("up.base").Base.__name__, load("up.top").Top.__name__] == [
-        "Base",
-        "Top",
-    ]
+    assert load("up.base").Base.__name__ == "Base"
+    assert load("up.top").Top.__name__ == "Top"
 
 
-def test_a_body_that_somebody_reloads(world: World) -> None:
-    """What it had applied is of its new execution then, and of no layer twice."""
+def test_a_body_that_is_reloaded_acts_once(world: World) -> None:
+    """After a reload, the body's change acts once, and the body itself has the original."""
     importer(world, "from up.base import function\n")
     session = world.session()
     session.arm(MAIN)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -29,14 +30,12 @@ def test_without_patchkit_the_error_names_the_node(kind: type[Carrier]) -> None:
     )
     assert done.returncode == 1
     assert "has no patchkit" in done.stderr.splitlines()[-1]
-    assert (
-        f"on node {__import__('os').uname().nodename} {sys.executable}" in done.stderr
-    )
+    assert f"on node {os.uname().nodename} {sys.executable}" in done.stderr
 
 
 @pytest.mark.processes
 def test_an_actors_class_that_comes_back_does_nothing() -> None:
-    """An error may bring the class to the process that sent it, or to any other."""
+    """Unpickling an actor's class in a process that is no Ray worker does not arm it."""
     data = pickle.dumps(ActorCarrier(Role.WORKER)).hex()
     command = [sys.executable, "-c", LOADS + SESSION, data]
     done = subprocess.run(
@@ -47,7 +46,7 @@ def test_an_actors_class_that_comes_back_does_nothing() -> None:
 
 @pytest.mark.processes
 def test_in_a_ray_worker_the_process_ends_with_the_reason(tmp_path: Path) -> None:
-    """Ray goes on after any Exception, with a class that is none; not after a SystemExit."""
+    """A Ray worker without patchkit raises a SystemExit: after any Exception, Ray would go on."""
     script = tmp_path / "default_worker.py"
     script.write_text(f"try: {LOADS}\nexcept SystemExit as end: print('ends:', end)")
     data = pickle.dumps(ActorCarrier(Role.WORKER, [])).hex()
@@ -55,16 +54,16 @@ def test_in_a_ray_worker_the_process_ends_with_the_reason(tmp_path: Path) -> Non
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, timeout=30
     )
-    node = __import__("os").uname().nodename
+    node = os.uname().nodename
     assert done.stdout.startswith(f"ends: (patchkit on node {node}) RuntimeError: ")
     assert "has no patchkit" in done.stdout
 
 
 def test_a_class_brings_its_carrier_before_its_bases() -> None:
-    """What pickles a class by value pickles its original bases first; the carrier becomes none."""
-    one = type("One", (pickle.Unpickler,), {})
-    ActorCarrier(Role.WORKER).put_before(one)
-    first, *rest = pickle.loads(pickle.dumps(one.__dict__["__orig_bases__"]))
-    assert not isinstance(first, type)
-    assert types.resolve_bases((first, *rest)) == (pickle.Unpickler,)
-    assert types.resolve_bases(one.__dict__["__orig_bases__"]) == (pickle.Unpickler,)
+    """`put_before` makes a carrier the first original base, which resolves to no base class."""
+    cls = type("One", (pickle.Unpickler,), {})
+    ActorCarrier(Role.WORKER).put_before(cls)
+    carried, *bases = pickle.loads(pickle.dumps(cls.__dict__["__orig_bases__"]))
+    assert not isinstance(carried, type)
+    assert types.resolve_bases((carried, *bases)) == (pickle.Unpickler,)
+    assert types.resolve_bases(cls.__dict__["__orig_bases__"]) == (pickle.Unpickler,)

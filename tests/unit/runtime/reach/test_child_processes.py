@@ -97,6 +97,7 @@ def upstream(world: World) -> World:
 
 
 def parent(method: str, where: str, name: str = "") -> str:
+    """A program that starts one child by this method, and prints what the child answers."""
     module, _, target = where.partition(":")
     words = f", name={name!r}" if name else ""
     return MAIN.format(method=method, module=module, target=target, name=words)
@@ -120,15 +121,17 @@ def seen(method: str, kind: str) -> object:
 def test_a_child_has_its_role_and_only_its_patches(
     upstream: World, method: str, where: str, role: str, kind: str
 ) -> None:
-    """By any start method, and before its arguments are unpickled; the parent is main."""
+    """By any start method, a child enters its role before its arguments are unpickled."""
     answer = upstream.script(parent(method, where), PATCHKIT_ONLY="main,core,worker")
     assert answer == [[role], [kind, "old"], seen(method, kind)]
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
-def test_a_child_that_is_known_by_its_name(upstream: World, method: str) -> None:
-    """Its target was wrapped by somebody else."""
+def test_a_child_with_an_unknown_target_is_known_by_its_name(
+    upstream: World, method: str
+) -> None:
+    """The name of a child gives it its role if its target does not, as somebody wrapped it."""
     code = parent(method, "up.tell:target", name="EngineCore_DP1")
     assert upstream.script(code) == [
         ["engine-core"],
@@ -140,22 +143,22 @@ def test_a_child_that_is_known_by_its_name(upstream: World, method: str) -> None
 @pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
 def test_any_other_child_is_main(upstream: World, method: str) -> None:
-    """An API server process runs what its parent runs."""
+    """A child that is neither engine core nor worker, such as an API server, is main."""
     answer = upstream.script(parent(method, "up.tell:target", name="ApiServer_0"))
     assert answer == [["main"], ["main", "old"], seen(method, "main")]
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
-def test_a_parent_that_is_no_file(upstream: World, method: str) -> None:
-    """`python -c` has no main module that the child could import."""
+def test_a_child_of_a_parent_that_is_no_file(upstream: World, method: str) -> None:
+    """A child of `python -c`, whose main module it cannot import, has its role."""
     answer = upstream.answer(parent(method, CORE_TARGET))
     assert answer == [["engine-core"], ["core", "old"], ["core", "old"]]
 
 
 @pytest.mark.processes
-def test_a_parent_that_is_a_module(upstream: World) -> None:
-    """`python -m`."""
+def test_a_child_of_a_parent_that_is_a_module(upstream: World) -> None:
+    """A child of `python -m` has its role before its arguments are unpickled."""
     upstream.module("tool.main", parent("spawn", CORE_TARGET))
     done = upstream.run("-m", "tool.main")
     assert json.loads(done.stdout) == [
@@ -179,8 +182,8 @@ def test_a_path_that_was_edited_at_run_time(upstream: World) -> None:
 
 
 @pytest.mark.processes
-def test_a_childs_child(upstream: World) -> None:
-    """An engine core starts its workers."""
+def test_a_childs_child_has_its_own_role(upstream: World) -> None:
+    """A worker that an engine core starts is a worker, and the engine core stays what it is."""
     upstream.module(
         "vllm.v1.engine.core",
         """
@@ -226,15 +229,17 @@ if __name__ == "__main__":
 
 
 @pytest.mark.processes
-def test_a_child_of_a_process_where_patchkit_is_off(upstream: World) -> None:
-    """PATCHKIT=0 reaches children."""
+def test_a_child_of_a_process_where_patchkit_is_off_is_not_armed(
+    upstream: World,
+) -> None:
+    """With PATCHKIT=0 in its environment, a child has no session and sees the original."""
     answer = upstream.script(parent("spawn", CORE_TARGET), PATCHKIT="0")
     assert answer == [None, "old", "old"]
 
 
 @pytest.mark.processes
-def test_a_pool(upstream: World) -> None:
-    """Pool workers are children like others."""
+def test_a_worker_of_a_pool_is_patched(upstream: World) -> None:
+    """A worker of a `multiprocessing` pool is armed as main, like any other child."""
     code = """
 import json, multiprocessing, patchkit.auto, up.mod
 if __name__ == "__main__":
@@ -245,8 +250,10 @@ if __name__ == "__main__":
 
 
 @pytest.mark.processes
-def test_multiprocessing_imported_before_arming(upstream: World) -> None:
-    """What was hooked late works as well."""
+def test_a_child_of_multiprocessing_that_was_imported_before_arming(
+    upstream: World,
+) -> None:
+    """A child has its role also if its parent imported multiprocessing before it was armed."""
     code = "import multiprocessing.context\n" + parent("spawn", CORE_TARGET)
     assert upstream.script(code)[0] == ["engine-core"]
 
@@ -259,17 +266,18 @@ def test_multiprocessing_imported_before_arming(upstream: World) -> None:
 def test_a_child_of_the_library_multiprocess(
     upstream: World, method: str, name: str, kind: str
 ) -> None:
-    """It starts children by code of its own; the journal of the parent names them."""
+    """A child that `multiprocess` starts has its role, and the journal of its parent names it."""
     upstream.module("ask", ASK.replace("multiprocessing", "multiprocess"))
     answer = upstream.script(parent(method, "up.tell:target", name=name))
     assert answer == [[kind], [kind, "old"], seen(method, kind)]
-    assert [one["name"] for one in upstream.entries() if one["event"] == "child"] == [
-        name
-    ]
+    children = [entry for entry in upstream.entries() if entry["event"] == "child"]
+    assert [child["name"] for child in children] == [name]
 
 
 def unknown(upstream: World) -> list[str]:
-    return [one["target"] for one in upstream.entries() if one["event"] == "unknown"]
+    """Targets of the children that the journals call unknown."""
+    unknowns = [entry for entry in upstream.entries() if entry["event"] == "unknown"]
+    return [entry["target"] for entry in unknowns]
 
 
 @pytest.mark.processes
@@ -278,19 +286,22 @@ def unknown(upstream: World) -> list[str]:
 def test_a_child_with_vllm_that_no_row_knows_says_so(
     upstream: World, method: str, when: str
 ) -> None:
-    """Once, by the name of what it runs, whether vLLM was loaded before it began or later."""
+    """The journal names its target once, whether vLLM was loaded before it began or later."""
     load = "import vllm.v1.engine.core"
-    begin, later = (f"{load}\n", "pass") if when == "before" else ("", load)
-    target = f"def target(answers, config=None):\n    {later}\n    answers.send([])\n"
-    upstream.module("stage", begin + target)
+    at_top = f"{load}\n" if when == "before" else ""
+    inside = load if when == "within" else "pass"
+    target = f"def target(answers, config=None):\n    {inside}\n    answers.send([])\n"
+    upstream.module("stage", at_top + target)
     upstream.script(parent(method, "stage:target"))
     assert unknown(upstream) == ["stage:target"]
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
-def test_a_child_without_vllm_says_nothing(upstream: World, method: str) -> None:
-    """It is nobody's concern; nor is one that a row knows."""
+def test_a_child_without_vllm_or_with_a_known_target_says_nothing(
+    upstream: World, method: str
+) -> None:
+    """The journal calls neither a child without vLLM unknown, nor one whose target a row knows."""
     upstream.script(parent(method, "up.tell:target"))
     upstream.script(parent(method, CORE_TARGET))
     assert unknown(upstream) == []
@@ -299,15 +310,15 @@ def test_a_child_without_vllm_says_nothing(upstream: World, method: str) -> None
 @pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
 def test_processes_that_another_package_tells_of(upstream: World, method: str) -> None:
-    """What an entry point names has its role like vLLM's own."""
+    """A process that another package's entry point names has the role that it states."""
     info = upstream.folder / "stages-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: stages\nVersion: 1.0\n"
     )
     (info / "entry_points.txt").write_text("[patchkit.processes]\nmine = told_of\n")
-    told = "PROCESSES = (ProcessRow('target', 'up.tell:target', Role.WORKER),)"
-    upstream.module("told_of", f"from patchkit import ProcessRow, Role\n{told}\n")
+    rows = "PROCESSES = (ProcessRow('target', 'up.tell:target', Role.WORKER),)"
+    upstream.module("told_of", f"from patchkit import ProcessRow, Role\n{rows}\n")
     answer = upstream.script(parent(method, "up.tell:target"))
     assert answer == [["worker"], ["worker", "old"], seen(method, "worker")]
 
@@ -333,10 +344,10 @@ def test_a_child_of_a_library_that_nobody_knows(upstream: World) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"), [("VllmWorker-0", "worker"), ("Process-1", "main")]
 )
-def test_a_child_that_nobody_tells_its_role(
+def test_a_child_of_a_parent_that_is_not_armed_goes_by_its_name(
     upstream: World, library: str, name: str, kind: str
 ) -> None:
-    """Its parent is not armed: it has the role that it is called by when it arms itself."""
+    """A child that arms itself has the role that its process's name stands for."""
     upstream.module("ask", ASK.replace("multiprocessing", library))
     upstream.module(
         "late",
@@ -359,8 +370,8 @@ if __name__ == "__main__":
 
 
 @pytest.mark.processes
-def test_the_helper_of_the_model_registry(upstream: World) -> None:
-    """It gets patchkit with the function that it calls, and a pack that only its parent finds."""
+def test_the_helper_of_the_model_registry_is_armed(upstream: World) -> None:
+    """The helper is armed by the function that it gets, with a pack that only its parent finds."""
     upstream.module("vllm.model_executor.models.registry", REGISTRY)
     upstream.module(
         "asked", "from up.tell import told\ndef asked(): return told(None)\n"
@@ -383,8 +394,8 @@ def test_the_helper_of_the_model_registry(upstream: World) -> None:
 
 
 @pytest.mark.processes
-def test_a_target_in_the_module_of_that_helper(upstream: World) -> None:
-    """It is patched under the module's own name, which is where the helper's function is from."""
+def test_a_target_in_the_module_of_that_helper_is_patched(upstream: World) -> None:
+    """A target in the helper's own module is patched under the module's name, not `__main__`."""
     source = "def known(): return ['old']\n" + REGISTRY
     upstream.module("vllm.model_executor.models.registry", source)
     change = "Wrap('vllm.model_executor.models.registry:known', by='by')"
@@ -401,8 +412,8 @@ def test_a_target_in_the_module_of_that_helper(upstream: World) -> None:
     assert upstream.answer(code, PATCHKIT_PATCHES="more") == ["new", "old"]
 
 
-def test_a_carrier_leaves_nothing_behind() -> None:
-    """What the child gets in place of it is None, and any Python can read it."""
+def test_a_carrier_pickles_as_a_call_of_exec() -> None:
+    """A carrier unpickles by `exec`, which any Python has and which returns None."""
     carrier = Carrier(Role.WORKER, ["a", "b"])
     function, (code, names) = carrier.__reduce__()
     assert function is exec

@@ -36,6 +36,7 @@ def pickled(world: World, monkeypatch: pytest.MonkeyPatch) -> bytes:
 
 
 def unpickling(pickled: bytes, more: str = "") -> str:
+    """A program that runs `more`, unpickles, and prints what is patched and armed then."""
     return f"""
 import json, pickle, sys
 {more}
@@ -60,8 +61,10 @@ def test_an_object_of_a_body_arms_whoever_unpickles_it(
 
 
 @pytest.mark.processes
-def test_a_target_that_was_imported_before(world: World, pickled: bytes) -> None:
-    """The same where upstream is there already, with a copy of its function elsewhere."""
+def test_a_target_that_was_imported_before_is_patched(
+    world: World, pickled: bytes
+) -> None:
+    """Unpickling patches a target that was imported before, and copies of it elsewhere."""
     world.module("up.user", "from up.mod import function")
     code = (
         unpickling(pickled, "import up.user")
@@ -71,8 +74,10 @@ def test_a_target_that_was_imported_before(world: World, pickled: bytes) -> None
 
 
 @pytest.mark.processes
-def test_it_does_nothing_where_patchkit_is_off(world: World, pickled: bytes) -> None:
-    """PATCHKIT=0: the object is unpickled, and that is all."""
+def test_an_object_of_a_body_arms_nothing_where_patchkit_is_off(
+    world: World, pickled: bytes
+) -> None:
+    """With PATCHKIT=0 the object is unpickled, and no process is armed or patched."""
     assert world.answer(unpickling(pickled), PATCHKIT="0") == [False, "old", None, True]
 
 
@@ -87,8 +92,10 @@ def test_a_pack_that_this_process_was_not_told_of(world: World, pickled: bytes) 
 
 
 @pytest.mark.processes
-def test_a_failure_reaches_who_unpickles(world: World, pickled: bytes) -> None:
-    """The process does not go on with half a patch."""
+def test_a_failure_of_the_patch_ends_the_unpickling(
+    world: World, pickled: bytes
+) -> None:
+    """A process that unpickles an object whose patch fails gets the error, and does not go on."""
     world.module("up.mod", "class Thing: ...\ndef function(): ...\n")
     world.module("pack.patch_a", BODY.replace("def new", "def misspelt"))
     done = world.run("-c", unpickling(pickled))
@@ -97,7 +104,7 @@ def test_a_failure_reaches_who_unpickles(world: World, pickled: bytes) -> None:
 
 
 def test_the_finder_is_installed_once() -> None:
-    """Importing patchkit twice leaves one."""
+    """A second call of `watch_bodies` adds no finder to `sys.meta_path`."""
     watch_bodies(list)
     before = list(sys.meta_path)
     watch_bodies(list)
@@ -105,8 +112,8 @@ def test_the_finder_is_installed_once() -> None:
 
 
 @pytest.mark.processes
-def test_it_does_nothing_beside_a_session(world: World, pickled: bytes) -> None:
-    """A session that was lent loads bodies, and arms nothing; once it is gone, a body arms."""
+def test_a_body_that_a_block_loads_arms_nothing(world: World, pickled: bytes) -> None:
+    """Loading a body within a block does not arm the process; after the block, it does."""
     code = f"""
 import json, pickle, sys
 from patchkit import applied
@@ -124,7 +131,7 @@ print(json.dumps([*armed, current() is not None]))
 
 @pytest.mark.processes
 def test_importing_a_pack_arms_nothing(world: World, pickled: bytes) -> None:
-    """Only a body does: reading rows must have no effect."""
+    """Importing a pack without a body does not load what arms: reading rows has no effect."""
     code = """
 import json, sys, pack
 print(json.dumps("patchkit.runtime.reach.arming" in sys.modules))

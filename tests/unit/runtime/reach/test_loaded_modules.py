@@ -63,20 +63,20 @@ def modules_loaded(world: World, code: str = "") -> list[str]:
     return names
 
 
-def test_an_armed_process(world: World) -> None:
+def test_an_armed_process_loads_few_modules(world: World) -> None:
     """A process that is armed, and imports no target, loads at most 60 modules of patchkit."""
     loaded = modules_loaded(world)
     assert len(loaded) <= ARMED_LIMIT, "\n".join(loaded)
 
 
-def test_three_kinds_of_change(world: World) -> None:
-    """A process that applies a Replace, a Wrap and an Edit loads at most 80."""
+def test_three_kinds_of_change_load_few_modules(world: World) -> None:
+    """A process that applies a Replace, a Wrap and an Edit loads at most 80 modules of patchkit."""
     loaded = modules_loaded(world, APPLY)
     assert len(loaded) <= APPLIED_LIMIT, "\n".join(loaded)
 
 
-def test_three_kinds_of_change_with_a_lock(world: World) -> None:
-    """It loads at most 80 also if it has a lock in which every target has the wording it has here.
+def test_three_kinds_of_change_with_a_lock_load_few_modules(world: World) -> None:
+    """With a lock that has every target's wording as it is here, it also loads at most 80.
 
     Nothing is parsed then, so the resolver stays unloaded.
     """

@@ -86,8 +86,8 @@ print(json.dumps([EngineArgs().create_engine_config(), EngineCore().seen,
     ]
 
 
-def test_entries_of_modules_that_were_imported_before(upstream: World) -> None:
-    """Arming late hooks what is there already."""
+def test_an_entry_that_was_imported_before_arming_is_hooked(upstream: World) -> None:
+    """An entry enters its role also if its module was imported before the process was armed."""
     code = """
 import json
 from vllm.v1.engine.core import EngineCore, EngineCoreProc
@@ -98,7 +98,7 @@ print(json.dumps(EngineCoreProc().seen))
 
 
 def test_a_derived_class_enters_too(upstream: World) -> None:
-    """The Ray actor inherits its constructor from the worker's base class."""
+    """A class that inherits an entry's constructor enters its role, as Ray's actor does."""
     code = """
 import json, patchkit.auto
 from vllm.v1.executor.ray_utils import RayWorkerWrapper
@@ -118,7 +118,7 @@ print(json.dumps(RayWorkerWrapper().seen))
 def test_a_ray_worker_enters_the_role_of_its_actor(
     upstream: World, where: str, roles: list[str]
 ) -> None:
-    """Before the arguments are unpickled, and it is no main process."""
+    """A Ray worker has no role until it loads its actor's class, and then only that class's."""
     upstream.module(
         "default_worker",
         f"""
@@ -133,8 +133,9 @@ print(json.dumps([before, sorted(patchkit.auto.session.roles), seen()]))
     )
     done = upstream.run("default_worker.py", PATCHKIT_ONLY=ONLY)
     assert done.returncode == 0, done.stderr
-    kind = {"engine-core": "core"}.get(roles[0], roles[0])
-    assert done.stdout.strip() == f'[[], ["{roles[0]}"], ["{kind}", "old"]]'
+    (role,) = roles
+    kind = "core" if role == "engine-core" else role
+    assert done.stdout.strip() == f'[[], ["{role}"], ["{kind}", "old"]]'
 
 
 USERS = """
@@ -153,11 +154,12 @@ class Actor:
 def test_what_a_users_class_refers_to_is_patched(
     upstream: World, base: str, kind: str
 ) -> None:
-    """Its role is entered before Ray loads it; one that derives from a worker's is a worker."""
-    source = USERS.replace("Actor:", f"Actor({base}):") if base else USERS
-    upstream.module(
-        "users", (f"import {base.rpartition('.')[0]}\n" if base else "") + source
-    )
+    """Ray loads a user's actor once its role is entered; one that derives from a worker is one."""
+    source = USERS
+    if base:
+        derived = USERS.replace("Actor:", f"Actor({base}):")
+        source = f"import {base.rpartition('.')[0]}\n{derived}"
+    upstream.module("users", source)
     upstream.module(
         "default_worker",
         """
@@ -173,7 +175,8 @@ print(json.dumps([sorted(patchkit.auto.session.roles), cls.captured(), up.mod.fu
     assert done.returncode == 0, done.stderr
     roles, captured, now = json.loads(done.stdout)
     assert (roles, now) == ([kind], [kind, "old"])
-    assert captured == now or base  # which nobody could know before it was loaded
+    if not base:  # which nobody could know before it was loaded
+        assert captured == now
 
 
 def test_a_process_with_a_role_keeps_it(upstream: World) -> None:
@@ -188,8 +191,8 @@ print(json.dumps(sorted(patchkit.auto.session.roles)))
     assert upstream.answer(code, PATCHKIT_ONLY=ONLY) == ["main"]
 
 
-def test_a_frontend_that_is_no_python_process(upstream: World) -> None:
-    """Where it is started, the journal names the patches that have no process, and why."""
+def test_a_frontend_that_is_no_python_process_is_noted(upstream: World) -> None:
+    """When a Rust frontend starts, the journal names the patches that have no process, and why."""
     starts = (
         "class RustFrontendProcessManager:\n    def __init__(self): print('started')\n"
     )
@@ -203,13 +206,13 @@ def test_a_frontend_that_is_no_python_process(upstream: World) -> None:
     code = "import patchkit.auto\nfrom vllm.v1.utils import *\nRustFrontendProcessManager()"
     done = upstream.run("-c", code)
     assert done.stdout == "started\n", done.stderr
-    told = [one for one in upstream.entries() if one["event"] == "left-without"]
+    left = [entry for entry in upstream.entries() if entry["event"] == "left-without"]
     why = "the Rust frontend is no Python process"
-    assert [(one["name"], one["reason"]) for one in told] == [("chat", why)]
+    assert [(entry["name"], entry["reason"]) for entry in left] == [("chat", why)]
 
 
 def test_a_failed_patch_stops_the_engine_that_swallowed_it(upstream: World) -> None:
-    """VLLM catches what an import raised; its constructor does not start half patched."""
+    """The engine's constructor raises an error that vLLM swallowed when it imported a target."""
     upstream.module("pack.patch_core", "def misspelt(): ...")
     code = """
 import patchkit.auto
@@ -232,7 +235,7 @@ print("started")
 
 
 def test_a_name_for_anothers_class_is_not_hooked(upstream: World) -> None:
-    """VLLM 0.7 lets one module's `LLMEngine` be another engine; that one has its own entry."""
+    """An entry's name for a class of another module, as in vLLM 0.7, enters no role."""
     upstream.module(
         "vllm.engine.llm_engine",
         "from vllm.elsewhere import Engine as LLMEngine\n",
@@ -247,8 +250,8 @@ print(json.dumps(sorted(patchkit.auto.session.roles)))
     assert upstream.answer(code, PATCHKIT_ONLY=ONLY) == ["main"]
 
 
-def test_a_class_without_a_constructor_of_its_own(upstream: World) -> None:
-    """A release may drop one; patchkit's own hook never stops an import for that."""
+def test_an_entry_without_a_constructor_of_its_own_is_imported(upstream: World) -> None:
+    """A release whose entry has no constructor of its own can be imported: the hook is no error."""
     upstream.module("vllm.v1.engine.core", "class EngineCore: ...\n")
     code = """
 import json, sys, patchkit.auto

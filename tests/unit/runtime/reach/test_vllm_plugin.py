@@ -13,6 +13,7 @@ world = packages.world
 
 @pytest.fixture
 def upstream(world: World) -> World:
+    """An upstream with one function, and a pack that wraps it."""
     world.module("up.mod", "def function(): return 'old'\n")
     world.pack(
         row("p", "patch_a", "Wrap('up.mod:function', by='by')"),
@@ -24,7 +25,7 @@ def upstream(world: World) -> World:
 @pytest.mark.processes
 @pytest.mark.parametrize("entry", ["platform", "general"])
 def test_each_plugin_arms(upstream: World, entry: str) -> None:
-    """Either is enough, and says that it is no platform."""
+    """Either plugin alone arms the process, and returns None, as it names no platform."""
     code = f"""
 import json, patchkit.runtime.reach.vllm_plugin
 result = patchkit.runtime.reach.vllm_plugin.{entry}()
@@ -35,8 +36,8 @@ print(json.dumps([result, up.mod.function()]))
 
 
 @pytest.mark.processes
-def test_the_general_plugin_tells_what_was_swallowed(upstream: World) -> None:
-    """VLLM swallows what the platform plugin or an import raises; this one raises it again."""
+def test_the_general_plugin_raises_a_swallowed_error_again(upstream: World) -> None:
+    """An ApplyError that vLLM swallowed is raised again by the general plugin."""
     upstream.module("pack.patch_a", "def misspelt(): ...")
     code = """
 import patchkit.runtime.reach.vllm_plugin, up.mod
@@ -53,8 +54,10 @@ print("started")
 
 
 @pytest.mark.processes
-def test_the_general_plugin_tells_of_a_malformed_pack(upstream: World) -> None:
-    """The same where arming itself failed."""
+def test_the_general_plugin_raises_the_error_of_a_missing_pack_again(
+    upstream: World,
+) -> None:
+    """A DeclarationError with which arming failed is raised again by the general plugin."""
     code = """
 import patchkit.runtime.reach.vllm_plugin
 try:

@@ -27,7 +27,7 @@ upstream = blocks.upstream
 
 
 def test_a_block_is_patched_and_nothing_after_it(world: World) -> None:
-    """A worker's patch acts in a process without a role; then the very objects are back."""
+    """A patch of any role acts within its block; after it, the very objects of before are back."""
     user = load("up.user")
     function = user.function
     before = trace()
@@ -40,8 +40,8 @@ def test_a_block_is_patched_and_nothing_after_it(world: World) -> None:
 
 
 @pytest.mark.processes
-def test_it_is_in_the_vocabulary(world: World) -> None:
-    """`from patchkit import applied`, which imports no session."""
+def test_applied_is_in_the_vocabulary(world: World) -> None:
+    """`from patchkit import applied` works, and imports no session; a mistyped name is an error."""
     code = """
 import json, sys
 from patchkit import applied
@@ -56,7 +56,7 @@ print(json.dumps([name for name in heavy if name in sys.modules]))
 
 
 def test_targets_are_imported(world: World) -> None:
-    """Whoever names a patch has its change made, though nobody has imported the target yet."""
+    """A block makes its patches' changes, though nobody has imported the targets yet."""
     with applied("p"):
         assert sys.modules["up.mod"].function() == ("by", "old")
         assert load("up.user").function() == ("by", "old")
@@ -73,7 +73,7 @@ def test_what_was_copied_within_the_block_goes_back(world: World) -> None:
 
 
 def test_several_names_and_several_times(world: World) -> None:
-    """Each in its place; once more after it was undone."""
+    """A block applies all of its patches, and does so again each time that it is entered."""
     block = applied("q", "p")
     for _ in range(3):
         with block:
@@ -85,10 +85,10 @@ def test_several_names_and_several_times(world: World) -> None:
         assert (module.function(), module.Thing().method()) == ("old", "old")
 
 
-def test_no_name_is_all_that_is_for_here(
+def test_a_block_without_names_applies_all_that_is_for_here(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Others are left out without a word, as in an armed process."""
+    """A block without names applies every patch that fits the process, and skips the others."""
     monkeypatch.setenv("PATCHKIT_DISABLE", "broken,optional,elsewhere,asks,early")
     with applied():
         module = load("up.mod")
@@ -100,7 +100,7 @@ def test_no_name_is_all_that_is_for_here(
 
 
 def test_changes_that_come_before_an_import_wait_for_it(world: World) -> None:
-    """A module is provided within the block, when it is imported, and not after it."""
+    """A module is provided only within the block; a target that is imported already is an error."""
     with applied("llm"):
         assert "up.llm" not in sys.modules
         assert load("up.llm").filled
@@ -113,7 +113,7 @@ def test_changes_that_come_before_an_import_wait_for_it(world: World) -> None:
 
 
 def test_the_blocks_own_error_comes_out(world: World) -> None:
-    """Undo runs all the same."""
+    """An error that a block raises comes out of it, and its patches are undone."""
     function = load("up.mod").function
     before = trace()
     with pytest.raises(KeyError, match="mine"), applied("p"):
@@ -123,8 +123,10 @@ def test_the_blocks_own_error_comes_out(world: World) -> None:
 
 
 @pytest.mark.parametrize("own_error", [True, False])
-def test_what_cannot_be_undone(world: World, own_error: bool) -> None:
-    """Somebody overwrote the target: an error, unless the block has one of its own."""
+def test_a_target_that_was_overwritten_within_a_block(
+    world: World, own_error: bool
+) -> None:
+    """A block whose target was overwritten raises an UndoError, or its own error if it has one."""
     before = trace()
     foreign = object()
 
@@ -134,7 +136,8 @@ def test_what_cannot_be_undone(world: World, own_error: bool) -> None:
             if own_error:
                 raise KeyError
 
-    with pytest.raises(KeyError if own_error else UndoError):
+    expected = KeyError if own_error else UndoError
+    with pytest.raises(expected):
         overwrite()
     assert load("up.mod").function is foreign
     assert trace() == before
@@ -173,27 +176,29 @@ def test_roles_are_left_alone(world: World) -> None:
 def test_overlapping_blocks_end_in_any_order(
     world: World, order: tuple[int, ...]
 ) -> None:
-    """A patch is there as long as one block has it."""
+    """A patch is applied as long as one of the blocks that name it has not ended."""
     before = trace()
     module = load("up.mod")
     function = module.function
     method = module.Thing.method
     names = [("p",), ("p", "q"), ("q",)]
-    blocks = [applied(*chosen) for chosen in names]
-    for block in blocks:
+    overlapping = [applied(*chosen) for chosen in names]
+    for block in overlapping:
         block.__enter__()
     entered = set(range(3))
     for number in order:
-        blocks[number].__exit__(None, None, None)
+        overlapping[number].__exit__(None, None, None)
         entered.discard(number)
-        applied_now = set().union(*(names[block] for block in entered))
+        applied_now: set[str] = set()
+        for remaining in entered:
+            applied_now.update(names[remaining])
         assert (module.function is not function) is ("p" in applied_now)
         assert (module.Thing.method is not method) is ("q" in applied_now)
     assert trace() == before
 
 
-def test_a_block_within_itself(world: World) -> None:
-    """One object, entered twice."""
+def test_a_block_that_is_entered_within_itself(world: World) -> None:
+    """A block that is entered twice has its patches applied until it ends for the second time."""
     block = applied("p")
     with block:
         with block:
@@ -227,7 +232,7 @@ print(json.dumps(said))
 
 @pytest.mark.processes
 def test_a_name_of_two_packs(world: World) -> None:
-    """Each block has the patch of its own pack, one after the other; at once they are refused."""
+    """Blocks of two packs use the name one after the other; the two at once are refused."""
     for name in ("one", "two"):
         body = f"def by(wrapped, instance, args, kwargs): return {name!r}\n"
         rows = packages.row("same", "patch_a", "Wrap('up.mod:function', by='by')")

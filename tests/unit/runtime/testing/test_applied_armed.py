@@ -41,7 +41,7 @@ def armed(world: World, code: str, *names: str, first: str = "", **environ: str)
 
 
 def test_what_was_applied_stays_applied(world: World) -> None:
-    """The block changes nothing, and takes nothing away."""
+    """A patch that the process has applied stays the same within its block and after it."""
     world.pack(row("p", "patch_a", "Wrap('up.mod:function', by='by')"), patch_a=BODY)
     code = """
 see()
@@ -52,7 +52,7 @@ see()
 
 
 def test_what_was_armed_is_as_if_there_had_been_no_block(world: World) -> None:
-    """Another role's patch is armed again; this role's stays, as its target is imported now."""
+    """After a block, another role's patch is armed again; this role's stays applied."""
     world.pack(
         row("p", "patch_a", "Wrap('up.mod:function', by='by')"),
         row("q", "patch_a", "Wrap('up.mod:function', by='two')", roles="{Role.WORKER}"),
@@ -72,7 +72,7 @@ see()
 
 
 def test_what_was_skipped_may_be_for_here_by_now(world: World) -> None:
-    """The environment is asked again; afterwards the patch is skipped as before."""
+    """A block asks the environment again for a skipped patch, which is skipped again after it."""
     code = """
 import os
 world = session.states["env"]
@@ -86,8 +86,8 @@ see()
 """
     skipped = ["old", {"env": "skipped"}]
     held = [["two", "old"], {"env": "applied"}]
-    said = "patch env does not apply here: ACME_FLAG is not set"
-    assert armed(world, code, "env") == [skipped, said, held, skipped]
+    refusal = "patch env does not apply here: ACME_FLAG is not set"
+    assert armed(world, code, "env") == [skipped, refusal, held, skipped]
 
 
 def test_a_failure_in_a_block_does_not_stop_the_process_later(world: World) -> None:
@@ -105,8 +105,8 @@ session.stop_if_failed()
     assert armed(world, code, "p") == ["ApplyError", ["old", {"p": "armed"}]]
 
 
-def test_packs_in_an_armed_process(world: World) -> None:
-    """Rows that come for a block are gone after it, and were for no role meanwhile."""
+def test_rows_of_a_blocks_packs_in_an_armed_process(world: World) -> None:
+    """Rows of a block's packs are gone after it; a role that is entered meanwhile applies none."""
     world.pack(
         row("o", "patch_o", "Wrap('up.mod:function', by='by')"),
         row("o2", "patch_o", "Wrap('up.mod:function', by='two')"),
@@ -126,7 +126,7 @@ see()
 
 
 def test_a_process_that_is_armed_within_a_block(world: World) -> None:
-    """Plugins of vLLM's arm it, say: one session goes on, with all its roles and nothing twice."""
+    """A process that is armed within a block has one session, and applies no patch twice."""
     world.pack(
         row("p", "patch_a", "Wrap('up.mod:function', by='by')"),
         row("q", "patch_a", "Wrap('up.mod:function', by='two')", roles="{Role.WORKER}"),
@@ -159,8 +159,8 @@ print(json.dumps(seen))
     ]
 
 
-def test_bodies_bring_patchkit_again_after_a_block(world: World) -> None:
-    """A body that comes from elsewhere arms the process, but not one that a block loads."""
+def test_a_body_arms_the_process_again_after_a_block(world: World) -> None:
+    """A body that is imported after a block arms the process; one that a block loads does not."""
     world.pack(
         row("p", "patch_a", "Wrap('up.mod:function', by='by')"),
         row("q", "patch_b", "Wrap('up.mod:function', by='by')"),

@@ -13,7 +13,7 @@ upstream = blocks.upstream
 
 
 def test_a_forked_child_has_what_its_parent_had(world: World) -> None:
-    """It lets go of it by itself, and the parent is not touched."""
+    """A child that is forked within a block has its patches, and does not change the parent's."""
     code = """
 import json, os, up.mod
 from patchkit import applied
@@ -33,11 +33,10 @@ with applied("p"):
 
 
 def test_blocks_in_threads(world: World) -> None:
-    """Each thread's own patch comes and goes; one session, and nothing is left."""
+    """Each thread's block applies and undoes its own patch; no finder and no session is left."""
     rows = [row(f"p{n}", "patch_a", f"Wrap('up.mod:f{n}', by='by')") for n in range(4)]
-    world.module(
-        "up.mod", UPSTREAM + "".join(f"def f{n}(): return {n}\n" for n in range(4))
-    )
+    functions = [f"def f{n}(): return {n}\n" for n in range(4)]
+    world.module("up.mod", UPSTREAM + "".join(functions))
     world.pack(*rows, patch_a=BODY)
     code = program(__file__, "blocks_in_threads")
     assert world.answer(code) == [[], False, True, True]

@@ -21,8 +21,8 @@ world = packages.world
 upstream = blocks.upstream
 
 
-def test_a_function(world: World) -> None:
-    """Each call has a block of its own; name and signature stay."""
+def test_a_decorated_function(world: World) -> None:
+    """Each call of a decorated function is a block; its name, docstring and signature stay."""
 
     @applied("p")
     def work(number: int, *, deep: bool = False) -> Any:
@@ -35,8 +35,8 @@ def test_a_function(world: World) -> None:
     assert list(inspect.signature(work).parameters) == ["number", "deep"]
 
 
-def test_a_coroutine_function(world: World) -> None:
-    """Patched until it is through, also where it waits."""
+def test_a_decorated_coroutine_function(world: World) -> None:
+    """A decorated coroutine function is patched until it returns, also after it has waited."""
 
     @applied("p")
     async def work() -> Any:
@@ -48,8 +48,8 @@ def test_a_coroutine_function(world: World) -> None:
     assert load("up.mod").function() == "old"
 
 
-def test_a_generator(world: World) -> None:
-    """A fixture is one: patched from its first step to its end, and what is sent goes in."""
+def test_a_decorated_generator(world: World) -> None:
+    """A decorated generator is patched from its first step to its end, and gets what is sent."""
 
     @applied("p")
     def work() -> Iterator[Any]:
@@ -68,8 +68,8 @@ def test_a_generator(world: World) -> None:
     assert load("up.mod").function() == "old"
 
 
-def test_an_asynchronous_generator(world: World) -> None:
-    """The same for fixtures that wait; one that is left early is closed."""
+def test_a_decorated_asynchronous_generator(world: World) -> None:
+    """A decorated asynchronous generator is patched to its end, also where it is closed early."""
     ended = []
 
     @applied("p")
@@ -81,9 +81,9 @@ def test_an_asynchronous_generator(world: World) -> None:
             ended.append(load("up.mod").function())
 
     async def use() -> list[Any]:
-        first = work()
-        results = [await first.__anext__()]
-        await first.aclose()  # type: ignore[attr-defined]
+        closed_early = work()
+        results = [await closed_early.__anext__()]
+        await closed_early.aclose()  # type: ignore[attr-defined]
         return results + [value async for value in work()]
 
     assert inspect.isasyncgenfunction(work)
@@ -120,7 +120,7 @@ def test_what_is_sent_to_an_asynchronous_generator(world: World) -> None:
 
 
 def test_an_asynchronous_generator_that_fails(world: World) -> None:
-    """Its error is the caller's, and the block is over."""
+    """An error of the generator reaches its caller, and its patches are undone."""
 
     @applied("p")
     async def work() -> AsyncGenerator[Any, Any]:
@@ -136,8 +136,8 @@ def test_an_asynchronous_generator_that_fails(world: World) -> None:
     assert load("up.mod").function() == "old"
 
 
-def test_what_cannot_be_decorated() -> None:
-    """Parentheses that were forgotten, a class: errors at once, not tests that never run."""
+def test_what_cannot_be_decorated_is_refused() -> None:
+    """`@applied` without parentheses, or on a class, is an error at once."""
     with pytest.raises(
         UnknownPatchError, match=r"expected a patch's name: @applied\('name'\)"
     ):
@@ -183,14 +183,16 @@ class Waits:
         Waits.of_class,
     ],
 )
-def test_a_coroutine_function_in_another_coat(world: World, function: Any) -> None:
-    """A static method, a class method and a partial: patched until it is through."""
+def test_a_decorated_method_or_partial_of_a_coroutine_function(
+    world: World, function: Any
+) -> None:
+    """A static method, class method or partial of a coroutine function is patched to its end."""
     assert asyncio.run(function()) == ("by", "old")
 
 
 @pytest.mark.parametrize("later", [waits, Waits(), lambda: (one for one in ())])
 def test_what_would_run_after_the_block_is_refused(world: World, later: Any) -> None:
-    """A plain function that returns a coroutine or a generator, which has yet to begin."""
+    """A decorated plain function that returns a coroutine or a generator raises an ApplyError."""
 
     @applied("p")
     def work() -> Any:

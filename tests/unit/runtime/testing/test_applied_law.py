@@ -58,13 +58,15 @@ PROGRAMS = st.lists(st.lists(BLOCKS, min_size=1, max_size=2), min_size=2, max_si
 def _threads_that_switch_often(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
+    """Write a pack with PATCHES, and have threads switch as often as can be."""
     source = "def {0}(): return []\n"
     world.module("up.one", source.format("f") + source.format("g"))
     world.module("up.two", source.format("h"))
     rows = []
     bodies = {}
     for name, (role, functions) in PATCHES.items():
-        changes = [f"Wrap('{HOMES[one]}:{one}', by='by')" for one in functions]
+        targets = [f"{HOMES[function]}:{function}" for function in functions]
+        changes = [f"Wrap('{target}', by='by')" for target in targets]
         rows.append(row(name, f"patch_{name}", *changes, roles=f"{{Role('{role}')}}"))
         bodies[f"patch_{name}"] = f"def by(w, i, a, k): return [{name!r}, *w()]\n"
     world.pack(*rows, **bodies)
@@ -83,9 +85,10 @@ def seen(function: str) -> list[str]:
     return answer
 
 
-def expected(function: str, on: frozenset[str] | set[str]) -> list[str]:
-    """Say who acts, the outermost first, where these patches are on; knows no patchkit."""
-    return [name for name in sorted(on, reverse=True) if function in PATCHES[name][1]]
+def expected(function: str, active: frozenset[str] | set[str]) -> list[str]:
+    """Of active patches, those that wrap a function, the outermost first; knows no patchkit."""
+    outermost_first = sorted(active, reverse=True)
+    return [name for name in outermost_first if function in PATCHES[name][1]]
 
 
 class Runner:
@@ -99,7 +102,8 @@ class Runner:
     def run(self, program: list[list[Block]]) -> None:
         barrier = threading.Barrier(len(program))
         threads = [
-            threading.Thread(target=self._work, args=(one, barrier)) for one in program
+            threading.Thread(target=self._work, args=(blocks, barrier))
+            for blocks in program
         ]
         for thread in threads:
             thread.start()
@@ -138,12 +142,10 @@ class Runner:
         return frozenset(name for name, (role, _) in PATCHES.items() if role in roles)
 
     def stays(self) -> frozenset[str]:
-        """What is on when all blocks are over."""
-        return (
-            frozenset()
-            if self.session is None
-            else self._of_roles(self.entered | {Role.MAIN})
-        )
+        """The patches that are active when all blocks are over."""
+        if self.session is None:
+            return frozenset()
+        return self._of_roles(self.entered | {Role.MAIN})
 
 
 LAW = settings(

@@ -26,7 +26,7 @@ upstream = blocks.upstream
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("old", "patch old does not apply here: up 1.0 is outside <1"),
         ("absent", "patch absent does not apply here: no-such-dist is not installed"),
@@ -48,31 +48,33 @@ upstream = blocks.upstream
 )
 @pytest.mark.parametrize("policy", ["stop", "warn"])
 @pytest.mark.parametrize("late", [True, False])
-def test_a_patch_that_cannot_be_applied(
+def test_a_patch_that_cannot_be_applied_is_an_error(
     world: World,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
-    said: str,
+    message: str,
     policy: str,
     late: bool,
 ) -> None:
-    """An error that says why, whatever the policy; the others of the block come off again."""
+    """The error says why, whatever the policy; the block's other patches are undone."""
     monkeypatch.setenv("PATCHKIT_ON_FAILURE", policy)
     before = trace()
     if late:
         load("up.mod")
-    with pytest.raises(ApplyError, match=said) as caught, applied("p", name):
+    with pytest.raises(ApplyError, match=message) as caught, applied("p", name):
         pytest.fail("the block ran")
     assert load("up.mod").function() == "old"
     assert trace() == before
-    if "failed" in said or "imported" in said:
+    if "failed" in message or "imported" in message:
         assert caught.value.__cause__ is not None
-    with applied("p"):  # and nothing of it is left
+    with applied("p"):  # nothing of the failure is left
         assert load("up.mod").function() == ("by", "old")
 
 
-def test_switched_off_by_hand(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PATCHKIT_DISABLE, PATCHKIT_ONLY and PATCHKIT=0 are said, not obeyed in silence."""
+def test_a_block_of_a_patch_that_is_switched_off_is_an_error(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block with a patch that PATCHKIT_DISABLE or PATCHKIT=0 switches off is an error."""
     monkeypatch.setenv("PATCHKIT_DISABLE", "p")
     with pytest.raises(
         ApplyError, match="p does not apply here: disabled by PATCHKIT_DISABLE"
@@ -84,10 +86,10 @@ def test_switched_off_by_hand(world: World, monkeypatch: pytest.MonkeyPatch) -> 
     assert arming._state.borrowers == 0
 
 
-def test_a_version_that_says_nothing(
+def test_a_version_that_names_no_release_is_an_error(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error asks for the version."""
+    """A block whose upstream's version names no release raises an error that asks for it."""
     monkeypatch.setenv("PATCHKIT_VERSIONS", "up=0.1.dev5+g123")
     before = trace()
     with pytest.raises(VersionError, match="PATCHKIT_VERSIONS=up=release"):
@@ -95,8 +97,8 @@ def test_a_version_that_says_nothing(
     assert trace() == before
 
 
-def test_an_unknown_name(world: World) -> None:
-    """A typing error names what there is."""
+def test_an_unknown_name_is_an_error(world: World) -> None:
+    """A block with a name that no patch has raises an error that lists the names."""
     before = trace()
     with pytest.raises(
         UnknownPatchError, match=r"'pp', expected a patch's name: .*p, q"
@@ -105,8 +107,8 @@ def test_an_unknown_name(world: World) -> None:
     assert trace() == before
 
 
-def test_two_that_conflict(world: World) -> None:
-    """Together they are refused; one alone is not disturbed by the other's being there."""
+def test_two_patches_that_conflict(world: World) -> None:
+    """Two patches that conflict are refused in one block; each is applied in a block of its own."""
     world.pack(
         row("p", "patch_a", "Wrap('up.mod:function', by='by')", conflicts="('q',)"),
         row("q", "patch_a", "Wrap('up.mod:function', by='two')"),
@@ -125,7 +127,7 @@ def test_two_that_conflict(world: World) -> None:
 
 @pytest.mark.parametrize("packs", ["other", ("other",), ["other"]])
 def test_a_pack_that_is_not_installed(world: World, packs: Any) -> None:
-    """Its rows are known within the block only, and its other patches stay off."""
+    """Rows of `packs` are known within the block only, and those not named stay unapplied."""
     world.pack(
         row("o", "patch_o", "Wrap('up.mod:function', by='by')"),
         row("o2", "patch_o", "Wrap('up.mod:Thing.method', by='by')"),
@@ -142,8 +144,8 @@ def test_a_pack_that_is_not_installed(world: World, packs: Any) -> None:
     assert arming._state.session is None
 
 
-def test_a_pack_that_cannot_be_read(world: World) -> None:
-    """The error is the registry's, and nothing stays behind."""
+def test_a_pack_that_cannot_be_read_is_an_error(world: World) -> None:
+    """A block with such a pack raises the registry's error, and leaves nothing behind."""
     before = trace()
     with pytest.raises(DeclarationError, match="pack gone, import"):
         applied("p", packs="gone").__enter__()
