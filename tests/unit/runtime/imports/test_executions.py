@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from runtime.imports.conftest import Lab, Recorder
-
     from patchkit.runtime.imports.finder import Finder
+    from runtime.imports.conftest import Lab, Recorder
 
 
 def test_import_is_told_before_and_after(

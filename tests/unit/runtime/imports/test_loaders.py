@@ -23,9 +23,8 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runtime.imports.conftest import Lab, Recorder
-
     from patchkit.runtime.imports.finder import Finder
+    from runtime.imports.conftest import Lab, Recorder
 
 
 class _OneModuleFinder:

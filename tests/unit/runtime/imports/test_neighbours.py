@@ -15,9 +15,8 @@ import wrapt
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime.imports.conftest import Lab, Recorder
-
     from patchkit.runtime.imports.finder import Finder
+    from runtime.imports.conftest import Lab, Recorder
 
 PathFinder = importlib.machinery.PathFinder
 
