@@ -223,9 +223,12 @@ def test_a_broken_setting_is_wrong_use(
 
 
 def test_ray_is_not_imported_without_need(
-    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+    written: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`status` of a directory does not import what asks the nodes of a Ray cluster."""
-    was_imported = "patchkit.analysis.status.ray_nodes" in sys.modules
+    name = "patchkit.analysis.status.ray_nodes"
+    monkeypatch.delitem(sys.modules, name, raising=False)
     answered(capsys, str(written(*engine())))
-    assert was_imported or "patchkit.analysis.status.ray_nodes" not in sys.modules
+    assert name not in sys.modules

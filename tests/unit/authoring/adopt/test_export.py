@@ -156,7 +156,6 @@ def test_a_diff_has_each_kind_of_change_that_it_can_express(
             {},
             "uses MIDDLE, which no plain assignment alone",
         ),
-        ("Add('up.lib:os', by='helper')", {}, ""),
         ("Edit('up.lib:f', old='return b', new='return a')", {}, "it occurs 0 times"),
         ("Replace('up.lib:gone', by='parse')", {}, "gone"),
         ("Provide('up.new', by='serve')", {}, "makes the module"),
@@ -170,15 +169,22 @@ def test_what_a_diff_cannot_express_is_listed(
     fields: dict[str, str],
     reason: str,
 ) -> None:
-    """Nothing of it is written. A change whose reason is empty here is one that it can express."""
+    """Nothing of it is written, and the reason is told."""
     world.pack(row("one", "patch_lib", change, **fields), patch_lib=BODY)
     code, diff, errors = export(capsys)
     assert reason in errors
-    if reason:
-        assert (code, diff) == (1, "")
-    else:
-        assert code == 0
-        assert diff
+    assert (code, diff) == (1, "")
+
+
+def test_an_added_name_of_another_module_is_no_obstacle(
+    here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A function that is added under such a name is in the diff under that name."""
+    change = "Add('up.lib:os', by='helper')"
+    world.pack(row("one", "patch_lib", change), patch_lib=BODY)
+    code, diff, errors = export(capsys)
+    assert (code, errors) == (0, "")
+    assert "+def os(a):" in diff
 
 
 PAIRS = """\

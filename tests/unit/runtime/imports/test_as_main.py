@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import py_compile
 import sys
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from patchkit.runtime.imports.supplied_modules import running_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from types import CodeType
 
 world = packages.world
@@ -235,16 +237,26 @@ def test_lines_of_a_traceback(world: World) -> None:
 @pytest.mark.processes
 def test_a_module_without_source(world: World) -> None:
     """A required patch of a module that runs without source stops the process and says why."""
-    import py_compile
-
-    file = a_world(world).folder / "up" / "mod.py"
-    py_compile.compile(str(file), cfile=str(file.with_suffix(".pyc")))
-    file.unlink()
+    leave_only_bytecode(a_world(world).folder / "up" / "mod.py")
     done = run_as_main(world)
     assert done.returncode == 1
     assert "up.mod runs as __main__" in done.stderr
     assert "no source" in done.stderr
-    assert last(run_as_main(a_world(world, required="False")))[1] == ["by", "old"]
+
+
+@pytest.mark.processes
+def test_an_optional_patch_of_a_module_without_source(world: World) -> None:
+    """The module runs unpatched, with a warning that says why."""
+    leave_only_bytecode(a_world(world, required="False").folder / "up" / "mod.py")
+    done = run_as_main(world)
+    assert last(done)[1] == "old"
+    assert "up.mod runs as __main__" in done.stderr
+
+
+def leave_only_bytecode(file: Path) -> None:
+    """Compile a module beside its source, and delete the source."""
+    py_compile.compile(str(file), cfile=str(file.with_suffix(".pyc")))
+    file.unlink()
 
 
 @pytest.mark.processes
