@@ -125,12 +125,13 @@ class Journal:
     def _write_again(self, directory: str) -> None:
         """Begin a new file with the entries in memory: somebody has tidied up."""
         self._verified = None
-        lines = b"".join(map(_line, self.entries))
+        lines = b"".join(map(_line, self.entries))[: MAX_BYTES - _ROOM_FOR_FULL]
+        whole_lines = lines[: lines.rfind(b"\n") + 1]
         try:
             with self._making:
                 self._file = None
                 self._make(directory)
-            self._write(directory, lines[: MAX_BYTES - _ROOM_FOR_FULL])
+            self._write(directory, whole_lines)
         except OSError as error:
             self._tell(directory, error)
 

@@ -154,6 +154,23 @@ def test_a_look_writes_a_deleted_file_again(tmp_path: Path) -> None:
     assert [entry["event"] for entry in entries] == ["one", "verified"]
 
 
+def test_a_file_that_is_written_again_has_whole_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was only in memory may be more than a file may hold: it ends with a whole line."""
+    journal = Journal(str(tmp_path))
+    journal.write("first")
+    for number in range(20):
+        journal.entries.append({"event": "unwritten", "number": number})
+    next(tmp_path.iterdir()).unlink()
+    monkeypatch.setattr(journal_module, "MAX_BYTES", 500)
+    journal.write("last")
+    journal.write("later")
+    (entries,) = lines(tmp_path)
+    assert entries[0]["event"] == "first"
+    assert 1 < len(entries) < 20
+
+
 @pytest.mark.processes
 def test_a_forked_child_writes_its_own_file(tmp_path: Path) -> None:
     """A forked child begins without entries, and writes into a file of its own."""
