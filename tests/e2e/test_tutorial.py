@@ -23,7 +23,8 @@ PAGE = folders.REPOSITORY / "docs" / "tutorial.md"
 
 def test_the_tutorial(model: Path, tmp_path: Path) -> None:
     """A wheel of patchkit stands for the one on the index; MODEL is a tiny one."""
-    (tmp_path / "machine").mkdir()
+    for folder in ("machine", "project", "tmp"):
+        (tmp_path / folder).mkdir()
     machine = Machine.make(tmp_path / "machine")
     python = overlay.make(tmp_path / "with-vllm", pip=True)
     env = {
@@ -35,10 +36,11 @@ def test_the_tutorial(model: Path, tmp_path: Path) -> None:
         **scenario.CPU,
         "VLLM_PLUGINS": "patchkit",
         "MODEL": str(model),
+        # The newest run that `status` finds is this one, whatever runs beside it.
+        "TMPDIR": str(tmp_path / "tmp"),
         "HOME": os.environ["HOME"],
         "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
     }
-    (tmp_path / "project").mkdir()
     page_session.run(PAGE.read_text("utf-8"), tmp_path / "project", env)
 
 
