@@ -12,7 +12,8 @@ from benchmarks.measure import cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import has_module
 from patchkit.runtime.changes.owners import Location, locate
-from patchkit.runtime.changes.sites import Layer, Site, Sites
+from patchkit.runtime.changes.site import Layer, Site
+from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.repointing import repoint, restore
 from patchkit.runtime.copies.scope import Keepers, SearchScope, scope_of
 

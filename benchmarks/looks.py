@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from patchkit.runtime.changes.sites import Site
+    from patchkit.runtime.changes.site import Site
     from patchkit.runtime.process.session import Session
 
 _ROWS, _CHANGES = 60, 165

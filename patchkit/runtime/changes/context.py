@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from patchkit.core.record import Record
 from patchkit.errors import TargetError, near
-from patchkit.runtime.changes.sites import Layer, Site, Sites
+from patchkit.runtime.changes.site import Layer, Site
+from patchkit.runtime.changes.sites import Sites
 
 
 class Context(Record):

@@ -15,7 +15,7 @@ from patchkit.core.rows.declaration import AfterImport, BeforeImport, Provide
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context, unwind
 from patchkit.runtime.changes.owners import MISSING, namespace
-from patchkit.runtime.changes.sites import Site
+from patchkit.runtime.changes.site import Site
 from patchkit.runtime.imports.half_imported import spec_of
 from patchkit.runtime.imports.supplied_modules import loader_of
 

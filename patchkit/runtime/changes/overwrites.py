@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from patchkit.core.rows.target import TargetStep
 from patchkit.runtime.changes.foreign import described, leads_to
 from patchkit.runtime.changes.owners import MISSING, peek, read, words
-from patchkit.runtime.changes.sites import Site, Sites
+from patchkit.runtime.changes.site import Site
+from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.imports.half_imported import is_half_imported
 
 RouteStep = tuple[Any, TargetStep, Any]

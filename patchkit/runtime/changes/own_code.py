@@ -12,7 +12,7 @@ from patchkit.runtime.changes.owners import (
     is_decorated,
     namespace,
 )
-from patchkit.runtime.changes.sites import Site
+from patchkit.runtime.changes.site import Site
 
 WRAPPERS = "patchkit.runtime.changes.objects.wrap"
 """Where functions around others are made, each with code of its own."""

@@ -15,7 +15,8 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, cast
 
 from patchkit.runtime.changes.owners import MISSING, namespace, peek
-from patchkit.runtime.changes.sites import Site, Sites
+from patchkit.runtime.changes.site import Site
+from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.bindings import Bindings, NameSource, Value, all_scopes
 from patchkit.runtime.copies.scope import UNRELATED, UnrelatedOrigin
 

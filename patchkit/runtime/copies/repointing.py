@@ -6,7 +6,7 @@ from typing import Any
 
 from patchkit.core.rows.target import Item, TargetStep
 from patchkit.runtime.changes.owners import MISSING, words, write
-from patchkit.runtime.changes.sites import Site
+from patchkit.runtime.changes.site import Site
 from patchkit.runtime.copies.holders import KEY
 from patchkit.runtime.copies.scope import (
     Holder,

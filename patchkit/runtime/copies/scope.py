@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from patchkit.core.rows.target import TargetStep
 from patchkit.runtime.changes.owners import MISSING, inside, namespace
-from patchkit.runtime.changes.sites import Site, Sites
+from patchkit.runtime.changes.site import Site
+from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.imports.half_imported import (
     being_imported,
     is_initializing,

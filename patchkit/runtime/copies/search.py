@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from patchkit.core.rows.target import Item, TargetStep
 from patchkit.runtime.changes.owners import namespace
-from patchkit.runtime.changes.sites import Site
+from patchkit.runtime.changes.site import Site
 from patchkit.runtime.copies.holders import CLASS, KEY, MAPPING, HolderKinds, keys_of
 from patchkit.runtime.copies.scope import (
     Holder,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.core.rows.target import Item
 from patchkit.runtime.changes.owners import inside, namespace
-from patchkit.runtime.changes.sites import Site
+from patchkit.runtime.changes.site import Site
 from patchkit.runtime.copies.scope import (
     UNRELATED,
     Keepers,

@@ -25,7 +25,8 @@ from patchkit.errors import ApplyError, TargetError
 from patchkit.runtime.changes.context import Context, Prepared, unwind
 from patchkit.runtime.changes.overwrites import Route
 from patchkit.runtime.changes.owners import MISSING, is_built, namespace, peek
-from patchkit.runtime.changes.sites import Site, Sites
+from patchkit.runtime.changes.site import Site
+from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import scope_of
 from patchkit.runtime.imports.finder import home, others
 from patchkit.runtime.imports.half_imported import culprit

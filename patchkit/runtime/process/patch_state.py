@@ -17,7 +17,7 @@ from patchkit.core.rows.declaration import Change, Role, Row
 from patchkit.errors import ApplyError, PatchkitError, SettingsError, VersionError
 from patchkit.runtime.changes.context import unwind
 from patchkit.runtime.changes.overwrites import Route
-from patchkit.runtime.changes.sites import Site
+from patchkit.runtime.changes.site import Site
 from patchkit.runtime.process.journal import Journal, say
 from patchkit.settings import Settings
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from patchkit.runtime.changes.sites import Layer, Site
+    from patchkit.runtime.changes.site import Layer, Site
 
 
 def push(site: Site, layer: Layer) -> Callable[[], None]:

@@ -26,7 +26,8 @@ from patchkit.runtime.changes.owners import (
     is_pydantic,
     locate,
 )
-from patchkit.runtime.changes.sites import Layer, Site, Sites
+from patchkit.runtime.changes.site import Layer, Site
+from patchkit.runtime.changes.sites import Sites
 
 
 class PreparedField(PreparedLayers, frozen=False):

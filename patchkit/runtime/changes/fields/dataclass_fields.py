@@ -13,7 +13,8 @@ from typing import Any
 
 from patchkit.runtime.changes.context import PreparedLayers
 from patchkit.runtime.changes.owners import FIELDS, Location
-from patchkit.runtime.changes.sites import Layer, Site, Sites
+from patchkit.runtime.changes.site import Layer, Site
+from patchkit.runtime.changes.sites import Sites
 
 Fields = Mapping[str, Any]
 """Fields of a dataclass by name, as in its `__dataclass_fields__`."""

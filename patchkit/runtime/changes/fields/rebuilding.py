@@ -25,7 +25,8 @@ from patchkit.runtime.changes.fields.pydantic_classes import (
     with_default,
 )
 from patchkit.runtime.changes.owners import DECORATORS, FIELDS, MISSING, is_pydantic
-from patchkit.runtime.changes.sites import Layer, Site, Sites
+from patchkit.runtime.changes.site import Layer, Site
+from patchkit.runtime.changes.sites import Sites
 
 _BuildStep = tuple[type, Callable[[Any], None]]
 """A class to be built, and what is done to it."""

@@ -38,7 +38,7 @@ from patchkit.runtime.changes.owners import (
     locate,
     locate_free,
 )
-from patchkit.runtime.changes.sites import Site
+from patchkit.runtime.changes.site import Site
 
 By = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 """A body's wrapper: it gets the wrapped callable, the instance or None, `args` and `kwargs`."""

@@ -12,7 +12,8 @@ from patchkit.core.text.rewriting import TextEdit
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context, PreparedLayers
 from patchkit.runtime.changes.owners import CACHED, inside, locate, namespace, read
-from patchkit.runtime.changes.sites import Site, Sites
+from patchkit.runtime.changes.site import Site
+from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.changes.source.code_site import CodeEdit, CodeSite, CodeSites
 
 _BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)

@@ -5,7 +5,7 @@ import pytest
 from patchkit.errors import UndoError
 from patchkit.runtime.changes.context import PreparedLayers
 from patchkit.runtime.changes.owners import locate
-from patchkit.runtime.changes.sites import Layer
+from patchkit.runtime.changes.site import Layer
 from runtime.changes.kinds import Bench
 
 

@@ -13,7 +13,8 @@ from support.layers import push
 from patchkit.core.rows.target import Item
 from patchkit.errors import TargetError, UndoError
 from patchkit.runtime.changes.owners import MISSING, Location, namespace, read
-from patchkit.runtime.changes.sites import Layer, Site, Sites
+from patchkit.runtime.changes.site import Layer, Site
+from patchkit.runtime.changes.sites import Sites
 
 
 @dataclass(frozen=True)

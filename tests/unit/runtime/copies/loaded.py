@@ -11,7 +11,8 @@ from support.packages import module_of
 
 from patchkit.runtime import copies
 from patchkit.runtime.changes.owners import locate
-from patchkit.runtime.changes.sites import Layer, Site, Sites
+from patchkit.runtime.changes.site import Layer, Site
+from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.repointing import repoint, restore
 from patchkit.runtime.copies.scope import Holder, Keepers, scope_of
 

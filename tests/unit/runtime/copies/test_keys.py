@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.layers import push
 
-from patchkit.runtime.changes.sites import Layer
+from patchkit.runtime.changes.site import Layer
 from patchkit.runtime.copies.keys import replace_key
 
 from .loaded import New

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.layers import push
 from support.sampling import examples
 
-from patchkit.runtime.changes.sites import Layer
+from patchkit.runtime.changes.site import Layer
 
 from .loaded import Loaded, New
 

@@ -13,7 +13,7 @@ from support.layers import push
 
 from patchkit.runtime import copies
 from patchkit.runtime.changes.owners import locate
-from patchkit.runtime.changes.sites import Layer
+from patchkit.runtime.changes.site import Layer
 from patchkit.runtime.copies.scope import scope_of
 
 from .loaded import New

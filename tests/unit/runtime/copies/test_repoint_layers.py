@@ -10,7 +10,7 @@ from support.layers import push
 
 from patchkit.runtime import copies
 from patchkit.runtime.changes.owners import locate
-from patchkit.runtime.changes.sites import Layer
+from patchkit.runtime.changes.site import Layer
 from patchkit.runtime.copies.repointing import repoint
 from patchkit.runtime.copies.scope import Keepers
 
