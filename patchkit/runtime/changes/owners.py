@@ -134,11 +134,44 @@ def peek(owner: Any, step: TargetStep) -> Any:
         return own[step]
     if isinstance(owner, ModuleType):
         return MISSING
-    bases = owner.__mro__[1:] if isinstance(owner, type) else type(owner).__mro__
-    for base in bases:
-        if step in vars(base):
-            return vars(base)[step]
+    return inherited(owner, step)
+
+
+def bases_of(owner: Any) -> tuple[type, ...]:
+    """Return the classes that a class or another object inherits from, the nearest first.
+
+    Args:
+        owner: The class, or the object; a module inherits nothing.
+    """
+    if isinstance(owner, ModuleType):
+        return ()
+    if isinstance(owner, type):
+        return owner.__mro__[1:]
+    return type(owner).__mro__
+
+
+def inherited(owner: Any, name: str) -> Any:
+    """Return what an owner has of an attribute that it does not hold itself, or MISSING.
+
+    Args:
+        owner: A class or another object.
+        name: The attribute.
+    """
+    for base in bases_of(owner):
+        if name in vars(base):
+            return vars(base)[name]
     return MISSING
+
+
+def can_inherit(location: Location) -> bool:
+    """Whether what is at a location is inherited from a class.
+
+    Args:
+        location: An attribute, or an item, which nobody inherits.
+    """
+    if location.own or isinstance(location.name, Item):
+        return False
+    return not isinstance(location.owner, ModuleType)
 
 
 def namespace(owner: Any) -> dict[str, Any]:

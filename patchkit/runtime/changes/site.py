@@ -51,17 +51,22 @@ class Site(Record, frozen=False, eq=False):
     Args:
         owner: The module, class, other object or container.
         name: The attribute, or the item.
-        original: What was stored before any patch; MISSING if nothing was.
+        original: What lies below all layers: what was stored before any patch, and follows what it
+            was got from; MISSING if nothing was.
         own: Whether the owner held it itself; otherwise it is removed with the last layer.
         layers: The layers on it, the innermost first.
         current: What was last put there.
         aliases: The copies that are repointed with it: owner and name, by their keys.
         wrappers: Earlier values that somebody still holds, and that were made here.
         replacements: Earlier values that somebody still holds, and that are a body's own objects.
+        former_originals: What lay below all layers before what it was got from changed.
         rebind: The packages whose copies are repointed.
+        home: The module in which a row names it; "" for none.
         guard: The lock to hold while the site is changed or compared.
         is_patched: Whether a patch lies on an attribute of an owner; a copy there goes with that
             attribute's own site.
+        carry_along: Has the sites that derive from this one follow it; returns the copies of these
+            that refused that, with their errors.
     """
 
     owner: Any
@@ -73,13 +78,17 @@ class Site(Record, frozen=False, eq=False):
     aliases: dict[SiteKey, tuple[Any, TargetStep]] = field(default_factory=dict)
     wrappers: list[Any] = field(default_factory=list)
     replacements: list[Any] = field(default_factory=list)
+    former_originals: list[Any] = field(default_factory=list)
     rebind: frozenset[str] = frozenset()
+    home: str = ""
     guard: threading.RLock = field(default_factory=threading.RLock)
     is_patched: Callable[[Any, TargetStep], bool] = lambda _owner, _name: False
+    carry_along: Callable[["Site"], list[str]] = lambda _site: []
 
     def __post_init__(self) -> None:
         self.current = self.original
         self._is_made = False
+        self._is_carried = False
         self._code: CodeType | None = None
 
     @property
@@ -146,6 +155,35 @@ class Site(Record, frozen=False, eq=False):
         if errors:
             raise UndoError("; ".join(errors))
 
+    def carry(self, original: Any) -> list[str]:
+        """Put the layers on what the attribute got its original from, as that is now.
+
+        Args:
+            original: What lies below all layers from now on.
+
+        Returns:
+            The copies that refused the new value, with their errors.
+
+        Raises:
+            TargetError: The attribute does not keep what it is given.
+        """
+        with self.guard:
+            if original is self.original or self._is_carried:
+                return []
+            former = self.original
+            is_known = self.knows(read(self.owner, self.name))
+            if all(former is not other for other in self.former_originals):
+                self.former_originals.append(former)
+            self.original = original
+            self._is_carried = True
+            try:
+                return self._set(self.layers, copies_only=not is_known)
+            except Exception:
+                self.original = former
+                raise
+            finally:
+                self._is_carried = False
+
     def is_intact(self) -> bool:
         """Whether it still holds what was last put there."""
         return read(self.owner, self.name) is self.current
@@ -171,6 +209,17 @@ class Site(Record, frozen=False, eq=False):
         """
         if value is self.current or value is self.original:
             return True
+        former_values = (*self.wrappers, *self.replacements, *self.former_originals)
+        return any(value is former for former in former_values)
+
+    def has_given(self, value: Any) -> bool:
+        """Whether a patch has put a value here.
+
+        Args:
+            value: What is stored elsewhere.
+        """
+        if value is self.current:
+            return bool(self.layers)
         return any(value is former for former in (*self.wrappers, *self.replacements))
 
     def followers(self) -> Iterator[tuple[Any, TargetStep, Any]]:
@@ -215,7 +264,8 @@ class Site(Record, frozen=False, eq=False):
         if not copies_only:
             self._store(*former)
         self._code = self._current_code()
-        return self._repoint()
+        refused = self._repoint()
+        return refused + self.carry_along(self)
 
     def _current_code(self) -> CodeType | None:
         if not self.layers:

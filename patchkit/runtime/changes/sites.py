@@ -6,7 +6,16 @@ from typing import Any, TypeVar, cast
 
 from patchkit.core.record import Record, field
 from patchkit.core.rows.target import TargetStep
-from patchkit.runtime.changes.owners import Location, SiteKey, read, site_key
+from patchkit.runtime.changes.owners import (
+    MISSING,
+    Location,
+    SiteKey,
+    bases_of,
+    can_inherit,
+    inherited,
+    read,
+    site_key,
+)
 from patchkit.runtime.changes.site import Site
 
 _State = TypeVar("_State")
@@ -16,8 +25,10 @@ class Sites(Record, frozen=False, eq=False):
     """Every changed attribute of this process, by owner and name."""
 
     _sites: dict[SiteKey, Site] = field(default_factory=dict)
+    _inheriting: list[Site] = field(default_factory=list)
+    _moved: list[Site] = field(default_factory=list)
     _leaders: dict[SiteKey, Site] = field(default_factory=dict)
-    _states: dict[object, object] = field(default_factory=dict)
+    _states: dict[Any, object] = field(default_factory=dict)
     _guard: threading.RLock = field(default_factory=threading.RLock)
 
     def after_fork(self) -> None:
@@ -41,11 +52,17 @@ class Sites(Record, frozen=False, eq=False):
         key = site_key(location.owner, location.name)
         with self._guard:
             site = self._sites.get(key)
-            if site is None or not site.knows(read(site.owner, site.name)):
+            if site is None or _is_foreign(site):
                 site = Site(location.owner, location.name, location.value, location.own)
                 site.is_patched = self.holds
+                site.carry_along = self._carry_along
                 site.guard = self._guard
                 self._sites[key] = site
+                if can_inherit(location):
+                    self._inheriting = [
+                        other for other in self._inheriting if other.layers
+                    ]
+                    self._inheriting.append(site)
         return site
 
     def get(self, owner: object, name: TargetStep) -> Site | None:
@@ -85,6 +102,77 @@ class Sites(Record, frozen=False, eq=False):
         self._leaders[key] = site
         site.aliases[key] = (owner, name)
 
+    def deriving_from(self, site: Site) -> list[Site]:
+        """List the patched attributes and items that derive from a changed one.
+
+        Those are attributes of subclasses and instances that inherit it, or a copy of it, and
+        copies of it that have patches of their own.
+
+        Args:
+            site: The changed attribute.
+        """
+        deriving = [
+            other
+            for other in self._inheriting
+            if other is not site and other.layers and self._inherits_from(other, site)
+        ]
+        for owner, name in list(site.aliases.values()):
+            copy = self.get(owner, name)
+            is_patched = copy is not None and copy is not site and bool(copy.layers)
+            if copy is not None and is_patched and site.knows(copy.original):
+                deriving.append(copy)
+        return deriving
+
+    def _carry_along(self, site: Site) -> list[str]:
+        """Have what derives from a site lie on what that holds now; one that is gone is left."""
+        refused: list[str] = []
+        for other in self.deriving_from(site):
+            value = site.current
+            if not other.own:
+                # Now, as one of the others may lie between.
+                value = inherited(other.owner, str(other.name))
+            if value is not MISSING and value is not other.original:
+                refused += other.carry(value)
+                self._moved.append(other)
+        return refused
+
+    def _inherits_from(self, inheriting: Site, site: Site) -> bool:
+        """Whether an attribute inherits what a site, or a copy that goes with one, holds or held.
+
+        What a stranger has put on a base since is left to him.
+        """
+        name = str(inheriting.name)
+        bases = bases_of(inheriting.owner)
+        if name == site.name and any(site.owner is base for base in bases):
+            if site.knows(inheriting.original):
+                return True
+        for cls in bases:
+            if name not in vars(cls):
+                continue
+            for candidate in (self.get(cls, name), self.leader(cls, name)):
+                if candidate is not None and candidate.knows(vars(cls)[name]):
+                    return True
+            return False
+        return False
+
+    def take_moved(self) -> list[Site]:
+        """Return the sites that have followed what they derive from since this was last asked."""
+        moved = list(dict.fromkeys(self._moved))
+        self._moved.clear()
+        return moved
+
+    def _is_of_site(self, inheriting: Site, value: Any) -> bool:
+        """Whether an inherited value is what a site, or a copy that goes with one, holds."""
+        name = str(inheriting.name)
+        for cls in bases_of(inheriting.owner):
+            if name in vars(cls):
+                candidates = (self.get(cls, name), self.leader(cls, name))
+                return any(
+                    candidate is not None and candidate.knows(value)
+                    for candidate in candidates
+                )
+        return False
+
     def holds(self, owner: object, name: TargetStep) -> bool:
         """Whether a patch lies on this very attribute.
 
@@ -95,6 +183,14 @@ class Sites(Record, frozen=False, eq=False):
         site = self.get(owner, name)
         return site is not None and bool(site.layers)
 
+    def has_noted(self, kind: str) -> bool:
+        """Whether a kind of change remembers anything in this process.
+
+        Args:
+            kind: The name of the class of what is remembered; it is not imported for the question.
+        """
+        return any(noted.__name__ == kind for noted in list(self._states))
+
     def noted(self, kind: Callable[[], _State]) -> _State:
         """Return what a kind of change remembers in this process.
 
@@ -104,3 +200,17 @@ class Sites(Record, frozen=False, eq=False):
         if kind not in self._states:
             self._states[kind] = kind()
         return cast("_State", self._states[kind])
+
+
+def _is_foreign(site: Site) -> bool:
+    """Whether a site says nothing of what its attribute holds now.
+
+    A stranger has put it there; or the site has no patches any more, and its attribute has followed
+    what it was got from since.
+    """
+    value = read(site.owner, site.name)
+    if not site.knows(value):
+        return True
+    if site.layers or value is site.original:
+        return False
+    return any(value is former for former in site.former_originals)

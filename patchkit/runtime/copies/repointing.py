@@ -40,6 +40,11 @@ def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outc
     run.settle(search, dict.fromkeys((*scope.modules, *near)))
     for site in run.stale.sites:
         run.take_over(site)
+    moved = run.carry()
+    if moved:
+        later = repoint(moved, scope, keepers)
+        run.outcome.rebound.extend(later.rebound)
+        run.outcome.left.extend(later.left)
     return run.outcome
 
 
@@ -57,6 +62,11 @@ def restore(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outc
     run = _Pass(StaleValues(sites, keepers, originals=False), keepers)
     search = CopySearch(run.stale, keepers, late=True, deep=False)
     run.settle(search, scope.modules)
+    moved = run.carry()
+    if moved:
+        later = restore(moved, scope, keepers)
+        run.outcome.rebound.extend(later.rebound)
+        run.outcome.left.extend(later.left)
     for site in run.stale.sites:
         if not site.layers and site.own:
             run.rejoin(site)
@@ -99,6 +109,33 @@ class _Pass:
             named_owner, name = _named(owner, step)
             if self.stale.comes_from(named_owner, name, site):
                 self._write(Holder(words(named_owner, name), site, owner, step))
+
+    def carry(self) -> list[Site]:
+        """Have patched attributes and items lie on what others that they were got from hold now.
+
+        Returns:
+            The sites that hold another value since.
+        """
+        moved: list[Site] = []
+        for site in filter(self.stale.lies_on_another, self._keepers.sites):
+            label = words(site.owner, site.name)
+            source = self.stale.source_of(site)
+            if source is None or source.current is MISSING:
+                continue
+            holder = Holder(label, source, site.owner, site.name)
+            module = home_of(site) or site.home
+            if not is_within(module, source.rebind):
+                self._leave(holder, " (out of scope)")
+                continue
+            self._keepers.sites.follow(source, site.owner, site.name)
+            if source.current is site.original:
+                continue
+            refused = site.carry(source.current)
+            for refusal in refused:
+                self.outcome.left.append(holder._replace(words=refusal))
+            moved.append(site)
+            self.outcome.rebound.append(holder)
+        return moved
 
     def rejoin(self, site: Site) -> None:
         """Let a site without patches, that is a copy itself, go with its own origin again."""

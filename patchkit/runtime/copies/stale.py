@@ -40,6 +40,7 @@ class StaleValues:
         self, sites: Iterable[Site], keepers: Keepers, *, originals: bool = True
     ) -> None:
         self.sites = [site for site in sites if site.rebind]
+        self._sites = frozenset(self.sites)
         self._all_sites = keepers.sites
         patched = list(_patched_values(self.sites))
         self.values: dict[int, Site] = {}
@@ -65,6 +66,36 @@ class StaleValues:
         self.ours = frozenset(ours)
         """What patches have made. Whatever it holds, it holds on purpose."""
         self.ids = frozenset((*self.values, *self.inner))
+
+    def lies_on_another(self, site: Site) -> bool:
+        """Whether a patched site may have got its original from another changed one."""
+        if not site.layers or not site.own or not can_be_traced(site.original):
+            return False
+        is_of_pass = site in self._sites or id(site.original) in self.values
+        return is_of_pass and len(self.claims(site.original)) > 1
+
+    def source_of(self, site: Site) -> Site | None:
+        """Find the other site that a site got its original from; None where nobody can tell.
+
+        Args:
+            site: A site of any attribute or item.
+        """
+        value = site.original
+        if isinstance(site.owner, (ModuleType, type)) and isinstance(site.name, str):
+            origin = self.origin(site.owner, site.name, value)
+        else:
+            # No code tells of an item, nor of an attribute of an instance.
+            origin = self._all_sites.leader(site.owner, site.name)
+        if isinstance(origin, Site) and origin is not site:
+            return origin
+        if origin is UNRELATED:
+            return None
+        others = [claimant for claimant in self.claims(value) if claimant is not site]
+        makers = [other for other in others if _is_made_at(value, other)]
+        if len(makers) != 1:
+            return None
+        (maker,) = makers
+        return self._onwards(maker)
 
     def site_of(self, value: Any) -> Site | None:
         """Return a site that held `value`, or something that `value` is the inside of."""
@@ -177,12 +208,18 @@ class StaleValues:
         sites = list(dict.fromkeys(with_repeats))
         for site in sites:
             if site.own:
-                claimants = claims.setdefault(id(site.original), {})
-                claimants[site] = None
+                for original in (site.original, *site.former_originals):
+                    claimants = claims.setdefault(id(original), {})
+                    claimants[site] = None
         for value, site in _patched_values(sites):
             claimants = claims.setdefault(id(value), {})
             claimants[site] = None
         return {key: list(claimants) for key, claimants in claims.items()}
+
+
+def _is_made_at(value: Any, site: Site) -> bool:
+    """Whether a patch has put a value on a site, or it was defined there."""
+    return site.has_given(value) or is_defined_at(value, site.owner, site.name)
 
 
 def _patched_values(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:

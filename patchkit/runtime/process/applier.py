@@ -24,7 +24,7 @@ from patchkit.runtime.copies.scope import (
     untraced,
 )
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, eligibility
-from patchkit.runtime.process.making import Maker, NotWanted
+from patchkit.runtime.process.making import NotWanted
 from patchkit.runtime.process.patch_state import (
     APPLIED,
     FAILED,
@@ -68,7 +68,9 @@ class Applier:
         self._states = states
         self._table = table
         self._executions = executions
-        self._maker = Maker(copies.sites, states, table, executions, undoing.turns)
+        self._dependents = undoing.dependents
+        self._after: dict[ChangeGroup, list[ChangeGroup]] = {}
+        """Groups of a body that was imported for one of them, to be applied after that one."""
 
     # -- what is due ------------------------------------------------------------------------------
 
@@ -107,11 +109,35 @@ class Applier:
             try:
                 for group in due:
                     module = modules.get(group.module)
-                    if self._apply_in_turn(group, module, turns, from_body=from_body):
-                        made.append(group)
+                    made += self._apply_in_turn(
+                        group, module, turns, from_body=from_body
+                    )
             finally:
                 self._finish(made, scope)
         self._on_applied()
+        postponed = [later for group in due for later in self._after.pop(group, ())]
+        if postponed:
+            self.apply_late(postponed, from_body=True)
+
+    def apply_of_body(
+        self, groups: Iterable[ChangeGroup], loading: ChangeGroup | None
+    ) -> None:
+        """Apply groups whose body has been imported.
+
+        Args:
+            groups: in the order in which they apply.
+            loading: the group for which this thread has imported it, if any; groups of later rows
+                are applied after that one.
+
+        Raises:
+            ApplyError: as `apply` does.
+        """
+        due = list(groups)
+        if loading is not None:
+            later = [group for group in due if group.rank > loading.rank]
+            self._after[loading] = later
+            due = [group for group in due if group.rank <= loading.rank]
+        self.apply_late(due, from_body=True)
 
     def apply_late(
         self, groups: Iterable[ChangeGroup], *, from_body: bool = False
@@ -153,37 +179,54 @@ class Applier:
         turns: contextlib.ExitStack,
         *,
         from_body: bool,
-    ) -> bool:
+    ) -> list[ChangeGroup]:
         """Apply a group if it is this thread's turn, or skip or fail its patch.
 
-        The turn at a group that was made goes on, and ends with `turns`. Returns whether anything
-        was made.
+        The turn at a group that was made goes on, and ends with `turns`.
+
+        Returns:
+            The groups that were made: this one, and those that hang together with it.
         """
         if self._table.of_group(group).answer != YES:
-            return False
+            return []
         patch = group.patch
         with contextlib.ExitStack() as turn:
             if not self._takes_turn(group, turn, from_body=from_body):
-                return False
+                return []
             if group.applied_to == self._executions.now(group, module):
-                return False
+                return []
             try:
-                changes = (
-                    self._table.changes_here(group) if self._table.decide(patch) else []
-                )
-                is_made = bool(changes) and self._maker.make(group, changes, module)
+                made = self._make(group, module) if self._table.decide(patch) else []
             except NotWanted as reason:
                 self._skip(patch, str(reason))
-                return False
+                return []
             except Exception as error:  # noqa: BLE001 - whatever a body raises is its failure
                 try:  # failed first, so that no other thread goes on with it
                     self._states.fail(patch, error, module=group.module)
                 finally:
                     self._undoing.take_back(patch)
-                return False
-            if is_made:
+                return []
+            if group in made:
                 turns.push(turn.pop_all())
-            return is_made
+            return made
+
+    def _make(self, group: ChangeGroup, module: ModuleType | None) -> list[ChangeGroup]:
+        """Make a group below those of later rows that lie in its objects, or it in theirs."""
+        changes = self._table.changes_here(group)
+        if not changes:
+            return []
+        dependents = self._dependents
+        aside = dependents.set_aside(dependents.around(group, changes, module))
+        made: list[ChangeGroup] = []
+        try:
+            if dependents.maker.make(group, changes, module):
+                made.append(group)
+        finally:
+            again, _ = dependents.make_again(aside)
+        failed = [each.patch for each in aside if each not in again]
+        if failed:
+            self._states.stop_if_failed(failed)
+        return [*made, *again]
 
     def _takes_turn(
         self, group: ChangeGroup, turn: contextlib.ExitStack, *, from_body: bool
@@ -276,9 +319,9 @@ class CopiesPass(Record, eq=False):
         """
         from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
 
-        sites = [
-            site for group in groups for _, site in group.made.sites if site.rebind
-        ]
+        made = [site for group in groups for _, site in group.made.sites]
+        made += self.sites.take_moved()
+        sites = [site for site in made if site.rebind]
         keepers = self._keepers()
         search = scope() if sites else NO_MODULES
         latecomers = Latecomers(search.modules) if search.late else None

@@ -21,15 +21,20 @@ from patchkit.core.rows.declaration import (
     Replace,
 )
 from patchkit.core.rows.target import Item, Target, TargetStep
-from patchkit.errors import ApplyError, TargetError
-from patchkit.runtime.changes.context import Context, Prepared, unwind
+from patchkit.errors import ApplyError
+from patchkit.runtime.changes.context import (
+    Context,
+    Prepared,
+    PreparedLayers,
+    unwind,
+)
 from patchkit.runtime.changes.overwrites import Route
 from patchkit.runtime.changes.owners import MISSING, is_built, namespace, peek
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import scope_of
-from patchkit.runtime.imports.finder import home, others
 from patchkit.runtime.imports.half_imported import culprit
+from patchkit.runtime.process.discarding import refuse_to_discard
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, reason_to_skip
 from patchkit.runtime.process.patch_state import (
     ARMED,
@@ -209,7 +214,7 @@ def apply_changes(
 
 
 def in_waves(changes: Iterable[Placed]) -> list[list[Placed]]:
-    """Cut changes where one lies inside what an earlier one puts in place.
+    """Cut changes where one lies in what an earlier one puts in place, or replaces what it edits.
 
     Wrapping a method of a class that the same row replaces means the class that is there then.
 
@@ -230,6 +235,11 @@ def in_waves(changes: Iterable[Placed]) -> list[list[Placed]]:
 
 
 def _is_inside(change: Change, earlier: Change) -> bool:
+    if change.place == earlier.place and {change.kind, earlier.kind} == {
+        "Edit",
+        "Replace",
+    }:
+        return True
     if earlier.kind not in {"Replace", "Add"} or not change.inside_module:
         return False
     outer = earlier.place
@@ -293,7 +303,8 @@ def _apply_wave(
         ready.append(_ReadyChange(change, target, name, prepared, prepared.sites))
     for each in ready:
         if isinstance(each.change, Replace):  # all else acts above or below
-            _refuse_to_discard(each)
+            prepared = cast("PreparedLayers", each.prepared)
+            refuse_to_discard(each.target_name, prepared, sites, made.patch)
     rebuild = _rebuild_after(ready, sites)
     if rebuild is not None:
         # First: it runs once the changes are taken back.
@@ -341,6 +352,7 @@ def _apply_change(made: Transaction, ready: _ReadyChange) -> None:
     made.targets.append(ready.target_name)
     for site in ready.sites:
         site.rebind |= scope
+        site.home = ready.target.module
         made.sites.append((ready.target_name, site))
 
 
@@ -387,15 +399,3 @@ def route_of(
     if edited is None:
         return Route(target, compared)
     return Route(target, compared, (edited, edited.__code__))
-
-
-def _refuse_to_discard(ready: _ReadyChange) -> None:
-    """Refuse to put an object in place of one on which another copy of patchkit has patches."""
-    for other in others():
-        for site in ready.sites:
-            names = other.patches_on(site.owner, site.name)
-            if names:
-                raise TargetError(
-                    f"Replace({ready.target_name}): it would discard {', '.join(names)} of another "
-                    f"copy of patchkit, {home(other)}; expected one copy for both packs"
-                )

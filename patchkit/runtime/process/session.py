@@ -29,6 +29,7 @@ from patchkit.runtime.imports.supplied_modules import (
 )
 from patchkit.runtime.process import patch_set
 from patchkit.runtime.process.applier import Applier, CopiesPass
+from patchkit.runtime.process.dependents import Dependents
 from patchkit.runtime.process.eligibility import (
     NOT_YET,
     YES,
@@ -38,6 +39,7 @@ from patchkit.runtime.process.eligibility import (
 from patchkit.runtime.process.held import Blocks
 from patchkit.runtime.process.journal import Journal
 from patchkit.runtime.process.lookout import Lookout
+from patchkit.runtime.process.making import Maker
 from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates
 from patchkit.runtime.process.roles import beside_its_name
 from patchkit.runtime.process.schedule import Executions, Schedule, Turns
@@ -74,7 +76,11 @@ class Session:
         self._finder = Finder(self, self.provide, self.lookout.begin)
         self._executions = executions = Executions(self._finder)
         copies = CopiesPass(self.sites, schedule, states)
-        undoing = Undoing(self.sites, schedule, states, turns, copies.restore)
+        maker = Maker(self.sites, states, table, executions, turns)
+        dependents = Dependents(self.sites, schedule, states, turns, maker)
+        undoing = Undoing(
+            self.sites, schedule, states, turns, dependents, copies.restore
+        )
         note_applied = self.lookout.note_applied
         self._undoing = undoing
         self._applier = Applier(
@@ -177,7 +183,7 @@ class Session:
             if due:
                 self._applier.apply(due, {name: module}, partial(modules_since, name))
             if of_body:
-                self._applier.apply_late(of_body, from_body=True)
+                self._applier.apply_of_body(of_body, self._schedule.loading(name))
             postponed = self._executions.postponed(name)
             if postponed:
                 self._applier.apply_late(postponed)

@@ -20,6 +20,7 @@ from patchkit.runtime.changes.overwrites import (
     strangers_on_copies,
 )
 from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.process.dependents import Dependents
 from patchkit.runtime.process.eligibility import EligibilityTable, ask_body
 from patchkit.runtime.process.patch_state import (
     APPLIED,
@@ -38,6 +39,7 @@ class Undoing(Record, eq=False):
         schedule: all change groups of this process.
         states: tells what could not be taken back.
         turns: who waits for whose turn at a group.
+        dependents: makes anew what lies in what is taken back.
         restore_copies: repoints what was copied since; returns what went wrong.
     """
 
@@ -45,6 +47,7 @@ class Undoing(Record, eq=False):
     schedule: Schedule
     states: PatchStates
     turns: Turns
+    dependents: Dependents
     restore_copies: Callable[[], list[Exception]]
 
     def prepare_execution(self, module: str) -> None:
@@ -91,10 +94,14 @@ class Undoing(Record, eq=False):
             What went wrong on the way.
         """
         errors: list[Exception] = []
-        for patch in patches:
-            for group in reversed(patch.groups):
-                with self.turns.within(group):
-                    errors += group.take_back()
+        dependents = self.dependents
+        groups = [group for patch in patches for group in reversed(patch.groups)]
+        aside = dependents.set_aside(dependents.inside(groups))
+        for group in groups:
+            with self.turns.within(group):
+                errors += group.take_back()
+        _, failures = dependents.make_again(aside)
+        errors += failures
         errors += self.restore_copies()
         return errors
 

@@ -32,11 +32,13 @@ class CodeEdit:
         label: The change as its row declares it, for messages.
         text_edit: What is replaced in the function's text, and by what.
         rank: Where it comes among the edits of a function.
+        patch: The name of its patch.
     """
 
     label: str
     text_edit: TextEdit
     rank: Rank
+    patch: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,11 @@ class CodeSite:
         # What edits have put there before, as far as anybody still holds it.
         self._former: dict[str, list[Any]] = {"__code__": []}
         self._is_busy = False
+
+    @property
+    def patches(self) -> list[str]:
+        """The names of the patches that edit the function, the first edit's first."""
+        return list(dict.fromkeys(edit.patch for edit in self._edits))
 
     def prepare(self, edit: CodeEdit) -> None:
         """Build the function with one more edit, after its row's earlier ones.

@@ -60,7 +60,7 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
     for cache in _caches(outer_layers, function):
         code.caches[id(cache)] = cache
     text_edit = TextEdit(change.old, change.new, change.count)
-    edit = CodeEdit(label, text_edit, context.rank)
+    edit = CodeEdit(label, text_edit, context.rank, context.patch)
     code.prepare(edit)
     parts: Any = [(code, edit)]
     return PreparedEdit(parts, code)

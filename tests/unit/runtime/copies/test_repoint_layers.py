@@ -90,16 +90,19 @@ def test_restoring_leaves_originals_alone(loaded: Loaded) -> None:
     assert other.function is function
 
 
-def test_a_place_with_a_patch_of_its_own_is_no_copy(loaded: Loaded) -> None:
-    """A place that another patch changes keeps what it holds when the target's patch is undone."""
+def test_a_place_with_a_patch_of_its_own_lies_on_what_it_was_bound_from(
+    loaded: Loaded,
+) -> None:
+    """A patched copy follows the target below its own layers, and goes with it after an undo."""
     new = New()
     first = loaded.site("function")
     undo = push(first, Layer(lambda _: new, base=True))
     twin = loaded.add("up.twin", "from up import function")
-    push(loaded.sites.at(locate(twin, "function")), Layer(lambda below: below))
+    push(loaded.sites.at(locate(twin, "function")), Layer(lambda below: [below]))
+    assert twin.function == [new]
     undo()
     loaded.restore(first)
-    assert twin.function is new
+    assert twin.function == [loaded.up.function]
 
 
 def test_a_copy_whose_write_is_interrupted_is_restored(

@@ -110,13 +110,15 @@ def statuses(session: Session, name: str) -> list[str]:
     return [entry["status"] for entry in of_patches if entry["name"] == name]
 
 
-def test_a_failure_does_not_fail_a_patch_that_shares_the_body(world: World) -> None:
-    """The other patch of the body stays armed, and its reason names the patch that failed."""
+def test_a_failure_does_not_fail_a_patch_whose_body_meets_it(world: World) -> None:
+    """The patch stays armed, and its reason names the one that failed while its body loaded."""
     world.module("up.mod", UPSTREAM)
+    world.module("up.other", UPSTREAM)
     world.pack(
         row("good", "patch_a", WRAP),
-        row("bad", "patch_a", "Wrap('up.mod:gone', by='by')"),
-        patch_a=BY,
+        row("bad", "patch_b", "Wrap('up.other:gone', by='by')"),
+        patch_a=f"import up.other\n{BY}",
+        patch_b=BY,
     )
     session = world.session()
     module = load("up.mod")
@@ -130,6 +132,25 @@ def test_a_failure_does_not_fail_a_patch_that_shares_the_body(world: World) -> N
     assert FAILED not in statuses(session, "good")
     assert statuses(session, "bad") == [FAILED]
     assert module.function() == "old"
+
+
+@pytest.mark.parametrize("names", [("good", "bad"), ("bad", "good")])
+def test_patches_that_share_a_body_apply_in_the_order_of_their_rows(
+    world: World, names: tuple[str, str]
+) -> None:
+    """What comes before a failure stays, and what comes after it waits."""
+    changes = {"good": WRAP, "bad": "Wrap('up.mod:gone', by='by')"}
+    world.module("up.mod", UPSTREAM)
+    rows = [row(name, "patch_a", changes[name]) for name in names]
+    world.pack(*rows, patch_a=BY)
+    session = world.session()
+    load("up.mod")
+    for _ in range(2):
+        with pytest.raises(ApplyError, match=r"required patch bad .*gone"):
+            session.arm(MAIN)
+    is_first = names[0] == "good"
+    assert session.states["good"].status == (APPLIED if is_first else ARMED)
+    assert session.states["good"].error is None
 
 
 def test_a_failure_does_not_fail_a_patch_whose_body_imports_the_target(
