@@ -1,13 +1,13 @@
 """Finds changed attributes that somebody else has wrapped or overwritten since."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from patchkit.core.rows.target import TargetStep
+from patchkit.core.rows.target import Item, TargetStep
 from patchkit.runtime.changes.foreign import described, leads_to
-from patchkit.runtime.changes.owners import MISSING, peek, read, words
+from patchkit.runtime.changes.owners import MISSING, namespace, peek, read, words
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.imports.half_imported import is_half_imported
@@ -187,3 +187,48 @@ def _is_instrumented(now: CodeType, code: CodeType) -> bool:
         if getattr(now, attribute) != getattr(code, attribute):
             return False
     return {*code.co_names, *code.co_consts} <= {*now.co_names, *now.co_consts}
+
+
+def route_of(
+    target: str,
+    module: ModuleType,
+    steps: Iterable[TargetStep],
+    sites: Iterable[Site],
+    edited: FunctionType | None = None,
+) -> Route:
+    """Walk to a target, and remember what stands at each step.
+
+    Args:
+        target: the target, for messages.
+        module: the module that it lies in.
+        steps: its qualname, step by step.
+        sites: the change's own sites, which are compared by themselves and left out of the route.
+        edited: the function whose code an Edit has changed.
+
+    Returns:
+        The route, to be walked again later.
+    """
+    stops: list[tuple[Any, TargetStep, Any]] = []
+    name = module.__name__
+    # runpy lends that name to others.
+    if name != "__main__" and sys.modules.get(name) is module:
+        stops.append((sys.modules, Item(name), module))
+    owner: Any = module
+    for step in steps:
+        value = peek(owner, step)
+        if value is MISSING:
+            break
+        is_of_class = not isinstance(step, Item) and not isinstance(owner, type)
+        if (
+            is_of_class
+            and hasattr(type(value), "__get__")
+            and step not in namespace(owner)
+        ):
+            break  # it is made for each who asks: nothing that could be compared
+        stops.append((owner, step, value))
+        owner = value
+    own = {(id(site.owner), site.name) for site in sites}
+    compared = tuple(stop for stop in stops if (id(stop[0]), stop[1]) not in own)
+    if edited is None:
+        return Route(target, compared)
+    return Route(target, compared, (edited, edited.__code__))

@@ -110,6 +110,9 @@ class Sites(Record, frozen=False, eq=False):
 
         Args:
             site: The changed attribute.
+
+        Returns:
+            Their sites.
         """
         deriving = [
             other
@@ -143,9 +146,9 @@ class Sites(Record, frozen=False, eq=False):
         """
         name = str(inheriting.name)
         bases = bases_of(inheriting.owner)
-        if name == site.name and any(site.owner is base for base in bases):
-            if site.knows(inheriting.original):
-                return True
+        is_on_base = name == site.name and any(site.owner is base for base in bases)
+        if is_on_base and site.knows(inheriting.original):
+            return True
         for cls in bases:
             if name not in vars(cls):
                 continue

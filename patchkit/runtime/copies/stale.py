@@ -68,7 +68,11 @@ class StaleValues:
         self.ids = frozenset((*self.values, *self.inner))
 
     def lies_on_another(self, site: Site) -> bool:
-        """Whether a patched site may have got its original from another changed one."""
+        """Whether a patched site may have got its original from another changed one.
+
+        Args:
+            site: Any site.
+        """
         if not site.layers or not site.own or not can_be_traced(site.original):
             return False
         is_of_pass = site in self._sites or id(site.original) in self.values
@@ -79,6 +83,9 @@ class StaleValues:
 
         Args:
             site: A site of any attribute or item.
+
+        Returns:
+            The other site, which may have lost its patches since.
         """
         value = site.original
         if isinstance(site.owner, (ModuleType, type)) and isinstance(site.name, str):

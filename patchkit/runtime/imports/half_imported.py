@@ -2,8 +2,8 @@
 
 import sys
 from _thread import get_ident
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from importlib import _bootstrap
 from types import ModuleType
 from typing import Any
@@ -181,3 +181,35 @@ def _set(spec: object, key: str, value: object) -> None:
                 taken[waiter] = None
         for call, name in taken:
             call(name)
+
+
+@contextmanager
+def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
+    """Let bodies write `import a.b` and use `a.b` while it is being imported.
+
+    importlib makes `b` an attribute of `a` only after that, and not at all where it fails.
+
+    Args:
+        name: The dotted name of the module.
+        module: The module.
+
+    Yields:
+        Nothing; the attribute stays where the block does not fail.
+    """
+    parent, _, child = name.rpartition(".")
+    try:
+        # Not by `vars`, on which a lazy module loads.
+        outer = object.__getattribute__(sys.modules.get(parent), "__dict__")
+    except AttributeError:
+        outer = None
+    if not isinstance(outer, dict) or outer.get(child) is module:
+        yield
+        return
+    former = {child: outer[child]} if child in outer else {}
+    outer[child] = module
+    try:
+        yield
+    except BaseException:
+        outer.pop(child, None)  # an undo may have done it
+        outer.update(former)
+        raise

@@ -6,6 +6,7 @@ No lock is held while a body or upstream code runs.
 import contextlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from threading import get_ident
 from types import ModuleType
 from typing import Any
 
@@ -32,6 +33,7 @@ from patchkit.runtime.process.patch_state import (
     ChangeGroup,
     PatchState,
     PatchStates,
+    layers_of,
 )
 from patchkit.runtime.process.schedule import PATIENCE, Executions, Schedule
 from patchkit.runtime.process.undoing import Undoing
@@ -119,24 +121,24 @@ class Applier:
         if postponed:
             self.apply_late(postponed, from_body=True)
 
-    def apply_of_body(
-        self, groups: Iterable[ChangeGroup], loading: ChangeGroup | None
-    ) -> None:
-        """Apply groups whose body has been imported.
+    def apply_of_body(self, body: str) -> None:
+        """Apply what waits for a body that has been imported.
+
+        Where this thread has imported it to apply one of its groups, those of later rows are
+        applied after that one.
 
         Args:
-            groups: in the order in which they apply.
-            loading: the group for which this thread has imported it, if any; groups of later rows
-                are applied after that one.
+            body: full name of the body.
 
         Raises:
             ApplyError: as `apply` does.
         """
-        due = list(groups)
-        if loading is not None:
-            later = [group for group in due if group.rank > loading.rank]
-            self._after[loading] = later
-            due = [group for group in due if group.rank <= loading.rank]
+        due = self._schedule.due_of_body(body)
+        me = get_ident()
+        for group in self._schedule.by_body.get(body, ()):
+            if group.thread == me and group.loads:
+                self._after[group] = [each for each in due if each.rank > group.rank]
+                due = [each for each in due if each.rank <= group.rank]
         self.apply_late(due, from_body=True)
 
     def apply_late(
@@ -196,7 +198,9 @@ class Applier:
             if group.applied_to == self._executions.now(group, module):
                 return []
             try:
-                made = self._make(group, module) if self._table.decide(patch) else []
+                made = []
+                if self._table.decide(patch):
+                    made = self._dependents.make(group, module)
             except NotWanted as reason:
                 self._skip(patch, str(reason))
                 return []
@@ -209,24 +213,6 @@ class Applier:
             if group in made:
                 turns.push(turn.pop_all())
             return made
-
-    def _make(self, group: ChangeGroup, module: ModuleType | None) -> list[ChangeGroup]:
-        """Make a group below those of later rows that lie in its objects, or it in theirs."""
-        changes = self._table.changes_here(group)
-        if not changes:
-            return []
-        dependents = self._dependents
-        aside = dependents.set_aside(dependents.around(group, changes, module))
-        made: list[ChangeGroup] = []
-        try:
-            if dependents.maker.make(group, changes, module):
-                made.append(group)
-        finally:
-            again, _ = dependents.make_again(aside)
-        failed = [each.patch for each in aside if each not in again]
-        if failed:
-            self._states.stop_if_failed(failed)
-        return [*made, *again]
 
     def _takes_turn(
         self, group: ChangeGroup, turn: contextlib.ExitStack, *, from_body: bool
@@ -400,24 +386,6 @@ def remarks(group: ChangeGroup, outcome: Outcome, *, late: bool) -> dict[str, An
     if reasons:
         facts["untraced"] = reasons
     return facts
-
-
-def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
-    """Name the patches that lie on each target of a group.
-
-    Of what is no attribute (code that is edited, a field, a module) only the group's is known.
-
-    Args:
-        group: the group, which was made.
-
-    Returns:
-        For each target the names of the patches, the innermost first.
-    """
-    layers: dict[str, list[str]] = {target: [] for target in group.made.targets}
-    for target, site in group.made.sites:
-        names = layers.setdefault(target, [])
-        names += [name for name in site.patches if name not in names]
-    return {target: names or [group.patch.name] for target, names in layers.items()}
 
 
 def _untraced(group: ChangeGroup) -> Iterator[tuple[str, str]]:

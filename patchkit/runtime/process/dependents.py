@@ -50,6 +50,35 @@ class Dependents(Record, eq=False):
     turns: Turns
     maker: Maker
 
+    def make(self, group: ChangeGroup, module: ModuleType | None) -> list[ChangeGroup]:
+        """Make a group, at which it is this thread's turn, below those of later rows around it.
+
+        Args:
+            group: the change group.
+            module: its module; None before that executes.
+
+        Returns:
+            The groups that were made: this one, if anything of it was, and those around it.
+
+        Raises:
+            NotWanted: as `Maker.make` does.
+            ApplyError: as `Maker.make` does; or a required patch around it failed.
+        """
+        changes = self.maker.table.changes_here(group)
+        if not changes:
+            return []
+        aside = self.set_aside(self.around(group, changes, module))
+        made: list[ChangeGroup] = []
+        try:
+            if self.maker.make(group, changes, module):
+                made.append(group)
+        finally:
+            again, _ = self.make_again(aside)
+        failed = [each.patch for each in aside if each not in again]
+        if failed:
+            self.states.stop_if_failed(failed)
+        return [*made, *again]
+
     # -- which ------------------------------------------------------------------------------------
 
     def around(

@@ -19,11 +19,10 @@ from typing import Any
 from patchkit.errors import PatchkitError
 from patchkit.runtime.imports.finder import home, others
 from patchkit.runtime.imports.half_imported import forget_imports
-from patchkit.runtime.process.applier import layers_of
 from patchkit.runtime.process.effects import Effects
 from patchkit.runtime.process.eligibility import EligibilityTable
 from patchkit.runtime.process.journal import process_facts
-from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates
+from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates, layers_of
 from patchkit.runtime.process.schedule import Schedule, Turns
 
 _PATIENCE = 1.0

@@ -7,7 +7,7 @@ takes back what was made.
 import importlib
 import sys
 from collections.abc import Collection, Iterable
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from patchkit.core.record import Record
@@ -20,7 +20,7 @@ from patchkit.core.rows.declaration import (
     Edit,
     Replace,
 )
-from patchkit.core.rows.target import Item, Target, TargetStep
+from patchkit.core.rows.target import Target
 from patchkit.errors import ApplyError
 from patchkit.runtime.changes.context import (
     Context,
@@ -28,13 +28,13 @@ from patchkit.runtime.changes.context import (
     PreparedLayers,
     unwind,
 )
-from patchkit.runtime.changes.overwrites import Route
-from patchkit.runtime.changes.owners import MISSING, is_built, namespace, peek
+from patchkit.runtime.changes.overwrites import route_of
+from patchkit.runtime.changes.owners import function_of, is_built
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import scope_of
+from patchkit.runtime.imports.finder import others
 from patchkit.runtime.imports.half_imported import culprit
-from patchkit.runtime.process.discarding import refuse_to_discard
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, reason_to_skip
 from patchkit.runtime.process.patch_state import (
     ARMED,
@@ -302,7 +302,9 @@ def _apply_wave(
         name = str(target)
         ready.append(_ReadyChange(change, target, name, prepared, prepared.sites))
     for each in ready:
-        if isinstance(each.change, Replace):  # all else acts above or below
+        if _may_discard(each, sites):
+            from patchkit.runtime.process.discarding import refuse_to_discard  # noqa: PLC0415 - few do
+
             prepared = cast("PreparedLayers", each.prepared)
             refuse_to_discard(each.target_name, prepared, sites, made.patch)
     rebuild = _rebuild_after(ready, sites)
@@ -322,6 +324,15 @@ def _apply_wave(
         steps = each.target.steps
         route = route_of(each.target_name, module, steps, each.sites, edited)
         made.routes.append(route)
+
+
+def _may_discard(ready: _ReadyChange, sites: Sites) -> bool:
+    """Whether others may have changed something in what a change replaces; all else acts around."""
+    if not isinstance(ready.change, Replace):
+        return False
+    if others() or sites.has_noted("CodeSites"):
+        return True
+    return any(function_of(site.original) is None for site in ready.sites)
 
 
 def _rebuild_after(ready: Iterable[_ReadyChange], sites: Sites) -> "Rebuild | None":
@@ -354,48 +365,3 @@ def _apply_change(made: Transaction, ready: _ReadyChange) -> None:
         site.rebind |= scope
         site.home = ready.target.module
         made.sites.append((ready.target_name, site))
-
-
-def route_of(
-    target: str,
-    module: ModuleType,
-    steps: Iterable[TargetStep],
-    sites: Iterable[Site],
-    edited: FunctionType | None = None,
-) -> Route:
-    """Walk to a target, and remember what stands at each step.
-
-    Args:
-        target: the target, for messages.
-        module: the module that it lies in.
-        steps: its qualname, step by step.
-        sites: the change's own sites, which are compared by themselves and left out of the route.
-        edited: the function whose code an Edit has changed.
-
-    Returns:
-        The route, to be walked again later.
-    """
-    stops: list[tuple[Any, TargetStep, Any]] = []
-    name = module.__name__
-    # runpy lends that name to others.
-    if name != "__main__" and sys.modules.get(name) is module:
-        stops.append((sys.modules, Item(name), module))
-    owner: Any = module
-    for step in steps:
-        value = peek(owner, step)
-        if value is MISSING:
-            break
-        is_of_class = not isinstance(step, Item) and not isinstance(owner, type)
-        if (
-            is_of_class
-            and hasattr(type(value), "__get__")
-            and step not in namespace(owner)
-        ):
-            break  # it is made for each who asks: nothing that could be compared
-        stops.append((owner, step, value))
-        owner = value
-    own = {(id(site.owner), site.name) for site in sites}
-    compared = tuple(stop for stop in stops if (id(stop[0]), stop[1]) not in own)
-    if edited is None:
-        return Route(target, compared)
-    return Route(target, compared, (edited, edited.__code__))

@@ -103,6 +103,24 @@ class ChangeGroup(Record, frozen=False, eq=False):
         return errors
 
 
+def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
+    """Name the patches that lie on each target of a group.
+
+    Of what is no attribute (code that is edited, a field, a module) only the group's is known.
+
+    Args:
+        group: the group, which was made.
+
+    Returns:
+        For each target the names of the patches, the innermost first.
+    """
+    layers: dict[str, list[str]] = {target: [] for target in group.made.targets}
+    for target, site in group.made.sites:
+        names = layers.setdefault(target, [])
+        names += [name for name in site.patches if name not in names]
+    return {target: names or [group.patch.name] for target, names in layers.items()}
+
+
 class PatchState(Record, frozen=False, eq=False):
     """How it stands with one patch in this process; `PatchStates` alone writes the status.
 

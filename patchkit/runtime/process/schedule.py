@@ -120,18 +120,6 @@ class Schedule:
         me = get_ident()
         return [group for group in self.by_body.get(module, ()) if group.thread != me]
 
-    def loading(self, module: str) -> ChangeGroup | None:
-        """Return the change group for which this thread is importing a body.
-
-        Args:
-            module: full name of the body.
-        """
-        me = get_ident()
-        for group in self.by_body.get(module, ()):
-            if group.thread == me and group.loads:
-                return group
-        return None
-
     def is_made_of(self, module: str) -> bool:
         """Tell whether something is to be taken back before a module executes once more.
 

@@ -4,30 +4,28 @@ A patch applies when its target's module has been imported *and* the process has
 its roles; whichever comes last makes it due.
 """
 
-import contextlib
 import sys
-from collections.abc import Callable, Collection, Iterator
-from functools import partial
+from collections.abc import Callable, Collection
+from functools import cached_property, partial
 from importlib.machinery import ModuleSpec
 from threading import get_ident
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from patchkit.core.rows.declaration import AFTER, BEFORE, SERVING, Role, Row
 from patchkit.core.rows.selection import Selection
 from patchkit.core.rows.target import Item
 from patchkit.registry import OWN_PACKS, Registry
-from patchkit.runtime.changes.owners import MISSING, namespace
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import NO_MODULES, modules_since
 from patchkit.runtime.imports.finder import Finder, let_pass
+from patchkit.runtime.imports.half_imported import bound_in_parent
 from patchkit.runtime.imports.supplied_modules import (
     ProvidedLoader,
     is_served,
     refuse_withdrawn,
     unreachable,
 )
-from patchkit.runtime.process import patch_set
 from patchkit.runtime.process.applier import Applier, CopiesPass
 from patchkit.runtime.process.dependents import Dependents
 from patchkit.runtime.process.eligibility import (
@@ -36,7 +34,6 @@ from patchkit.runtime.process.eligibility import (
     EligibilityTable,
     eligibility,
 )
-from patchkit.runtime.process.held import Blocks
 from patchkit.runtime.process.journal import Journal
 from patchkit.runtime.process.lookout import Lookout
 from patchkit.runtime.process.making import Maker
@@ -44,6 +41,9 @@ from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates
 from patchkit.runtime.process.roles import beside_its_name
 from patchkit.runtime.process.schedule import Executions, Schedule, Turns
 from patchkit.runtime.process.undoing import Inspection, Undoing
+
+if TYPE_CHECKING:
+    from patchkit.runtime.process.held import Blocks
 
 Hook = Callable[[ModuleType, Sites], None]
 
@@ -87,11 +87,22 @@ class Session:
             schedule, states, table, executions, undoing, copies, note_applied
         )
         self._inspection = Inspection(table, executions, undoing)
-        self.blocks = Blocks(
-            schedule, states, table, self._applier, self._undoing, self._finder
-        )
         self._entering: set[tuple[Role, int]] = set()
         self._why_beside = "it had begun to run before patchkit was there"
+
+    @cached_property
+    def blocks(self) -> "Blocks":
+        """What holds patches for blocks; few processes have any."""
+        from patchkit.runtime.process.held import Blocks  # noqa: PLC0415 - as it says
+
+        return Blocks(
+            self._schedule,
+            self._states,
+            self._table,
+            self._applier,
+            self._undoing,
+            self._finder,
+        )
 
     # -- arm ------------------------------------------------------------------------------------
 
@@ -176,14 +187,14 @@ class Session:
         hooks = self.hooks.get(name, ())
         if not (due or of_body or hooks or self._executions.is_awaited(name)):
             return
-        with _bound_in_parent(name, module):
+        with bound_in_parent(name, module):
             for hook in hooks:
                 hook(module, self.sites)
             # What serves the module has done so now, or refuses one that upstream has.
             if due:
                 self._applier.apply(due, {name: module}, partial(modules_since, name))
             if of_body:
-                self._applier.apply_of_body(of_body, self._schedule.loading(name))
+                self._applier.apply_of_body(name)
             postponed = self._executions.postponed(name)
             if postponed:
                 self._applier.apply_late(postponed)
@@ -326,6 +337,8 @@ class Session:
             config: The engine's `VllmConfig`.
         """
         self.lookout.tell_unmet()
+        from patchkit.runtime.process import patch_set  # noqa: PLC0415 - one process of an engine does
+
         patch_set.stamp(config, self._states, self._table)
 
     def selected(self) -> list[Row]:
@@ -349,6 +362,8 @@ class Session:
         Returns:
             The hash; '' where there is no such patch.
         """
+        from patchkit.runtime.process import patch_set  # noqa: PLC0415 - as above
+
         foreign = [
             state for state in self.states.values() if state.row.pack not in OWN_PACKS
         ]
@@ -367,6 +382,8 @@ class Session:
         Raises:
             AgreementError: The patches differ; with `PATCHKIT_ON_FAILURE=warn` that is a warning.
         """
+        from patchkit.runtime.process import patch_set  # noqa: PLC0415 - as above
+
         patch_set.agree(role, config, self._states, self._table)
 
     # -- forks -----------------------------------------------------------------------------------
@@ -379,25 +396,3 @@ class Session:
         self.lookout.tell_inherited()
         self.lookout.effects.after_fork()
         self._table.tell_again()
-
-
-@contextlib.contextmanager
-def _bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
-    """Let bodies write `import a.b` and use `a.b` while it is being imported.
-
-    importlib makes `b` an attribute of `a` only after that, and not at all where it fails.
-    """
-    parent, _, child = name.rpartition(".")
-    outer = namespace(sys.modules.get(parent))
-    former = outer.get(child, MISSING)
-    if former is module or not isinstance(outer, dict):
-        yield
-        return
-    outer[child] = module
-    try:
-        yield
-    except BaseException:
-        outer.pop(child, None)  # an undo may have done it
-        if former is not MISSING:
-            outer[child] = former
-        raise

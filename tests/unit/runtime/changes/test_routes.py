@@ -16,9 +16,8 @@ from support.undoing import undo
 from patchkit import Role
 from patchkit.cli import main
 from patchkit.core.rows.target import Item
-from patchkit.runtime.changes.overwrites import stranger_on
+from patchkit.runtime.changes.overwrites import route_of, stranger_on
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.process.making import route_of
 from runtime.changes.strangers import entries_of, stranger
 from runtime.process.lookouts import AWAIT
 
@@ -66,7 +65,7 @@ import patchkit.auto, up.ways, up.user, sys, types, functools
 from patchkit import Role
 from patchkit.runtime.changes.overwrites import stranger_on
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.process.making import route_of
+from patchkit.runtime.changes.overwrites import route_of
 from patchkit.runtime.reach import arming
 from awaiting import await_entry, entries
 def stranger(*args): return "theirs"
