@@ -12,7 +12,12 @@ A wrapper has the shape of what it stands for: a coroutine function stays one fo
 import dataclasses
 import functools
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from inspect import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_GENERATOR,
+    CO_ITERABLE_COROUTINE,
+)
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
@@ -245,8 +250,9 @@ def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
         shaped = _generator(plain)
     elif flags & CO_ASYNC_GENERATOR:
         shaped = _async_generator(plain)
-    # Its own, so that its calls can be told apart.
-    shaped.__code__ = shaped.__code__.replace()
+    # Its own, so that its calls can be told apart; awaitable if `types.coroutine` says so.
+    own_flags = shaped.__code__.co_flags | (flags & CO_ITERABLE_COROUTINE)
+    shaped.__code__ = shaped.__code__.replace(co_flags=own_flags)
     return cast("FunctionType", functools.update_wrapper(shaped, function))
 
 
