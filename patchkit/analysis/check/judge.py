@@ -97,13 +97,8 @@ class Judge:
             yield from self._add_field(change, facts)
 
     def _replace_or_wrap(self, change: Wrap | Replace, facts: Facts) -> Iterator[Fault]:
-        storage = self._storage_elsewhere(change, facts)
-        if storage:
-            message = (
-                f"found {change.place}, {storage}; expected what lies on its class"
-            )
-            fix = "Replace the class by one that derives from it"
-            yield Fault(codes.KIND_CHANGED, message, fix)
+        if self._storage_elsewhere(change, facts):
+            yield _elsewhere(change, facts)
         elif isinstance(change, Wrap):
             yield from self._wrap(change, facts)
         else:
@@ -121,6 +116,8 @@ class Judge:
         elif facts.is_present:
             if not is_beside(self._release.resolver, change.place, facts):
                 yield _already(f"{change.place} is upstream already, {where(facts)}")
+        elif facts.storage:
+            yield _elsewhere(change, facts)
         elif facts.state == "undecidable":
             yield undecidable(facts.reason)
 
@@ -284,6 +281,15 @@ def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
         yield Fault(
             codes.SIGNATURE_CHANGED, message, f"{REWRITE}; {_HELPER}", change.by
         )
+
+
+def _elsewhere(change: Wrap | Replace | Add, facts: Facts) -> Fault:
+    """Make the fault of a target that is not kept, or not read, on its class."""
+    message = f"found {change.place}, {facts.storage}; expected what lies on its class"
+    fix = "Replace the class by one that derives from it"
+    if "an enum" in facts.storage:
+        fix = "let an AfterImport change its members"
+    return Fault(codes.KIND_CHANGED, message, fix)
 
 
 def _sure_signature(facts: Facts) -> Signature | None:

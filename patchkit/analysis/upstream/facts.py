@@ -106,7 +106,8 @@ def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Fact
     resolution = resolver.resolve(target)
     if resolution.state != "present":
         accessor = _accessor(resolver, target)
-        return accessor or Facts(resolution.state, resolution.reason)
+        storage = resolver.storage(resolution)
+        return accessor or Facts(resolution.state, resolution.reason, storage=storage)
     facts = Facts(
         resolution.state,
         "" if resolution.is_sure else resolution.reason,

@@ -79,7 +79,7 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
     if not change.unrelated:
         _refuse_call(label, change.by, old, value)
     refuse_fixed(location, label)
-    return _prepared_layers([location], value, context)
+    return _prepared(location, value, context)
 
 
 def _body_object(context: Context, name: str) -> Any:
@@ -108,6 +108,17 @@ def _prepared_layers(
     return PreparedLayers(parts)
 
 
+def _prepared(location: Location, value: Any, context: Context) -> PreparedLayers:
+    """Prepare to put an object in a location; in a class, as if that had been written with it."""
+    if not isinstance(location.owner, type):
+        return _prepared_layers([location], value, context)
+    from patchkit.runtime.changes.objects.creation import (  # noqa: PLC0415 - of classes only
+        prepared_member,
+    )
+
+    return prepared_member(location, value, context)
+
+
 def _prepare_add(change: Add, context: Context) -> PreparedLayers:
     assert context.module is not None
     label = f"Add({change.target!r})"
@@ -123,7 +134,7 @@ def _prepare_add(change: Add, context: Context) -> PreparedLayers:
         )
     refuse_fixed(location, label)
     value = _substitute(location, new)
-    return _prepared_layers([location], value, context)
+    return _prepared(location, value, context)
 
 
 def _refuse_present(label: str, location: Location, context: Context) -> None:
@@ -134,6 +145,8 @@ def _refuse_present(label: str, location: Location, context: Context) -> None:
         return
     if is_inherited and vars(object).get(str(name)) is value:
         return  # what every class and instance has is nobody's
+    if name == "__hash__" and value is None:
+        return  # so a class says that it has none
     whose = "upstream"
     if context.sites.holds(owner, name):
         whose = "another patch adds or changes the same, and upstream or that one"
@@ -226,7 +239,11 @@ def _substitute_in_class(location: Location, new: Any, decorate: _Decorate) -> A
     method = _named_function(owner, name, new)
     if isinstance(old, classmethod):
         return classmethod(decorate(old.__func__, method))
-    return decorate(old, method)
+    if isinstance(old, FunctionType):
+        return decorate(old, method)
+    from patchkit.runtime.changes.objects.creation import as_in_body  # noqa: PLC0415 - of classes only
+
+    return as_in_body(name, decorate(old, method))
 
 
 def _with_name_set(owner: type, name: str, value: Any) -> Any:

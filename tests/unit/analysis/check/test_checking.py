@@ -27,6 +27,8 @@ WRAP = "Wrap('up.mod:f', by='w')"
 MADE = "class C(metaclass=M): ..."
 FIELD = "Replace('up.mod:C.x', by='N')"
 HOOK = "Wrap('up.mod:C.__init__', by='w')"
+ADD_SLOTS = "Add('up.mod:C.__slots__', by='N')"
+ADD_HOOK = "Add('up.mod:C.__post_init__', by='g')"
 IMPORTS = "import attrs, dataclasses, enum, msgspec, typing\n"
 BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN = 3\n"
 
@@ -139,6 +141,15 @@ def test_each_change_has_its_needs(
         ),
         (HOOK, "class C:\n    def __init__(self): ...", []),
         (HOOK, "class C(msgspec.Struct):\n    x: int = 1", ["PK102"]),
+        (
+            HOOK,
+            "class C(enum.Enum):\n    A = 1\n    def __init__(self, x): ...",
+            ["PK102"],
+        ),
+        (HOOK, "class C(enum.Enum):\n    def __init__(self, x): ...", []),
+        (ADD_SLOTS, "class C: ...", ["PK102"]),
+        (ADD_HOOK, "class C: ...", []),
+        (ADD_HOOK, "class C(msgspec.Struct):\n    x: int = 1", ["PK102"]),
     ],
 )
 def test_a_target_that_its_class_does_not_hold_is_broken(
