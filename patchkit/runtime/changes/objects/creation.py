@@ -4,16 +4,31 @@
 generate calls `__post_init__` only if there is one by then.
 """
 
-from collections.abc import Collection
-from types import FunctionType
+import dis
+import inspect
+from collections.abc import Collection, Iterator
+from types import CodeType, FunctionType
 from typing import Any
 
+from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context, PreparedLayers
-from patchkit.runtime.changes.owners import MISSING, Location, heirs, peek
+from patchkit.runtime.changes.foreign import described
+from patchkit.runtime.changes.owners import (
+    CACHED,
+    MISSING,
+    Location,
+    heirs,
+    inside,
+    namespace,
+    peek,
+)
 from patchkit.runtime.changes.sites import Layer, Site, Sites
 
 _ABSTRACT = "__abstractmethods__"
 """In the dict of every class that `ABCMeta` made: the names of its abstract methods."""
+
+_BESIDE_CALLS = ("PUSH_NULL", "PRECALL", "EXTENDED_ARG")
+"""Instructions that may stand between a function and its first argument."""
 
 _CLASS_METHODS = ("__init_subclass__", "__class_getitem__")
 
@@ -138,3 +153,97 @@ class AbstractNames:
 
 class _Originals(dict[type, frozenset[str]]):
     """The lists of abstract methods that were changed, as they were."""
+
+
+def refuse_super(cls: type, member: Any, label: str) -> None:
+    """Refuse a function whose `super()` does not find the class that it is put in.
+
+    Args:
+        cls: The class.
+        member: What is put in it.
+        label: The change as its row declares it, which begins the error.
+
+    Raises:
+        TargetError: Each call of the `super()` would fail.
+    """
+    for part in inside(member) or (member,):
+        if not isinstance(part, FunctionType) or "super" not in part.__code__.co_names:
+            continue
+        cells = zip(part.__code__.co_freevars, part.__closure__ or (), strict=True)
+        cell = dict(cells).get("__class__")
+        fault = ""
+        if cell is not None and cell.cell_contents not in cls.__mro__:
+            fault = f"which means that of {cell.cell_contents.__qualname__}"
+        elif cell is None and "" in _classes_named(part.__code__):
+            fault = "which stands in no class"
+        if fault:
+            raise TargetError(
+                f"{label}: found super() in {described(part)}, {fault}; expected the class "
+                f"by name: super({cls.__name__}, self)"
+            )
+
+
+def refuse_recursion(location: Location, new: Any, label: str) -> None:
+    """Refuse a class in place of its base if methods of that say `super(Name, self)`.
+
+    Args:
+        location: The name in a module that holds the base.
+        new: The class that it is to hold.
+        label: The change as its row declares it, which begins the error.
+
+    Raises:
+        TargetError: Such a method, which may be called, would go on to itself.
+    """
+    old = location.value
+    name = location.name
+    module = namespace(location.owner)
+    for method, member in vars(old).items():
+        for function in _functions(member):
+            if function.__globals__ is not module or not _calls(
+                peek(new, method), method, member
+            ):
+                continue
+            if name in _classes_named(function.__code__):
+                raise TargetError(
+                    f"{label}: found super({name}, …) in {function.__qualname__}, where {name} "
+                    f"would be the class that replaces it, so that the method calls itself; Wrap or"
+                    f" Edit methods of {name} (unrelated=True if this one is never called)"
+                )
+
+
+def _calls(member: Any, name: str, original: Any) -> bool:
+    """Whether a member is the original of its class, or may call that by name."""
+    if member is original:
+        return True
+    return any(name in function.__code__.co_names for function in _functions(member))
+
+
+def _functions(member: Any) -> Iterator[FunctionType]:
+    """Yield the functions that a member is made of, below their decorators."""
+    for part in inside(member) or (member,):
+        if isinstance(part, (FunctionType, CACHED)):
+            function = inspect.unwrap(part)
+            if isinstance(function, FunctionType):
+                yield function
+
+
+def _classes_named(code: CodeType) -> set[str]:
+    """Return the global names of classes that are given to `super`; "" where none is given."""
+    names: set[str] = set()
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _classes_named(constant)
+    if "super" not in code.co_names:
+        return names
+    after_super = False
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in _BESIDE_CALLS:
+            continue
+        if after_super and instruction.opname == "LOAD_GLOBAL":
+            names.add(instruction.argval)
+        elif after_super and instruction.opname.startswith("CALL"):
+            names.add("")
+        after_super = (
+            instruction.opname == "LOAD_GLOBAL" and instruction.argval == "super"
+        )
+    return names

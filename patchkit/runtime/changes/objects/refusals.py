@@ -2,6 +2,7 @@
 
 import enum
 import inspect
+import re
 import threading
 from collections import OrderedDict, namedtuple
 from types import (
@@ -32,6 +33,12 @@ _MEMBER_HOOKS = ("__new__", "__init__", "_generate_next_value_", "_ignore_")
 """What runs, or is read, while the members of an enum are made."""
 
 _ATTRS_HOOKS = ("__attrs_pre_init__", "__attrs_post_init__")
+_LAZY_RESULT = re.compile(
+    r"\b(Async)?(Awaitable|Coroutine|Future|Task|Iterator|Iterable|Generator)\b"
+    r"|\b(Any|object)\b"
+)
+"""Found in the annotation of what may be a coroutine or a generator."""
+
 _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
 
 
@@ -295,3 +302,48 @@ def _signature(value: Any) -> inspect.Signature | None:
         return inspect.signature(function)
     except (TypeError, ValueError):
         return None
+
+
+def refuse_other_kind(label: str, name: str, old: Any, new: Any) -> None:
+    """Refuse a function whose calls return another kind of thing: a coroutine, a generator.
+
+    Args:
+        label: The change as its row declares it, which begins the error.
+        name: The body's name of the new function.
+        old: The original, which may be a descriptor around a function.
+        new: The function, which may be in a descriptor, too.
+
+    Raises:
+        TargetError: Callers of the original cannot use what is returned.
+    """
+    expected = _returned(old)
+    found = _returned(new)
+    if expected and found and expected != found:
+        raise TargetError(
+            f"{label}: {name} returns {found}, expected {expected}, as the original does "
+            "(unrelated=True allows another)"
+        )
+
+
+def _returned(value: Any) -> str:
+    """Say what kind of thing a call returns; "" where that cannot be told from the function."""
+    function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+    if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+        return ""
+    flags = function.__code__.co_flags
+    if flags & inspect.CO_ITERABLE_COROUTINE or inspect.iscoroutinefunction(function):
+        return "a coroutine"
+    if flags & inspect.CO_ASYNC_GENERATOR:
+        return "an asynchronous generator"
+    if flags & inspect.CO_GENERATOR:
+        return "a generator"
+    # A plain function may make any of them: one that is to be overridden, or that says so.
+    try:
+        annotation = function.__annotations__.get("return")
+    except NameError:  # from Python 3.14 on, it is evaluated here
+        return ""
+    is_abstract = getattr(function, "__isabstractmethod__", False)
+    is_stub = "NotImplementedError" in function.__code__.co_names
+    if is_abstract or is_stub or _LAZY_RESULT.search(str(annotation)):
+        return ""
+    return "its result"

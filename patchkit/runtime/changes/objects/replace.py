@@ -20,6 +20,7 @@ from patchkit.runtime.changes.objects.kernels import is_kernel, operator_at
 from patchkit.runtime.changes.objects.refusals import (
     refuse_fixed,
     refuse_members_and_slots,
+    refuse_other_kind,
     refuse_registered,
     refused_call,
 )
@@ -75,11 +76,13 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
     refuse_registered(old, label)
     if not change.unrelated:
         _refuse_unrelated(label, old, new)
+        refuse_other_kind(label, change.by, old, new)
+        _refuse_recursion(label, location, new)
     value = _substitute(location, new, unrelated=change.unrelated)
     if not change.unrelated:
         _refuse_call(label, change.by, old, value)
     refuse_fixed(location, label)
-    return _prepared(location, value, context)
+    return _prepared(label, location, value, context)
 
 
 def _body_object(context: Context, name: str) -> Any:
@@ -108,15 +111,27 @@ def _prepared_layers(
     return PreparedLayers(parts)
 
 
-def _prepared(location: Location, value: Any, context: Context) -> PreparedLayers:
+def _prepared(
+    label: str, location: Location, value: Any, context: Context
+) -> PreparedLayers:
     """Prepare to put an object in a location; in a class, as if that had been written with it."""
     if not isinstance(location.owner, type):
         return _prepared_layers([location], value, context)
     from patchkit.runtime.changes.objects.creation import (  # noqa: PLC0415 - of classes only
         prepared_member,
+        refuse_super,
     )
 
+    refuse_super(location.owner, value, label)
     return prepared_member(location, value, context)
+
+
+def _refuse_recursion(label: str, location: Location, new: Any) -> None:
+    """Refuse a class in whose place the original's methods would find their own class no more."""
+    if isinstance(location.value, type) and isinstance(location.owner, ModuleType):
+        from patchkit.runtime.changes.objects.creation import refuse_recursion  # noqa: PLC0415 - of classes only
+
+        refuse_recursion(location, new, label)
 
 
 def _prepare_add(change: Add, context: Context) -> PreparedLayers:
@@ -134,7 +149,7 @@ def _prepare_add(change: Add, context: Context) -> PreparedLayers:
         )
     refuse_fixed(location, label)
     value = _substitute(location, new)
-    return _prepared(location, value, context)
+    return _prepared(label, location, value, context)
 
 
 def _refuse_present(label: str, location: Location, context: Context) -> None:

@@ -163,6 +163,41 @@ def test_a_target_that_its_class_does_not_hold_is_broken(
     assert (report.grid["p"]["up 1.0"] == "broken") is bool(expected)
 
 
+SUPER = "class C:\n    def m(self): super(C, self).m()\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "body", "expected"),
+    [
+        ("Replace('up.mod:C', by='D')", "class D(C): ...", ["PK102"]),
+        (
+            "Replace('up.mod:C', by='D')",
+            "class D(C):\n    def m(self): return C.m(self)",
+            ["PK102"],
+        ),
+        ("Replace('up.mod:C', by='D')", "class D(C):\n    def m(self): ...", []),
+        ("Replace('up.mod:C', by='D', unrelated=True)", "class D(C): ...", []),
+        ("Replace('up.mod:C.m', by='m')", "def m(self): super().m()", ["PK102"]),
+        ("Replace('up.mod:C.m', by='m')", "def m(self): return super(C, self).m()", []),
+        ("Add('up.mod:C.n', by='n')", "def n(self): super().m()", ["PK102"]),
+        ("Add('up.mod:n', by='n')", "def n(self): super().m()", []),
+        (
+            "Replace('up.mod:C.m', by='D.m')",
+            "class D:\n    def m(self): super().m()",
+            ["PK102"],
+        ),
+    ],
+)
+def test_a_super_that_finds_the_wrong_class_is_broken(
+    world: World, change: str, body: str, expected: list[str]
+) -> None:
+    """`super(C, self)` in a class that is replaced, and `super()` in what no class is around."""
+    world.pack(row("p", "patch_a", change), patch_a=f"from up.mod import C\n{body}\n")
+    report = checked([subject("1.0", mod=SUPER)])
+    assert codes(report) == expected
+    assert (report.grid["p"]["up 1.0"] == "broken") is bool(expected)
+
+
 @pytest.mark.parametrize(
     ("change", "mod", "expected"),
     [
