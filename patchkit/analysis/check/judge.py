@@ -1,5 +1,6 @@
 """Judges whether a change holds in one release: what it needs there, and what is there."""
 
+import ast
 from collections.abc import Iterator
 
 from patchkit.analysis.check import codes
@@ -16,8 +17,13 @@ from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.trails import splits
 from patchkit.analysis.upstream.facts import Facts
+from patchkit.analysis.upstream.resolving.code_kinds import (
+    classes_of_super,
+    mentions,
+    method_of,
+)
 from patchkit.analysis.upstream.resolving.storage import HOOKS
-from patchkit.analysis.upstream.resolving.syntax import Signature
+from patchkit.analysis.upstream.resolving.syntax import DEFS, Signature
 from patchkit.analysis.upstream.resolving.values import METHODS, Kind
 from patchkit.core.rows.declaration import (
     Add,
@@ -97,17 +103,13 @@ class Judge:
             yield from self._add_field(change, facts)
 
     def _replace_or_wrap(self, change: Wrap | Replace, facts: Facts) -> Iterator[Fault]:
-        storage = self._storage_elsewhere(change, facts)
-        if storage:
-            message = (
-                f"found {change.place}, {storage}; expected what lies on its class"
-            )
-            fix = "Replace the class by one that derives from it"
-            yield Fault(codes.KIND_CHANGED, message, fix)
+        if self._storage_elsewhere(change, facts):
+            yield _elsewhere(change, facts)
         elif isinstance(change, Wrap):
             yield from self._wrap(change, facts)
         else:
             yield from self._replace(change, facts)
+            yield from self._super(change)
 
     # --- what has to be absent
 
@@ -121,8 +123,11 @@ class Judge:
         elif facts.is_present:
             if not is_beside(self._release.resolver, change.place, facts):
                 yield _already(f"{change.place} is upstream already, {where(facts)}")
+        elif facts.storage:
+            yield _elsewhere(change, facts)
         elif facts.state == "undecidable":
             yield undecidable(facts.reason)
+        yield from self._super(change)
 
     def _provide(self, change: Provide) -> Iterator[Fault]:
         facts = self._facts(change.place)
@@ -183,13 +188,56 @@ class Judge:
             return
         if facts.is_sure and facts.kind == Kind.CLASS:
             yield from self._subclass(change, facts, ours)
+            yield from self._recursion(change, facts)
         elif facts.is_sure and facts.kind in _FUNCTIONS and ours.kind == Kind.CONSTANT:
             yield _kind(facts, f"what {change.by} can stand for, which is a constant")
         elif facts.shape and ours.shape == facts.shape:
             message = f"upstream's source is now that of {change.by}, {where(facts)}"
             yield Fault(codes.MERGED_UPSTREAM, message, RETIRE, change.by)
         else:
+            yield from _other_kind(change, facts, ours)
             yield from _calls(change, facts, ours)
+
+    def _super(self, change: Replace | Add) -> Iterator[Fault]:
+        """Judge a function for a class whose `super()` does not find that class."""
+        node = self._body_node(change.by)
+        if node is None or self._facts(change.place.holder).kind != Kind.CLASS:
+            return
+        if isinstance(node, DEFS) and "" in classes_of_super(node):
+            name = change.place.holder.qualname
+            expected = f"expected the class by name: super({name}, self)"
+            message = f"found super() in {change.by}, which is no method of {name}; {expected}"
+            yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
+
+    def _body_node(self, name: str) -> ast.AST | None:
+        """Return the definition of an object of the body; None where there is none."""
+        if self._row.patch.body is None:
+            return None
+        resolver = self._pack.as_release.resolver
+        resolved = resolver.resolve(Target(self._row.body, name))
+        if len(resolved.variants) > 1 or not resolved.nodes:
+            return None
+        return resolved.nodes[0]
+
+    def _recursion(self, change: Replace, facts: Facts) -> Iterator[Fault]:
+        """Judge a class whose methods say `super(Name, self)`, and would come to themselves."""
+        node = self._body_node(change.by)
+        name = change.place.qualname
+        if node is None or (facts.module, facts.qualname) != (
+            change.place.module,
+            name,
+        ):
+            return
+        for method in facts.naming_itself:
+            ours = method_of(node, method)
+            if ours is None or mentions(ours, method):
+                message = (
+                    f"found super({name}, …) in {name}.{method}, where {name} would be "
+                    f"{change.by}: the method calls itself"
+                )
+                fix = f"Wrap or Edit methods of {name}; unrelated=True if this one is never called"
+                yield Fault(codes.KIND_CHANGED, message, fix, change.by)
+                return
 
     def _subclass(self, change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
         """Judge whether the body's class derives from the one that it replaces."""
@@ -284,6 +332,27 @@ def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
         yield Fault(
             codes.SIGNATURE_CHANGED, message, f"{REWRITE}; {_HELPER}", change.by
         )
+
+
+def _other_kind(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
+    """Judge a function whose calls return another kind of thing: a coroutine, a generator."""
+    is_known = facts.is_sure and ours.is_sure and facts.returned and ours.returned
+    if is_known and facts.returned != ours.returned:
+        message = (
+            f"{change.by} returns {ours.returned}, expected {facts.returned}, as upstream's "
+            f"{facts.qualname} does"
+        )
+        fix = f"{REWRITE}; unrelated=True allows another"
+        yield Fault(codes.KIND_CHANGED, message, fix, change.by)
+
+
+def _elsewhere(change: Wrap | Replace | Add, facts: Facts) -> Fault:
+    """Make the fault of a target that is not kept, or not read, on its class."""
+    message = f"found {change.place}, {facts.storage}; expected what lies on its class"
+    fix = "Replace the class by one that derives from it"
+    if "an enum" in facts.storage:
+        fix = "let an AfterImport change its members"
+    return Fault(codes.KIND_CHANGED, message, fix)
 
 
 def _sure_signature(facts: Facts) -> Signature | None:

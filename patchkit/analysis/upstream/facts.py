@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from patchkit.analysis.upstream.fingerprint import of_nodes, of_resolution
+from patchkit.analysis.upstream.resolving.code_kinds import naming_itself, returned_by
 from patchkit.analysis.upstream.resolving.module_tree import lines_of
 from patchkit.analysis.upstream.resolving.resolve import Resolution, Resolver
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Signature
@@ -39,6 +40,8 @@ class Facts:
         wrapped: The code that a call wraps: file, first and last line.
         bases: Of a class, those of the release, each `module:qualname` and its fingerprint.
         storage: Where that is stored which it names on a class, unless on the class itself.
+        returned: Of a function, what kind of thing a call returns, in words.
+        naming_itself: Of a class, the methods that say `super(Name, self)` with its own name.
     """
 
     state: str
@@ -57,6 +60,8 @@ class Facts:
     wrapped: tuple[tuple[str, int, int], ...] = ()
     bases: tuple[tuple[str, str], ...] = ()
     storage: str = ""
+    returned: str = ""
+    naming_itself: tuple[str, ...] = ()
 
     @property
     def is_present(self) -> bool:
@@ -86,6 +91,7 @@ class Facts:
             fields["lines"] = tuple(fields["lines"])
         for name in ("wrapped", "bases"):
             fields[name] = tuple(map(tuple, fields.get(name, ())))
+        fields["naming_itself"] = tuple(fields.get("naming_itself", ()))
         return cls(**fields)
 
 
@@ -106,7 +112,8 @@ def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Fact
     resolution = resolver.resolve(target)
     if resolution.state != "present":
         accessor = _accessor(resolver, target)
-        return accessor or Facts(resolution.state, resolution.reason)
+        storage = resolver.storage(resolution)
+        return accessor or Facts(resolution.state, resolution.reason, storage=storage)
     facts = Facts(
         resolution.state,
         "" if resolution.is_sure else resolution.reason,
@@ -144,7 +151,21 @@ def _with_source(
         wrapped=_wrapped_lines(resolution),
         bases=tuple(bases),
         storage=resolver.storage(resolution),
+        returned=_returned(resolution),
+        naming_itself=naming_itself(resolution.nodes[0]) if resolution.nodes else (),
     )
+
+
+def _returned(resolution: Resolution) -> str:
+    """Say what kind of thing a call returns; "" where that depends on how the name is bound."""
+    kinds = {
+        returned_by(variant.nodes[0])
+        for variant in resolution.variants
+        if variant.nodes
+    }
+    if len(kinds) == 1:
+        return kinds.pop()
+    return ""
 
 
 def _fingerprint(cls: Value) -> str:

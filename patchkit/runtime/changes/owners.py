@@ -371,3 +371,25 @@ def is_built(owner: Any) -> bool:
         owner: Any object.
     """
     return isinstance(owner, type) and (FIELDS in vars(owner) or is_pydantic(owner))
+
+
+def heirs(cls: type, key: str) -> list[type]:
+    """Return the subclasses of a class that have a table of their own.
+
+    Args:
+        cls: The class.
+        key: The name of the table in a class's dict.
+
+    Returns:
+        The subclasses, also indirect ones, bases first.
+    """
+    subclasses: dict[type, None] = {}
+    pending = [cls]
+    while pending:
+        parent = pending.pop()
+        children: list[type] = type.__subclasses__(parent)
+        new = [subclass for subclass in children if subclass not in subclasses]
+        subclasses.update(dict.fromkeys(new))
+        pending += new
+    holders = [subclass for subclass in subclasses if key in vars(subclass)]
+    return sorted(holders, key=lambda holder: len(holder.__mro__))

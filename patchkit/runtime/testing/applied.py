@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import types
 from contextlib import aclosing
 from inspect import (
+    CO_ITERABLE_COROUTINE,
     isasyncgen,
     isasyncgenfunction,
     isawaitable,
@@ -145,6 +147,9 @@ class Applied:
         if isasyncgenfunction(function):
             return _async_generator(function, block)
         if isgeneratorfunction(function):
+            code = getattr(function, "__code__", None)
+            if getattr(code, "co_flags", 0) & CO_ITERABLE_COROUTINE:
+                return types.coroutine(generator)
             return generator
         return plain
 

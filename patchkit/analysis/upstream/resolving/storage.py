@@ -1,5 +1,7 @@
 """Where instances keep what a class seems to have as an attribute."""
 
+import ast
+
 from patchkit.analysis.upstream.resolving.classes import (
     class_effects,
 )
@@ -8,13 +10,18 @@ from patchkit.analysis.upstream.resolving.fields import (
     flavour,
     option_value,
 )
+from patchkit.analysis.upstream.resolving.syntax import dotted
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
     Lookup,
     Value,
 )
 
-HOOKS = ("__new__", "__init__", "__post_init__")
+_STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
+_MEMBER_HOOKS = ("__new__", "__init__", "_generate_next_value_")
+_ATTRS_HOOKS = ("__attrs_pre_init__", "__attrs_post_init__")
+HOOKS = frozenset({*_STRUCT_HOOKS, *_MEMBER_HOOKS, *_ATTRS_HOOKS, "__slots__"})
+"""Names that are read only while a class of some kind, or a member of it, is made."""
 VALUES = (Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT)
 """Kinds of what a class may seem to have as an attribute, though its instances have it."""
 
@@ -33,9 +40,7 @@ def instance_storage(lookup: Lookup, owner: Value, name: str, value: Value) -> s
     """
     kind = flavour(lookup, owner)
     if name in HOOKS:
-        if kind == "struct":
-            return "a hook that msgspec looks for only once"
-        return ""
+        return _read_once(kind, owner, name)
     if kind == "attrs" and value.kind is Kind.FIELD:
         return "a field of an attrs class"
     if value.kind not in VALUES or not value.is_sure:
@@ -50,3 +55,26 @@ def instance_storage(lookup: Lookup, owner: Value, name: str, value: Value) -> s
     if kind in ALWAYS_IN_SLOTS or value.reason == "a slot" or has_slots:
         return "a field that instances keep in a slot"
     return ""
+
+
+def _read_once(kind: str, owner: Value, name: str) -> str:
+    """Say who reads a name only while it makes the class, or its members; '' for nobody."""
+    if name == "__slots__":
+        return "which Python reads only once"
+    if kind == "struct" and name in _STRUCT_HOOKS:
+        return "a hook that msgspec looks for only once"
+    if kind == "attrs" and name in _ATTRS_HOOKS:
+        return "a hook that attrs looks for only once"
+    if kind == "enum" and name in _MEMBER_HOOKS and _has_members(owner):
+        return "which ran when the members of an enum were made"
+    return ""
+
+
+def _has_members(enum: Value) -> bool:
+    """Whether the body of an enum assigns a name that makes a member."""
+    for statement in enum.classes[-1].body:
+        if isinstance(statement, ast.Assign):
+            names = [dotted(target) for target in statement.targets]
+            if any(name and not name.startswith("_") for name in names):
+                return True
+    return False

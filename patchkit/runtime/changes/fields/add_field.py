@@ -14,7 +14,6 @@ from patchkit.runtime.changes.fields.dataclass_fields import (
     LateDefault,
     field_inserter,
     generated_sites,
-    heirs,
     is_shared,
     options,
     parts_of,
@@ -23,6 +22,7 @@ from patchkit.runtime.changes.owners import (
     FIELDS,
     MISSING,
     Location,
+    heirs,
     is_pydantic,
     locate,
 )

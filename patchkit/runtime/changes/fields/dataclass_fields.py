@@ -4,7 +4,7 @@ The class stays the same object. What the decorator had generated from the field
 again; what somebody wrote by hand stays.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from patchkit.runtime.changes.context import PreparedLayers
-from patchkit.runtime.changes.owners import FIELDS, Location
+from patchkit.runtime.changes.owners import FIELDS, Location, heirs, is_pydantic
 from patchkit.runtime.changes.site import Layer, Site
 from patchkit.runtime.changes.sites import Sites
 
@@ -94,13 +94,32 @@ def parts_of(cls: type, layer: Layer, sites: Sites) -> PreparedLayers:
     Returns:
         The layer, and those of the generated members.
     """
-    generator = _Generator(cls, _calls_post_init(cls, sites))
-    layers: list[tuple[Site, Layer]] = []
-    for site in generated_sites(cls, sites):
-        make = partial(generator.member, str(site.name))
-        # Below any Replace of the same method, wherever its row stands.
-        layers.append((site, Layer(make, base=True, rank=(-1, 0), patch=layer.patch)))
+    generator = _Generator(cls, sites)
+    layers = [
+        (site, generator.layer(str(site.name), layer.patch))
+        for site in generated_sites(cls, sites)
+    ]
     return PreparedLayers([(_site(cls, FIELDS, sites), layer), *layers])
+
+
+def post_init_parts(member: Site, sites: Sites) -> Iterator[tuple[Site, Layer]]:
+    """Prepare what calls a `__post_init__` that a dataclass got: each generated `__init__`.
+
+    Args:
+        member: The `__post_init__`, which a patch has added.
+        sites: All changed attributes of this process.
+
+    Yields:
+        The sites of the `__init__` of the class and of its subclasses, each with a layer. pydantic
+        makes these itself of its classes.
+    """
+    patch = member.layers[-1].patch
+    for cls in (member.owner, *heirs(member.owner, FIELDS)):
+        if is_pydantic(cls) or _calls_post_init(cls, sites):
+            continue
+        for site in generated_sites(cls, sites):
+            if site.name == "__init__":
+                yield site, _Generator(cls, sites).layer("__init__", patch)
 
 
 @dataclass(eq=False)
@@ -108,17 +127,24 @@ class _Generator:
     """Generates all members of a dataclass once, whenever its fields are others."""
 
     cls: type
-    calls_post_init: bool
+    sites: Sites
     _fields: Any = None
+    _calls: bool = False
     _members: dict[str, Any] = field(default_factory=dict)
+
+    def layer(self, name: str, patch: str) -> Layer:
+        # Below any Replace of the same method, wherever its row stands.
+        return Layer(partial(self.member, name), base=True, patch=patch)
 
     def member(self, name: str, _below: Any) -> Any:
         fields = vars(self.cls)[FIELDS]
-        if fields is not self._fields:
-            self._members = generated(
-                self.cls, fields, calls_post_init=self.calls_post_init
-            )
+        calls = _calls_post_init(self.cls, self.sites) or _has_new_post_init(
+            self.cls, self.sites
+        )
+        if fields is not self._fields or calls is not self._calls:
+            self._members = generated(self.cls, fields, calls_post_init=calls)
             self._fields = fields
+            self._calls = calls
         return self._members[name]
 
 
@@ -152,6 +178,11 @@ def _calls_post_init(cls: type, sites: Sites) -> bool:
     return code is not None and "__post_init__" in code.co_names
 
 
+def _has_new_post_init(cls: type, sites: Sites) -> bool:
+    """Whether a patch has given a class a `__post_init__`, or one that it inherits."""
+    return any(sites.holds(base, "__post_init__") for base in cls.__mro__)
+
+
 def _is_same(original: Any, member: Any) -> bool:
     """Whether a member of a class is the same as what was generated again."""
     if not isinstance(member, FunctionType):
@@ -165,29 +196,6 @@ def _is_same(original: Any, member: Any) -> bool:
     # A generated __repr__ lies in a wrapper that is everybody's.
     inner = getattr(member, "__wrapped__", None)
     return inner is None or _is_same(getattr(original, "__wrapped__", None), inner)
-
-
-def heirs(cls: type, key: str) -> list[type]:
-    """Return the subclasses of a class that have a table of their own.
-
-    Args:
-        cls: The class.
-        key: The name of the table in a class's dict.
-
-    Returns:
-        The subclasses, also indirect ones, bases first.
-    """
-    subclasses: list[type] = []
-    pending = [cls]
-    while pending:
-        parent = pending.pop(0)
-        children: list[type] = type.__subclasses__(parent)
-        for subclass in children:
-            if subclass not in subclasses:
-                subclasses.append(subclass)
-                pending.append(subclass)
-    holders = [subclass for subclass in subclasses if key in vars(subclass)]
-    return sorted(holders, key=lambda holder: len(holder.__mro__))
 
 
 def field_inserter(cls: type, name: str, value: Any) -> Callable[[Fields], Fields]:

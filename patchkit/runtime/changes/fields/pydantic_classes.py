@@ -16,11 +16,12 @@ from copy import copy
 from dataclasses import is_dataclass
 from typing import Any, get_args, get_type_hints
 
-from patchkit.runtime.changes.fields.dataclass_fields import generated, heirs
+from patchkit.runtime.changes.fields.dataclass_fields import generated
 from patchkit.runtime.changes.owners import (
     DECORATORS,
     FIELDS,
     MISSING,
+    heirs,
     is_decorated,
     is_pydantic,
     namespace,

@@ -14,7 +14,11 @@ from typing import Any
 
 from patchkit.errors import TargetError, UndoError
 from patchkit.runtime.changes.context import PreparedLayers, unwind
-from patchkit.runtime.changes.fields.dataclass_fields import heirs, options, parts_of
+from patchkit.runtime.changes.fields.dataclass_fields import (
+    options,
+    parts_of,
+    post_init_parts,
+)
 from patchkit.runtime.changes.fields.pydantic_classes import (
     collect_decorators,
     dependents,
@@ -24,7 +28,13 @@ from patchkit.runtime.changes.fields.pydantic_classes import (
     rebuild,
     with_default,
 )
-from patchkit.runtime.changes.owners import DECORATORS, FIELDS, MISSING, is_pydantic
+from patchkit.runtime.changes.owners import (
+    DECORATORS,
+    FIELDS,
+    MISSING,
+    heirs,
+    is_pydantic,
+)
 from patchkit.runtime.changes.site import Layer, Site
 from patchkit.runtime.changes.sites import Sites
 
@@ -76,6 +86,10 @@ class Rebuild:
                 self._undos.append(parts.undo)
                 parts.apply()
             return True
+        if name == "__post_init__" and site.original is MISSING:
+            constructors = PreparedLayers(list(post_init_parts(site, self._sites)))
+            self._undos.append(constructors.undo)
+            constructors.apply()
         return is_pydantic(cls) and matters(cls, name, (site.original, site.current))
 
     def undo(self) -> None:

@@ -2,6 +2,7 @@
 
 import enum
 import inspect
+import re
 import threading
 from collections import OrderedDict, namedtuple
 from types import (
@@ -15,7 +16,7 @@ from typing import Any
 from patchkit.core.rows.target import Item
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.objects.kernels import has_python_kernel, loaded_torch
-from patchkit.runtime.changes.owners import MISSING, Location
+from patchkit.runtime.changes.owners import FIELDS, MISSING, Location, heirs, is_built
 
 _HEAP = 1 << 9
 """`Py_TPFLAGS_HEAPTYPE` of CPython: the class was made at run time."""
@@ -28,6 +29,16 @@ _SLOTS = (MemberDescriptorType, GetSetDescriptorType, _TUPLE_FIELD)
 """What `__slots__`, msgspec and NamedTuple put on a class for each field."""
 
 _SET_ITEM = (dict.__setitem__, OrderedDict.__setitem__, list.__setitem__)
+_MEMBER_HOOKS = ("__new__", "__init__", "_generate_next_value_", "_ignore_")
+"""What runs, or is read, while the members of an enum are made."""
+
+_ATTRS_HOOKS = ("__attrs_pre_init__", "__attrs_post_init__")
+_LAZY_RESULT = re.compile(
+    r"\b(Async)?(Awaitable|Coroutine|Future|Task|Iterator|Iterable|Generator)\b"
+    r"|\b(Any|object)\b"
+)
+"""Found in the annotation of what may be a coroutine or a generator."""
+
 _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
 
 
@@ -87,6 +98,25 @@ def _class_fault(owner: type, location: Location) -> str:
         return (
             f"found no __new__ of {owner.__qualname__}; once it has had one, Python lets nobody "
             "call it with arguments, also after undo. Change its __init__, or Replace the class"
+        )
+    if location.name == "__slots__":
+        return "found __slots__, which Python reads only when it creates a class; Replace the class"
+    if location.name in _MEMBER_HOOKS and getattr(owner, "_member_map_", None):
+        return (
+            f"found the {location.name} of the enum {owner.__qualname__}, which ran when its "
+            "members were made; let an AfterImport change these (docs/targets.md shows how)"
+        )
+    is_new_post_init = location.name == "__post_init__" and location.value is MISSING
+    if is_new_post_init and not is_built(owner) and heirs(owner, FIELDS):
+        name = heirs(owner, FIELDS)[0].__qualname__
+        return (
+            f"found no __post_init__ of {owner.__qualname__}, and {name} derives from it, whose "
+            f"generated __init__ calls none; name {name}, or Wrap its __init__"
+        )
+    if location.name in _ATTRS_HOOKS and hasattr(owner, "__attrs_attrs__"):
+        return (
+            f"found {location.name} of the attrs class {owner.__qualname__}, which attrs looks for "
+            "only when it makes the class; Wrap its __init__"
         )
     if location.name in _STRUCT_HOOKS and hasattr(owner, "__struct_fields__"):
         return (
@@ -272,3 +302,48 @@ def _signature(value: Any) -> inspect.Signature | None:
         return inspect.signature(function)
     except (TypeError, ValueError):
         return None
+
+
+def refuse_other_kind(label: str, name: str, old: Any, new: Any) -> None:
+    """Refuse a function whose calls return another kind of thing: a coroutine, a generator.
+
+    Args:
+        label: The change as its row declares it, which begins the error.
+        name: The body's name of the new function.
+        old: The original, which may be a descriptor around a function.
+        new: The function, which may be in a descriptor, too.
+
+    Raises:
+        TargetError: Callers of the original cannot use what is returned.
+    """
+    expected = _returned(old)
+    found = _returned(new)
+    if expected and found and expected != found:
+        raise TargetError(
+            f"{label}: {name} returns {found}, expected {expected}, as the original does "
+            "(unrelated=True allows another)"
+        )
+
+
+def _returned(value: Any) -> str:
+    """Say what kind of thing a call returns; "" where that cannot be told from the function."""
+    function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+    if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+        return ""
+    flags = function.__code__.co_flags
+    if flags & inspect.CO_ITERABLE_COROUTINE or inspect.iscoroutinefunction(function):
+        return "a coroutine"
+    if flags & inspect.CO_ASYNC_GENERATOR:
+        return "an asynchronous generator"
+    if flags & inspect.CO_GENERATOR:
+        return "a generator"
+    # A plain function may make any of them: one that is to be overridden, or that says so.
+    try:
+        annotation = function.__annotations__.get("return")
+    except NameError:  # from Python 3.14 on, it is evaluated here
+        return ""
+    is_abstract = getattr(function, "__isabstractmethod__", False)
+    is_stub = "NotImplementedError" in function.__code__.co_names
+    if is_abstract or is_stub or _LAZY_RESULT.search(str(annotation)):
+        return ""
+    return "its result"

@@ -20,6 +20,7 @@ from patchkit.runtime.changes.objects.kernels import is_kernel, operator_at
 from patchkit.runtime.changes.objects.refusals import (
     refuse_fixed,
     refuse_members_and_slots,
+    refuse_other_kind,
     refuse_registered,
     refused_call,
 )
@@ -75,11 +76,13 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
     refuse_registered(old, label)
     if not change.unrelated:
         _refuse_unrelated(label, old, new)
+        refuse_other_kind(label, change.by, old, new)
+        _refuse_recursion(label, location, new)
     value = _substitute(location, new, unrelated=change.unrelated)
     if not change.unrelated:
         _refuse_call(label, change.by, old, value)
     refuse_fixed(location, label)
-    return _prepared_layers([location], value, context)
+    return _prepared(label, location, value, context)
 
 
 def _body_object(context: Context, name: str) -> Any:
@@ -108,6 +111,29 @@ def _prepared_layers(
     return PreparedLayers(parts)
 
 
+def _prepared(
+    label: str, location: Location, value: Any, context: Context
+) -> PreparedLayers:
+    """Prepare to put an object in a location; in a class, as if that had been written with it."""
+    if not isinstance(location.owner, type):
+        return _prepared_layers([location], value, context)
+    from patchkit.runtime.changes.objects.creation import (  # noqa: PLC0415 - of classes only
+        prepared_member,
+        refuse_super,
+    )
+
+    refuse_super(location.owner, value, label)
+    return prepared_member(location, value, context)
+
+
+def _refuse_recursion(label: str, location: Location, new: Any) -> None:
+    """Refuse a class in whose place the original's methods would find their own class no more."""
+    if isinstance(location.value, type) and isinstance(location.owner, ModuleType):
+        from patchkit.runtime.changes.objects.creation import refuse_recursion  # noqa: PLC0415 - of classes only
+
+        refuse_recursion(location, new, label)
+
+
 def _prepare_add(change: Add, context: Context) -> PreparedLayers:
     assert context.module is not None
     label = f"Add({change.target!r})"
@@ -123,7 +149,7 @@ def _prepare_add(change: Add, context: Context) -> PreparedLayers:
         )
     refuse_fixed(location, label)
     value = _substitute(location, new)
-    return _prepared_layers([location], value, context)
+    return _prepared(label, location, value, context)
 
 
 def _refuse_present(label: str, location: Location, context: Context) -> None:
@@ -134,6 +160,8 @@ def _refuse_present(label: str, location: Location, context: Context) -> None:
         return
     if is_inherited and vars(object).get(str(name)) is value:
         return  # what every class and instance has is nobody's
+    if name == "__hash__" and value is None:
+        return  # so a class says that it has none
     whose = "upstream"
     if context.sites.holds(owner, name):
         whose = "another patch adds or changes the same, and upstream or that one"
@@ -226,7 +254,11 @@ def _substitute_in_class(location: Location, new: Any, decorate: _Decorate) -> A
     method = _named_function(owner, name, new)
     if isinstance(old, classmethod):
         return classmethod(decorate(old.__func__, method))
-    return decorate(old, method)
+    if isinstance(old, FunctionType):
+        return decorate(old, method)
+    from patchkit.runtime.changes.objects.creation import as_in_body  # noqa: PLC0415 - of classes only
+
+    return as_in_body(name, decorate(old, method))
 
 
 def _with_name_set(owner: type, name: str, value: Any) -> Any:

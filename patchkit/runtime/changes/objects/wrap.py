@@ -12,7 +12,12 @@ A wrapper has the shape of what it stands for: a coroutine function stays one fo
 import dataclasses
 import functools
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from inspect import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_GENERATOR,
+    CO_ITERABLE_COROUTINE,
+)
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
@@ -34,9 +39,11 @@ from patchkit.runtime.changes.owners import (
     CACHED,
     MISSING,
     Location,
+    inside,
     is_decorated,
     locate,
     locate_free,
+    namespace,
 )
 from patchkit.runtime.changes.site import Site
 
@@ -114,8 +121,8 @@ def wrapped_at(
             make(location.value)
         except TypeError as error:
             raise TargetError(f"{label}: {error}") from error
-        parts.append((site, context.layer(make)))
-    return PreparedLayers(parts)
+        parts.append((site, context.layer(_Wrapping(make))))
+    return PreparedWrappers(parts)
 
 
 def _maker(location: Location, site: Site, by: By) -> Callable[[Any], Any]:
@@ -125,6 +132,76 @@ def _maker(location: Location, site: Site, by: By) -> Callable[[Any], Any]:
     if is_in_dict or is_class or isinstance(location.owner, ModuleType):
         return functools.partial(_wrapper, by=by, in_class=is_class)
     return functools.partial(_instance_wrapper, by=by, site=site)
+
+
+class PreparedWrappers(PreparedLayers, frozen=False):
+    """Wrappers that only have to be put on.
+
+    Args:
+        parts: The layers, each of which makes a wrapper.
+    """
+
+    def undo(self) -> None:
+        """Take the wrappers off; what was written on them is found on the originals then."""
+        for _, layer in self.parts:
+            cast("_Wrapping", layer.make).carry_back()
+        super().undo()
+
+
+class _Wrapping:
+    """Makes a wrapper, and makes it anew whenever something else lies below it.
+
+    Without the patch, what somebody writes on the wrapper (`upstream.f.calls = 1`) would have been
+    written on the original. So it goes there, and on each new wrapper.
+
+    Args:
+        make: Makes a wrapper around what it is given.
+    """
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
+        self._function: FunctionType | None = None
+        self._attributes: dict[str, Any] = {}
+
+    def __call__(self, below: Any) -> Any:
+        value = self._make(below)
+        written = self._written()
+        self._function = None
+        for part in inside(value) or (value,):
+            if isinstance(part, FunctionType) and part.__globals__ is globals():
+                self._function = part
+                _write(part.__wrapped__, written)  # type: ignore[attr-defined]
+                _write(part, written)
+                self._attributes = dict(vars(part))
+        return value
+
+    def carry_back(self) -> None:
+        """Write on the original what was written on the wrapper."""
+        original = self._attributes.get("__wrapped__")
+        _write(original, self._written())
+        self._function = None
+
+    def _written(self) -> dict[str, Any]:
+        """Return the attributes of the wrapper that were changed; MISSING for those deleted."""
+        if self._function is None:
+            return {}
+        former = self._attributes
+        current = vars(self._function)
+        return {
+            name: current.get(name, MISSING)
+            for name in (*former, *current)
+            if current.get(name, MISSING) is not former.get(name, MISSING)
+        }
+
+
+def _write(function: Any, attributes: dict[str, Any]) -> None:
+    """Set or delete attributes of a function; one in C has none."""
+    present = namespace(function)
+    for name, value in attributes.items():
+        if value is MISSING:
+            present.pop(name, None)
+        else:
+            present[name] = value
 
 
 def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
@@ -245,8 +322,9 @@ def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
         shaped = _generator(plain)
     elif flags & CO_ASYNC_GENERATOR:
         shaped = _async_generator(plain)
-    # Its own, so that its calls can be told apart.
-    shaped.__code__ = shaped.__code__.replace()
+    # Its own, so that its calls can be told apart; awaitable if `types.coroutine` says so.
+    own_flags = shaped.__code__.co_flags | (flags & CO_ITERABLE_COROUTINE)
+    shaped.__code__ = shaped.__code__.replace(co_flags=own_flags)
     return cast("FunctionType", functools.update_wrapper(shaped, function))
 
 

@@ -27,6 +27,8 @@ WRAP = "Wrap('up.mod:f', by='w')"
 MADE = "class C(metaclass=M): ..."
 FIELD = "Replace('up.mod:C.x', by='N')"
 HOOK = "Wrap('up.mod:C.__init__', by='w')"
+ADD_SLOTS = "Add('up.mod:C.__slots__', by='N')"
+ADD_HOOK = "Add('up.mod:C.__post_init__', by='g')"
 IMPORTS = "import attrs, dataclasses, enum, msgspec, typing\n"
 BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN = 3\n"
 
@@ -139,6 +141,15 @@ def test_each_change_has_its_needs(
         ),
         (HOOK, "class C:\n    def __init__(self): ...", []),
         (HOOK, "class C(msgspec.Struct):\n    x: int = 1", ["PK102"]),
+        (
+            HOOK,
+            "class C(enum.Enum):\n    A = 1\n    def __init__(self, x): ...",
+            ["PK102"],
+        ),
+        (HOOK, "class C(enum.Enum):\n    def __init__(self, x): ...", []),
+        (ADD_SLOTS, "class C: ...", ["PK102"]),
+        (ADD_HOOK, "class C: ...", []),
+        (ADD_HOOK, "class C(msgspec.Struct):\n    x: int = 1", ["PK102"]),
     ],
 )
 def test_a_target_that_its_class_does_not_hold_is_broken(
@@ -148,6 +159,41 @@ def test_a_target_that_its_class_does_not_hold_is_broken(
     body = f"{BODY}class P:\n    @property\n    def x(self): return 1\n"
     world.pack(row("p", "patch_a", change), patch_a=body)
     report = checked([subject("1.0", mod=IMPORTS + mod)])
+    assert codes(report) == expected
+    assert (report.grid["p"]["up 1.0"] == "broken") is bool(expected)
+
+
+SUPER = "class C:\n    def m(self): super(C, self).m()\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "body", "expected"),
+    [
+        ("Replace('up.mod:C', by='D')", "class D(C): ...", ["PK102"]),
+        (
+            "Replace('up.mod:C', by='D')",
+            "class D(C):\n    def m(self): return C.m(self)",
+            ["PK102"],
+        ),
+        ("Replace('up.mod:C', by='D')", "class D(C):\n    def m(self): ...", []),
+        ("Replace('up.mod:C', by='D', unrelated=True)", "class D(C): ...", []),
+        ("Replace('up.mod:C.m', by='m')", "def m(self): super().m()", ["PK102"]),
+        ("Replace('up.mod:C.m', by='m')", "def m(self): return super(C, self).m()", []),
+        ("Add('up.mod:C.n', by='n')", "def n(self): super().m()", ["PK102"]),
+        ("Add('up.mod:n', by='n')", "def n(self): super().m()", []),
+        (
+            "Replace('up.mod:C.m', by='D.m')",
+            "class D:\n    def m(self): super().m()",
+            ["PK102"],
+        ),
+    ],
+)
+def test_a_super_that_finds_the_wrong_class_is_broken(
+    world: World, change: str, body: str, expected: list[str]
+) -> None:
+    """`super(C, self)` in a class that is replaced, and `super()` in what no class is around."""
+    world.pack(row("p", "patch_a", change), patch_a=f"from up.mod import C\n{body}\n")
+    report = checked([subject("1.0", mod=SUPER)])
     assert codes(report) == expected
     assert (report.grid["p"]["up 1.0"] == "broken") is bool(expected)
 

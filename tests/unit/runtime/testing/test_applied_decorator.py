@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import types
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -200,3 +201,23 @@ def test_what_would_run_after_the_block_is_refused(world: World, later: Any) -> 
 
     with pytest.raises(ApplyError, match="would run unpatched"):
         work()
+
+
+def test_a_decorated_generator_that_types_makes_awaitable(world: World) -> None:
+    """It can still be awaited, and is patched from its first step to its end."""
+
+    @applied("p")
+    @types.coroutine
+    def work() -> Any:
+        sent = yield load("up.mod").function()
+        return (sent, load("up.mod").function())
+
+    async def main() -> Any:
+        return await work()
+
+    waiting = main()
+    assert waiting.send(None) == ("by", "old")
+    with pytest.raises(StopIteration) as ended:
+        waiting.send("sent")
+    assert ended.value.value == ("sent", ("by", "old"))
+    assert load("up.mod").function() == "old"

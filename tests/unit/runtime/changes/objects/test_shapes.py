@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import sys
+import types
 from typing import Any
 
 import pytest
@@ -231,3 +233,43 @@ def test_an_argument_may_be_called_self() -> None:
 
     wrapped = around_method(method, through)  # type: ignore[arg-type]
     assert wrapped("instance", self=1, args=2) == {"self": 1, "args": 2}
+
+
+@types.coroutine
+def awaitable(log: list[Any]) -> Any:
+    log.append((yield "step"))
+    return "result"
+
+
+def test_a_generator_that_types_makes_awaitable_stays_so() -> None:
+    """It is awaited, sent to and iterated as the original is."""
+
+    async def main(function: Any, log: list[Any]) -> Any:
+        return await function(log)
+
+    def outer(function: Any, log: list[Any]) -> Any:
+        return (yield from function(log))
+
+    for caller in (main, outer):
+        results = []
+        for function in (
+            awaitable,
+            around(awaitable),
+            around_method(awaitable, through),
+        ):
+            log: list[Any] = []
+            waiting = caller(function, log)
+            step = waiting.send(None)
+            with pytest.raises(StopIteration) as ended:
+                waiting.send("sent")
+            results.append((step, ended.value.value, log))
+        assert results == [("step", "result", ["sent"])] * 3
+    assert not inspect.iscoroutinefunction(around(echo))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="inspect marks none before")
+def test_a_function_that_is_marked_as_a_coroutine_function_stays_so() -> None:
+    """`inspect.markcoroutinefunction` marks a plain function that returns a coroutine."""
+    marked = inspect.markcoroutinefunction(lambda: add(1))  # type: ignore[attr-defined, unused-ignore]
+    assert inspect.iscoroutinefunction(around(marked))
+    assert asyncio.run(around(marked)()) == 2

@@ -278,8 +278,8 @@ def test_attributes_of_the_function_are_kept(bench: Bench) -> None:
     assert bench.upstream.function.marked == "yes"
 
 
-def test_an_abstract_method_stays_abstract() -> None:
-    """A wrapped abstract method is still marked as abstract."""
+def test_an_abstract_method_stays_abstract_until_it_is_replaced() -> None:
+    """A wrapper is as abstract as what it is around: the original, or what takes its place."""
     bench = Bench(
         """
         import abc
@@ -287,10 +287,19 @@ def test_an_abstract_method_stays_abstract() -> None:
             @abc.abstractmethod
             def method(self): ...
         """,
-        WATCHED,
+        WATCHED + "def method(self): return 'new'",
     )
+    cls = bench.upstream.Abstract
     wrap(bench, "Abstract.method")
-    assert vars(bench.upstream.Abstract)["method"].__isabstractmethod__
+    assert vars(cls)["method"].__isabstractmethod__
+    with pytest.raises(TypeError, match="abstract"):
+        cls()
+    undo = bench.apply(Replace("upstream:Abstract.method", by="method"))
+    assert cls().method() == "new"
+    assert len(bench.body.calls) == 1
+    undo()
+    with pytest.raises(TypeError, match="abstract"):
+        cls()
 
 
 def test_a_function_that_is_called_through_its_class() -> None:
