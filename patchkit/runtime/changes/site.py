@@ -212,16 +212,6 @@ class Site(Record, frozen=False, eq=False):
         former_values = (*self.wrappers, *self.replacements, *self.former_originals)
         return any(value is former for former in former_values)
 
-    def has_given(self, value: Any) -> bool:
-        """Whether a patch has put a value here.
-
-        Args:
-            value: What is stored elsewhere.
-        """
-        if value is self.current:
-            return bool(self.layers)
-        return any(value is former for former in (*self.wrappers, *self.replacements))
-
     def followers(self) -> Iterator[tuple[Any, TargetStep, Any]]:
         """Yield the copies that still hold what they have from here: owner, name and value."""
         for owner, name in list(self.aliases.values()):

@@ -18,6 +18,7 @@ from patchkit.runtime.copies.scope import (
     can_be_traced,
     home_of,
     is_defined_at,
+    maker_of,
     origin_of,
 )
 
@@ -42,6 +43,7 @@ class StaleValues:
         self.sites = [site for site in sites if site.rebind]
         self._sites = frozenset(self.sites)
         self._all_sites = keepers.sites
+        self._bodies = keepers.bodies
         patched = list(_patched_values(self.sites))
         self.values: dict[int, Site] = {}
         """What the sites held before, by id."""
@@ -98,11 +100,22 @@ class StaleValues:
         if origin is UNRELATED:
             return None
         others = [claimant for claimant in self.claims(value) if claimant is not site]
-        makers = [other for other in others if _is_made_at(value, other)]
+        makers = [other for other in others if self._is_made_at(value, other)]
         if len(makers) != 1:
             return None
         (maker,) = makers
         return self._onwards(maker)
+
+    def _is_made_at(self, value: Any, site: Site) -> bool:
+        """Whether a value was made for a site, or defined there; what others have is no sign."""
+        if any(value is wrapper for wrapper in site.wrappers):
+            return True
+        if value is site.current and site.layers:
+            is_wrapper = not site.layers[-1].base
+            return is_wrapper or maker_of(value) in self._bodies
+        if any(value is replacement for replacement in site.replacements):
+            return maker_of(value) in self._bodies
+        return is_defined_at(value, site.owner, site.name)
 
     def site_of(self, value: Any) -> Site | None:
         """Return a site that held `value`, or something that `value` is the inside of."""
@@ -222,11 +235,6 @@ class StaleValues:
             claimants = claims.setdefault(id(value), {})
             claimants[site] = None
         return {key: list(claimants) for key, claimants in claims.items()}
-
-
-def _is_made_at(value: Any, site: Site) -> bool:
-    """Whether a patch has put a value on a site, or it was defined there."""
-    return site.has_given(value) or is_defined_at(value, site.owner, site.name)
 
 
 def _patched_values(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:
