@@ -20,8 +20,8 @@ class ProcessFinding(NamedTuple):
     """Something that needs attention.
 
     Args:
-        kind: failed, overwritten, unreviewed, not-reached, unknown, no-process, disagreement,
-            unreadable, no-answer or empty.
+        kind: failed, overwritten, kept, unreviewed, not-reached, unknown, no-process,
+            disagreement, unreadable, no-answer or empty.
         message: What is wrong, for people.
         process: The process that it is about; None if it is about several or none.
     """
@@ -42,6 +42,7 @@ def findings(processes: Iterable[ProcessStatus]) -> Iterator[ProcessFinding]:
         yield from _out_of_place(process)
         yield from _failures(process)
         yield from _overwritten(process)
+        yield from _kept(process)
         for message in dict.fromkeys(_unreviewed(process)):
             yield ProcessFinding("unreviewed", message, process)
 
@@ -82,6 +83,19 @@ def _overwritten(process: ProcessStatus) -> Iterator[ProcessFinding]:
             if not stranger.wraps:
                 message = f"{patch.name}: {stranger.target} by {stranger.by}"
                 yield ProcessFinding("overwritten", message, process)
+
+
+def _kept(process: ProcessStatus) -> Iterator[ProcessFinding]:
+    for patch in process.patches.values():
+        if patch.kept:
+            shown = ", ".join(patch.kept[:_SHOWN_AT_MOST])
+            further = len(patch.kept) - _SHOWN_AT_MOST
+            if further > 0:
+                shown += f" and {further} more"
+            message = (
+                f"{patch.name}: for another role; its code is still held by {shown}"
+            )
+            yield ProcessFinding("kept", message, process)
 
 
 def _unreviewed(process: ProcessStatus) -> Iterator[str]:

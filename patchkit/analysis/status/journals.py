@@ -175,7 +175,7 @@ def _read_entry(process: ProcessStatus, entry: _Entry) -> None:
             _read_status(process, entry)
         case "child":
             _read_child(process, entry)
-        case "left-out" | "verify" | "wrapped" | "overwritten" | "unreviewed":
+        case "left-out" | "verify" | "wrapped" | "overwritten" | "unreviewed" | "kept":
             patch = process.patches.get(entry.text("name"))
             if patch is not None:
                 _read_patch_fact(patch, event, entry)
@@ -220,6 +220,7 @@ def _read_status(process: ProcessStatus, entry: _Entry) -> None:
     patch.reason = entry.text("reason")
     patch.time = entry.time
     patch.inherited = entry.is_true("inherited")
+    patch.kept = ()
     process.is_copy = process.is_copy and patch.inherited
     if patch.status == "applied":
         _read_changes(process, patch, entry)
@@ -283,6 +284,8 @@ def _read_patch_fact(patch: PatchStatus, event: str, entry: _Entry) -> None:
             patch.strangers.append(
                 ForeignValue(target, entry.text("by"), event == "wrapped")
             )
+        case "kept":
+            patch.kept = entry.texts("holders")
         case "unreviewed":
             patch.unreviewed = entry.text("reason")
             patch.is_finding = entry.is_true("finding")

@@ -78,6 +78,7 @@ class PatchStatus:
         answered: When the patch's `verify` was asked.
         answer: What `verify` said was wrong.
         left_out: By target, why the target is not for this process.
+        kept: What holds code of a patch that was taken back, as it is for another role.
     """
 
     name: str
@@ -94,6 +95,7 @@ class PatchStatus:
     answered: float | None = None
     answer: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()
 
     def is_for(self, role: str) -> bool:
         """Whether a process of this role needs the patch.
@@ -114,7 +116,7 @@ class PatchStatus:
     @property
     def out_of_reach(self) -> list[str]:
         """Copies that could not be repointed, of all modules."""
-        copies: list[str] = []
+        copies = list(self.kept)
         for module in self.modules.values():
             copies += module.out_of_reach
         return copies

@@ -48,19 +48,27 @@ def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outc
     return run.outcome
 
 
-def restore(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outcome:
+def restore(
+    sites: Iterable[Site],
+    scope: SearchScope,
+    keepers: Keepers,
+    *,
+    deep: bool = False,
+) -> Outcome:
     """Repoint the copies of what a layer has made that was taken off.
 
     Args:
         sites: The attributes that it was taken off.
         scope: The modules to look through.
         keepers: Those whose copies are left alone.
+        deep: Whether to look for what is out of reach, too.
 
     Returns:
-        The copies that were repointed, and those that are out of scope; not what else holds one.
+        The copies that were repointed, and those that are out of scope; what else holds one only
+        where it was looked for.
     """
     run = _Pass(StaleValues(sites, keepers, originals=False), keepers)
-    search = CopySearch(run.stale, keepers, late=True, deep=False)
+    search = CopySearch(run.stale, keepers, late=True, deep=deep)
     run.settle(search, scope.modules)
     moved = run.carry()
     if moved:

@@ -16,6 +16,7 @@ from patchkit.errors import ApplyError
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import (
     NO_MODULES,
+    Holder,
     Keepers,
     Latecomers,
     Outcome,
@@ -318,24 +319,25 @@ class CopiesPass(Record, eq=False):
         for group, facts_of_group in zip(groups, facts, strict=True):
             group.facts = facts_of_group
 
-    def restore(self) -> list[Exception]:
+    def restore(self, deep: bool) -> tuple[list[Exception], list[Holder]]:
         """Repoint what was copied since, after patches were taken back.
 
+        Args:
+            deep: whether to look for what cannot be repointed, too.
+
         Returns:
-            What went wrong, if anything.
+            What went wrong, if anything; and what holds a copy all the same.
         """
         from patchkit.runtime.copies.repointing import restore  # noqa: PLC0415 - as above
 
         search = all_modules()
         latecomers = Latecomers(search.modules)
         try:
-            outcome = restore(self.sites, search, self._keepers())
+            outcome = restore(self.sites, search, self._keepers(), deep=deep)
             latecomers.revisit(self._revisit)
         except Exception as error:  # noqa: BLE001 - the targets are as they were all the same
-            return [error]
-        for copy in outcome.left:
-            self.states.say("info", f"undo: out of reach: {copy.words}")
-        return []
+            return [error], []
+        return [], outcome.left
 
     def _revisit(self, module: str) -> None:
         """Repoint what a module has copied that another thread was importing meanwhile."""

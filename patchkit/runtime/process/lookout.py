@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.machinery import PathFinder
 from typing import Any
@@ -164,6 +164,19 @@ class Lookout:
                 self._states.tell(state, inherited=True, **facts)
         if self._unmet:
             self._states.journal.write("unmet", reasons=self._unmet)
+
+    def tell_kept(self, name: str, holders: Sequence[str]) -> None:
+        """Tell that code of a patch goes on acting in a process that it is not for.
+
+        Args:
+            name: the name of the patch.
+            holders: what holds what it has made, in words.
+        """
+        self._states.journal.write("kept", name=name, holders=list(holders))
+        shown = ", ".join(holders)
+        self._states.say(
+            "warning", f"{name}: for another role; its code is still held by {shown}"
+        )
 
     def tell_unmet(self, *, anew: bool = True) -> None:
         """Write which patches that wait are not for here.

@@ -324,9 +324,11 @@ class Session:
         unneeded = [
             state for state in applied if eligibility(state, roles).answer == NOT_YET
         ]
-        self._undoing.take_back(*unneeded)
+        kept = self._undoing.leave_to_others(unneeded)
         for state in unneeded:
             self._states.set(state, ARMED, "for another role")
+            if state.name in kept:
+                self.lookout.tell_kept(state.name, kept[state.name])
         for role in sorted(roles):
             self.enter(role)
 

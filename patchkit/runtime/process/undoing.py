@@ -6,7 +6,7 @@ Their changes are undone, and what was copied since is repointed.
 import contextlib
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 
 from patchkit.core.record import Record, field
@@ -19,7 +19,9 @@ from patchkit.runtime.changes.overwrites import (
     stranger_on,
     strangers_on_copies,
 )
+from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.copies.scope import Holder
 from patchkit.runtime.process.dependents import Dependents
 from patchkit.runtime.process.eligibility import EligibilityTable, ask_body
 from patchkit.runtime.process.patch_state import (
@@ -40,7 +42,8 @@ class Undoing(Record, eq=False):
         states: tells what could not be taken back.
         turns: who waits for whose turn at a group.
         dependents: makes anew what lies in what is taken back.
-        restore_copies: repoints what was copied since; returns what went wrong.
+        restore_copies: repoints what was copied since; returns what went wrong, and what holds a
+            copy that cannot be repointed. It looks for all of these where it is told to look deep.
     """
 
     sites: Sites
@@ -48,7 +51,7 @@ class Undoing(Record, eq=False):
     states: PatchStates
     turns: Turns
     dependents: Dependents
-    restore_copies: Callable[[], list[Exception]]
+    restore_copies: Callable[[bool], tuple[list[Exception], list[Holder]]]
 
     def prepare_execution(self, module: str) -> None:
         """Take back what was applied to a module before it executes once more.
@@ -84,6 +87,30 @@ class Undoing(Record, eq=False):
         self.states.say_undo_errors(errors)
         return errors
 
+    def leave_to_others(self, patches: Sequence[PatchState]) -> dict[str, list[str]]:
+        """Undo all changes of patches that are for other roles than this process has.
+
+        Args:
+            patches: in the order in which they are undone.
+
+        Returns:
+            By the names of the patches, what goes on holding what they have made, in words.
+        """
+        if not patches:
+            return {}
+        names: dict[Site, list[str]] = {}
+        for patch in patches:
+            for group in patch.groups:
+                for _, site in group.made.sites:
+                    names.setdefault(site, []).append(patch.name)
+        errors, left = self._undo(patches, deep=True)
+        self.states.say_undo_errors(errors)
+        kept: dict[str, list[str]] = {}
+        for holder in left:
+            for name in names.get(holder.site, ()):
+                kept.setdefault(name, []).append(holder.words)
+        return kept
+
     def undo(self, *patches: PatchState) -> list[Exception]:
         """Undo all changes of patches, and tell nobody.
 
@@ -93,6 +120,14 @@ class Undoing(Record, eq=False):
         Returns:
             What went wrong on the way.
         """
+        errors, left = self._undo(patches, deep=False)
+        for copy in left:
+            self.states.say("info", f"undo: out of reach: {copy.words}")
+        return errors
+
+    def _undo(
+        self, patches: Iterable[PatchState], *, deep: bool
+    ) -> tuple[list[Exception], list[Holder]]:
         errors: list[Exception] = []
         dependents = self.dependents
         groups = [group for patch in patches for group in reversed(patch.groups)]
@@ -101,9 +136,8 @@ class Undoing(Record, eq=False):
             with self.turns.within(group):
                 errors += group.take_back()
         _, failures = dependents.make_again(aside)
-        errors += failures
-        errors += self.restore_copies()
-        return errors
+        faults, left = self.restore_copies(deep)
+        return [*errors, *failures, *faults], left
 
     def after_fork(self) -> None:
         """Forget other threads, which are gone, and what they had half done."""

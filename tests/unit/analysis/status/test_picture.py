@@ -203,6 +203,19 @@ def test_a_journal_at_its_limit_is_noted() -> None:
     assert picture.findings == []
 
 
+def test_code_that_is_kept_of_a_patch_for_another_role_is_a_finding() -> None:
+    """It names the holders; once the patch is applied there, it is none."""
+    entries = (
+        patch("one", "armed"),
+        line("kept", name="one", holders=["up.b:TABLE['f']"]),
+    )
+    forked = journal(7, role("engine-core"), *entries)
+    (finding,) = draw([look(forked)]).findings
+    assert (finding.kind, "up.b:TABLE['f']" in finding.message) == ("kept", True)
+    applied = journal(7, role("engine-core"), *entries, patch("one", "applied"))
+    assert kinds(draw([look(applied)])) == []
+
+
 def test_an_overwritten_copy_is_a_finding() -> None:
     """An overwritten copy is one finding, or one failure if the patch failed; a wrapper is none."""
     entries = [

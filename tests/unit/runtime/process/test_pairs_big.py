@@ -1,0 +1,216 @@
+"""The law of places that hang together: each holds what a fresh process with its rows would."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.packages import World, row
+from support.sampling import examples
+
+IMPL = """
+def f(): return ["f"]
+class B:
+    def m(self): return ["m"]
+class W:
+    def part(self): return ["part"]
+"""
+API = """
+from up.impl import f, B
+from up.impl import f as g
+class S(B): pass
+class T(S): pass
+class Holder: pass
+held = T()
+keeper = Holder()
+keeper.f = f
+TABLE = {"f": f}
+WHOLE = {"k": f}
+"""
+USER = """
+from up.api import f, g
+"""
+
+
+class Place(NamedTuple):
+    """A place that a row can change, what it derives from, and how it is called.
+
+    Args:
+        target: Its target.
+        origin: The name of the place that it derives from; "" for none.
+        call: The expression that calls what it holds.
+        is_copied: Whether it holds a copy that follows only below a patch of its own.
+    """
+
+    target: str
+    origin: str
+    call: str
+    is_copied: bool = False
+
+    def answer(self) -> Any:
+        """Call what it holds."""
+        modules = {name: sys.modules[f"up.{name}"] for name in ("impl", "api", "user")}
+        return eval(self.call, dict(modules))
+
+
+PLACES = {
+    "f": Place("up.impl:f", "", "impl.f()"),
+    "api": Place("up.api:f", "f", "api.f()"),
+    "g": Place("up.api:g", "f", "api.g()"),
+    "user": Place("up.user:f", "api", "user.f()"),
+    "item": Place("up.api:TABLE['f']", "f", "api.TABLE['f']()", is_copied=True),
+    "own": Place("up.api:keeper.f", "f", "api.keeper.f()", is_copied=True),
+    "B": Place("up.impl:B.m", "", "impl.B().m()"),
+    "S": Place("up.api:S.m", "B", "api.S().m()"),
+    "T": Place("up.api:T.m", "S", "api.T().m()"),
+    "held": Place("up.api:held.m", "T", "api.held.m()"),
+    "part": Place("up.impl:W.part", "", "impl.W().part()"),
+}
+BODY = """
+from up import impl
+def wrap_{name}(wrapped, instance, args, kwargs):
+    return [{name!r}, *wrapped(*args, **kwargs)]
+def replace_{name}(*self):
+    return [{name!r}]
+class W_{name}(impl.W):
+    def part(self): return [{name!r}]
+"""
+
+
+class Change(NamedTuple):
+    """One row: the place that it changes, and how."""
+
+    place: str
+    kind: str
+
+    def source(self, name: str, body: str) -> str:
+        """Return the source of the row of a name, and with a body."""
+        if self.kind == "whole":
+            return row(name, body, f"Replace('up.impl:W', by='W_{name}')")
+        target, by = PLACES[self.place].target, self.kind.lower()
+        return row(name, body, f"{self.kind}({target!r}, by='{by}_{name}')")
+
+
+FAMILIES = (
+    ("f", "api", "g", "user", "item", "own"),
+    ("f", "api", "user"),
+    ("B", "S", "T", "held"),
+    ("part", "W"),
+)
+
+
+def _change(place: str, kind: str) -> Change:
+    return Change(place, "whole" if place == "W" else kind)
+
+
+def _has_one_class(rows: list[Change]) -> bool:
+    """Whether no two rows bring a class: a body's class is made once, of what is there then."""
+    return sum(change.kind == "whole" for change in rows) < 2
+
+
+ROWS = st.sampled_from(FAMILIES).flatmap(
+    lambda family: st.lists(
+        st.builds(
+            _change,
+            st.sampled_from(family),
+            st.sampled_from(["Wrap", "Wrap", "Wrap", "Replace"]),
+        ),
+        min_size=2,
+        max_size=5,
+    ).filter(_has_one_class)
+)
+STEPS = st.lists(
+    st.tuples(st.booleans(), st.sets(st.integers(0, 4), min_size=1)),
+    max_size=5,
+    min_size=1,
+)
+
+
+def expected(place: str, rows: list[Change], on: set[int]) -> list[str]:
+    """What a place answers: the later row lies on the earlier one, on what it derives from."""
+    origin = PLACES[place].origin
+    below = [place] if not origin else expected(origin, rows, on)
+    if place == "B":
+        below = ["m"]
+    wraps: list[str] = []
+    lowest = -1
+    if place == "part":
+        for number in sorted(on):
+            if rows[number].kind == "whole":
+                below = [f"p{number}"]
+                lowest = number
+    for number in sorted(on):
+        change = rows[number]
+        if change.place != place or change.kind == "whole" or number < lowest:
+            continue
+        if change.kind == "Replace":
+            below = [f"p{number}"]
+        else:
+            wraps.insert(0, f"p{number}")
+    return [*wraps, *below]
+
+
+def is_told(place: str, rows: list[Change], on: set[int]) -> bool:
+    """Whether the law says what a place holds: not of a copy that nobody repoints."""
+    if not PLACES[place].is_copied:
+        return True
+    return any(rows[number].place == place for number in on)
+
+
+@settings(
+    max_examples=examples(few=5000, many=5000),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(rows=ROWS, steps=STEPS, late=st.booleans(), share=st.booleans())
+def test_places_that_hang_together_are_changed_together(
+    rows: list[Change], steps: list[Any], late: bool, share: bool
+) -> None:
+    """Any rows, any order, before or after the import, one body or several: as a fresh process."""
+    folder = Path(tempfile.mkdtemp())
+    before = set(sys.modules)
+    sys.path.insert(0, str(folder))
+    world = World(folder)
+    world.module("up.impl", IMPL)
+    world.module("up.api", API)
+    world.module("up.user", USER)
+    names = [f"p{number}" for number in range(len(rows))]
+    bodies: dict[str, str] = {}
+    sources: list[str] = []
+    for change, name in zip(rows, names, strict=True):
+        body = "patch_all" if share else f"patch_{name}"
+        bodies[body] = bodies.get(body, "") + BODY.format(name=name)
+        sources.append(change.source(name, body))
+    world.pack(*sources, **bodies)
+    session = world.session()
+    try:
+        if late:
+            importlib.import_module("up.user")
+        session.arm(frozenset(), lent=True)
+        on: set[int] = set()
+        for is_apply, numbers in [*steps, (False, set(range(5)))]:
+            known = {number for number in numbers if number < len(rows)}
+            changed = sorted(known - on if is_apply else known & on)
+            if is_apply and changed:
+                session.blocks.hold([names[number] for number in changed])
+                on |= set(changed)
+            elif changed:
+                session.blocks.let_go([names[number] for number in changed])
+                on -= set(changed)
+            importlib.import_module("up.user")
+            for place, about in PLACES.items():
+                if is_told(place, rows, on):
+                    assert about.answer() == expected(place, rows, on), (place, on)
+    finally:
+        session.stand_down()
+        sys.path.remove(str(folder))
+        for name in set(sys.modules) - before:
+            if name.partition(".")[0] in {"up", "pack"}:
+                del sys.modules[name]
+        shutil.rmtree(folder)
