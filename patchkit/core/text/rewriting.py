@@ -4,7 +4,7 @@ What comes in is indented like what it replaces. Where the fragment does not occ
 should, the error says where it does, or what is nearest to it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 from typing import NamedTuple
@@ -38,7 +38,7 @@ class FunctionText:
     def tokens(self) -> list[Token]:
         """The tokens from `def` to the end of the function; a TargetError if none begins here."""
         try:
-            return list(_function_tokens(matching.lex(self.text)))
+            return list(matching.function_tokens(matching.lex(self.text)))
         except LexicalError as error:
             raise TargetError(f"found {error}, expected a function") from error
 
@@ -67,39 +67,6 @@ class FunctionText:
         remainder = self.text[end:]
         self.text = self.text[:end]
         return remainder
-
-
-def _function_tokens(tokens: Iterator[Token]) -> Iterator[Token]:
-    """Yield the tokens of the function that a text begins with, from `def` on."""
-    start = _after_decorators(tokens)
-    header = [start]
-    for token in tokens:
-        header.append(token)
-        if token.kind == NEWLINE:
-            break
-    yield from header
-    ends_with_line = header[-1].kind == NEWLINE
-    if not ends_with_line or header[-2].text != ":":
-        return  # there is no block
-    for token in tokens:
-        starts_line = token.margin is not None
-        if starts_line and column(token) <= column(start):
-            return
-        yield token
-
-
-def _after_decorators(tokens: Iterator[Token]) -> Token:
-    """Return the token that the `def` statement begins with; those before it are taken."""
-    at_start = True
-    for token in tokens:
-        if at_start and token.text in {"def", "async"}:
-            return token
-        if at_start and token.text != "@":
-            break
-        at_start = token.kind == NEWLINE
-    raise TargetError(
-        "found no `def`, expected a function that a `def` statement makes"
-    )
 
 
 class TextEdit(NamedTuple):
