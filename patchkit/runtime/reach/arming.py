@@ -244,8 +244,7 @@ def _make(settings: Settings) -> Session:
     if journal.directory not in (None, settings.journal):
         # A child may be started from another folder: it writes beside this process all the same.
         os.environ["PATCHKIT_JOURNAL"] = str(journal.directory)
-    registry = Registry.collect(settings, stand_ins=_stand_ins)
-    return Session(registry, selection, journal)
+    return Session(Registry.collect(settings, stand_ins=_stand_ins), selection, journal)
 
 
 def _stand_ins(pack: str, error: DeclarationError) -> Iterable[Row]:

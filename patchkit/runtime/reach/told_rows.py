@@ -8,12 +8,13 @@ body cannot be imported, and does what its failure does.
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from patchkit.core.rows.declaration import (
     SERVING,
     AfterImport,
+    Change,
     Patch,
     Provide,
     Role,
@@ -26,8 +27,8 @@ from patchkit.runtime.process.journal import say
 VARIABLE = "PATCHKIT_ROWS"
 """Holds what is told."""
 
+# Linux passes no longer variables than 128 KiB.
 _MOST = 100_000
-"""Characters; Linux passes no longer variables than 128 KiB."""
 
 _DECIDING = ("name", "requires", "required", "env")
 """The fields of a patch that decide where it is due, and what its failure does."""
@@ -43,7 +44,7 @@ def environment_of(rows: Iterable[Row]) -> dict[str, str]:
         The variable; none where there is nothing to tell, or too much.
     """
     told = [_told(row) for row in rows if row.pack not in OWN_PACKS]
-    text = json.dumps(told, default=list, separators=(",", ":"))
+    text = json.dumps(told, default=list)
     if not told or len(text) > _MOST:
         return {}
     return {VARIABLE: text}
@@ -75,23 +76,19 @@ def stand_ins(pack: str, error: DeclarationError) -> list[Row]:
     rows = [_stand_in(*facts) for facts in told if facts[0] == pack]
     if not rows:
         raise error
-    names = ", ".join(row.name for row in rows)
     say(
         "warning",
-        f"{error}. This process goes on as long as it imports no module that is to be patched by "
-        f"{names}",
+        f"{error}. This process goes on as long as it imports no module that the pack patches",
     )
     return rows
 
 
-def _stand_in(
-    pack: str, roles: list[str], changes: list[Any], fields: Mapping[str, Any]
-) -> Row:
-    failing = [
-        Provide(module, requires=requires)
-        if moment == SERVING
-        else AfterImport(module, "", requires=requires)
-        for moment, module, requires in changes
-    ]
+def _stand_in(pack: str, roles: Any, changes: Any, fields: Any) -> Row:
+    failing: list[Change] = []
+    for moment, module, requires in changes:
+        if moment == SERVING:
+            failing.append(Provide(module, requires=requires))
+        else:
+            failing.append(AfterImport(module, "", requires=requires))
     patch = Patch(changes=failing, **fields)
     return Row(pack, patch, frozenset(map(Role, roles)))

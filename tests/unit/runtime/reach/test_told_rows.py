@@ -50,14 +50,16 @@ def test_a_stand_in_has_what_decides_where_its_row_is_due(
     ]
 
 
-def test_what_is_told_says_which_patches_wait(
+def test_a_pack_that_is_missing_is_told_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line has the pack's error and the names of its patches; other packs are left out."""
+    """One line has the pack's error, and what it means; other packs are left out."""
     rows = [row("one"), row("two"), row("three", pack="other")]
     monkeypatch.setenv(VARIABLE, environment_of(rows)[VARIABLE])
     assert [stand_in.name for stand_in in stand_ins("pack", MISSING)] == ["one", "two"]
-    assert capsys.readouterr().err.endswith("is to be patched by one, two\n")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "pack pack, import: found nothing" in line
+    assert line.endswith("as long as it imports no module that the pack patches")
 
 
 def test_a_pack_of_which_nothing_is_told_is_its_error() -> None:
