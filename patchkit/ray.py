@@ -24,6 +24,8 @@ from patchkit.settings import VARIABLES
 NEXT_VARIABLE = "PATCHKIT_SETUP_HOOK"
 """Names the setup hook that was there before patchkit's, or holds it, pickled."""
 
+_PICKLER = "ray.cloudpickle"
+"""What Ray pickles its own hook with; without Ray, functions of modules can do with Python's."""
 _PICKLED = "pickled:"
 _MOST = 100_000
 """Characters; Linux passes no longer variables than 128 KiB."""
@@ -99,7 +101,7 @@ def _written(hook: object) -> str:
 
 def _pickled(hook: object) -> str:
     try:
-        pickler = importlib.import_module("ray.cloudpickle")  # as Ray pickles its hook
+        pickler = importlib.import_module(_PICKLER)
     except ImportError:
         pickler = pickle
     text = _PICKLED + base64.b64encode(pickler.dumps(hook)).decode()
