@@ -3,11 +3,17 @@
 Ray has one setup hook for worker processes, and reads it from the job's environment only, not from
 an actor's. So pass the environment to `ray.init`, or to the submission of a job. A hook that is
 there already runs too, after patchkit's.
+
+The hook is one name, whatever else is to run: a process of an actor, such as vLLM's engine core,
+may give the actor's environment to `ray.init` again, and Ray accepts there what is the same. A
+function it knows by a key the first time, and by its bare name the second.
 """
 
+import base64
 import importlib
 import os
-from collections.abc import Callable, Mapping
+import pickle
+from collections.abc import Mapping
 from typing import Any
 
 from patchkit.errors import PatchkitError
@@ -15,10 +21,14 @@ from patchkit.runtime.process.roles import PARENT_VARIABLE, this_process
 from patchkit.runtime.reach.arming import arm
 from patchkit.settings import VARIABLES
 
-Hook = Callable[[], object]
-
 NEXT_VARIABLE = "PATCHKIT_SETUP_HOOK"
-"""Names the setup hook that was there before patchkit's."""
+"""Names the setup hook that was there before patchkit's, or holds it, pickled."""
+
+_PICKLER = "ray.cloudpickle"
+"""What Ray pickles its own hook with; without Ray, functions of modules can do with Python's."""
+_PICKLED = "pickled:"
+_MOST = 100_000
+"""Characters; Linux passes no longer variables than 128 KiB."""
 
 _SETUP_HOOK = "worker_process_setup_hook"
 """Where a runtime environment names its setup hook."""
@@ -59,57 +69,57 @@ def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
         PARENT_VARIABLE: this_process(),
         **variables,
     }
-    if isinstance(hook, str) and hook != _OWN_HOOK:
-        parts = hook.split(".")
-        if len(parts) == 1 or not all(part.isidentifier() for part in parts):
-            raise RuntimeEnvError(
-                f"{_SETUP_HOOK}: found {hook!r}, expected 'module.attribute'"
-            )
-        variables[NEXT_VARIABLE] = hook
+    if hook not in (None, _OWN_HOOK):
+        variables[NEXT_VARIABLE] = _written(hook)
     environment["env_vars"] = variables
-    environment[_SETUP_HOOK] = _hook_before(hook)
+    environment[_SETUP_HOOK] = _OWN_HOOK
     return environment
 
 
 def set_up() -> None:
     """Arm this worker process, then run the former setup hook, also where arming fails."""
-    _arm_and(_named_hook)
-
-
-def _hook_before(hook: object) -> object:
-    """Return the setup hook that arms the process and then runs another one.
-
-    A hook that is named is run by `set_up`, which reads its name from `NEXT_VARIABLE`.
-
-    Raises:
-        RuntimeEnvError: The other one is neither a function nor a name.
-    """
-    if hook is None or isinstance(hook, str):
-        return _OWN_HOOK
-    if getattr(hook, "_arms_patchkit", False):
-        return hook
-    if not callable(hook):
-        expected = "expected a function or 'module.attribute'"
-        raise RuntimeEnvError(f"{_SETUP_HOOK}: found {hook!r}, {expected}")
-
-    def set_up_both() -> None:
-        _arm_and(hook)
-
-    set_up_both._arms_patchkit = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own
-    return set_up_both
-
-
-def _arm_and(hook: Hook) -> None:
     try:
         arm(by="Ray's setup hook")
     finally:
-        hook()  # if both raise, the traceback shows both
+        _run_next()  # if both raise, the traceback shows both
 
 
-def _named_hook() -> None:
-    """Run the setup hook that the environment names, if it names one."""
-    name = os.environ.get(NEXT_VARIABLE)
-    if name:
-        module, _, attribute = name.rpartition(".")
+def _written(hook: object) -> str:
+    """Write a setup hook for `NEXT_VARIABLE`.
+
+    Raises:
+        RuntimeEnvError: It is neither a function nor a name, or too large.
+    """
+    if callable(hook):
+        return _pickled(hook)
+    parts = hook.split(".") if isinstance(hook, str) else []
+    if len(parts) < 2 or not all(part.isidentifier() for part in parts):
+        expected = "expected a function or 'module.attribute'"
+        raise RuntimeEnvError(f"{_SETUP_HOOK}: found {hook!r}, {expected}")
+    return ".".join(parts)
+
+
+def _pickled(hook: object) -> str:
+    try:
+        pickler = importlib.import_module(_PICKLER)
+    except ImportError:
+        pickler = pickle
+    text = _PICKLED + base64.b64encode(pickler.dumps(hook)).decode()
+    if len(text) > _MOST:
+        raise RuntimeEnvError(
+            f"{_SETUP_HOOK}: found {hook!r}, which takes {len(text)} characters when pickled, "
+            f"expected at most {_MOST}; put it into a module, and pass 'module.attribute'"
+        )
+    return text
+
+
+def _run_next() -> None:
+    """Run the setup hook that the environment names or holds, if there is one."""
+    written = os.environ.get(NEXT_VARIABLE, "")
+    if written.startswith(_PICKLED):
+        hook = pickle.loads(base64.b64decode(written.removeprefix(_PICKLED)))  # noqa: S301 - ours
+        hook()
+    elif written:
+        module, _, attribute = written.rpartition(".")
         hook = getattr(importlib.import_module(module), attribute)
         hook()

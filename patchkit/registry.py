@@ -23,11 +23,13 @@ from patchkit.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from importlib.metadata import EntryPoint
     from types import ModuleType
 
     from patchkit.settings import Settings
+
+    StandIns = Callable[[str, DeclarationError], Iterable[Row]]
 
 _UNEXPECTED = r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'"
 
@@ -73,12 +75,18 @@ class Registry:
             _add_in_order(name, declared, self._rows, ())
 
     @classmethod
-    def collect(cls, settings: Settings, extra: Iterable[str] = ()) -> Registry:
+    def collect(
+        cls,
+        settings: Settings,
+        extra: Iterable[str] = (),
+        stand_ins: StandIns | None = None,
+    ) -> Registry:
         """Read every pack of this process.
 
         Args:
             settings: The settings of this process.
             extra: The modules of further packs.
+            stand_ins: Makes rows for a pack that cannot be imported here, or raises its error.
 
         Returns:
             The registry of all rows.
@@ -90,7 +98,7 @@ class Registry:
         entries = _installed()
         packs = packs_for(settings, extra, _modules(entries))
         processes = installed_processes(entries)
-        return cls(_read_packs(packs), processes)
+        return cls(_read_packs(packs, stand_ins), processes)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows.values())
@@ -245,9 +253,16 @@ def _entry_point_files(folder: str) -> Iterator[bytes]:
                 yield file.read()
 
 
-def _read_packs(packs: Iterable[str]) -> Iterator[Row]:
+def _read_packs(
+    packs: Iterable[str], stand_ins: StandIns | None = None
+) -> Iterator[Row]:
     for pack in packs:
-        yield from read_pack(pack)
+        try:
+            yield from read_pack(pack)
+        except DeclarationError as error:
+            if stand_ins is None or not isinstance(error.__cause__, ImportError):
+                raise
+            yield from stand_ins(pack, error)
 
 
 def read_pack(name: str) -> tuple[Row, ...]:

@@ -34,6 +34,12 @@ PATCHES = (
 )
 """
 
+ENTRY = """
+PATCHES += (
+    row("entry-seen", Role.ENGINE_CORE, "vllm.v1.engine.core:EngineCoreProc.run_engine_core"),
+)
+"""
+
 BODY = """
 import os
 import sys
@@ -58,6 +64,7 @@ def _seen(name):
     return by
 
 main, helper, core, worker = map(_seen, ("main", "helper", "core", "worker"))
+entry = _seen("entry")
 
 class Thing:
     pass
@@ -85,15 +92,16 @@ class Pack:
     Args:
         directory: where it goes.
         env: a variable that all its rows ask for.
+        more: source of further rows.
     """
 
-    def __init__(self, directory: Path, env: str | None = None) -> None:
+    def __init__(self, directory: Path, env: str | None = None, more: str = "") -> None:
         self.directory = directory
         self._env = env
         self._package = directory / NAME
         self._package.mkdir()
         rows = textwrap.dedent(ROWS).replace("ENV = None", f"ENV = {env!r}")
-        (self._package / "__init__.py").write_text(rows)
+        (self._package / "__init__.py").write_text(rows + more)
         (self._package / "patch_seen.py").write_text(textwrap.dedent(BODY))
 
     @property

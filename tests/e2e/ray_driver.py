@@ -1,14 +1,17 @@
 """A driver of Ray's that arms its workers by `patchkit.ray.runtime_env()`; prints one JSON object.
 
 Argument: `none`, `name` or `function`: the setup hook that is there before patchkit's; or `job`,
-where the environment came with the job's submission and the driver knows nothing of it.
+where the environment came with the job's submission and the driver knows nothing of it. With
+`within`, the actor starts a process that joins the cluster anew.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+from typing import Any
 
 import ray
 
@@ -40,6 +43,28 @@ class Actor:
     def seen(self) -> dict[str, object]:
         return seen()
 
+    def from_within(self, script: str) -> dict[str, object]:
+        """What an actor sees that a process of this actor's asks for, as vLLM's engine core does.
+
+        vLLM reads the actor's environment in `EngineArgs.create_engine_config`, and gives it to
+        `ray.init` in the engine core, and to each worker.
+        """
+        context = ray.get_runtime_context()
+        environment = json.dumps(dict(context.runtime_env))
+        command = [sys.executable, script, "again", context.gcs_address, environment]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+
+def join_again(address: str, environment: dict[str, Any]) -> None:
+    """Join the cluster as another driver with the environment of an actor, and run an actor."""
+    ray.init(address=address, log_to_driver=False, runtime_env=environment)
+    inner = ray.remote(num_cpus=0)(Actor).options(runtime_env=environment).remote()
+    print(json.dumps(ray.get(inner.seen.remote(), timeout=200)), flush=True)
+
 
 def runtime_env(hook: str) -> dict[str, object] | None:
     """What the driver asks of Ray."""
@@ -56,10 +81,15 @@ def runtime_env(hook: str) -> dict[str, object] | None:
 
 def main() -> None:
     """Run a task and an actor, and say what they saw."""
+    if sys.argv[1] == "again":
+        join_again(sys.argv[2], json.loads(sys.argv[3]))
+        return
     ray.init(log_to_driver=False, runtime_env=runtime_env(sys.argv[1]))
     task = ray.get(ray.remote(num_cpus=0)(seen).remote(), timeout=200)
     actor = ray.remote(num_cpus=0)(Actor).remote()
     found = {"task": task, "actor": ray.get(actor.seen.remote(), timeout=200)}
+    if "within" in sys.argv:
+        found["within"] = ray.get(actor.from_within.remote(__file__), timeout=200)
     print(json.dumps({"driver": os.getpid(), **found}), flush=True)
 
 

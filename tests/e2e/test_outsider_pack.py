@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from packs import Pack
+from packs import ENTRY, Pack
 from patchkit_lab import cluster, processes, scenario
 
 if TYPE_CHECKING:
@@ -42,9 +42,12 @@ def run(
     "method", [pytest.param("fork", marks=pytest.mark.every_cell), "spawn"]
 )
 def test_each_patch_runs_in_its_process_and_only_there(
-    method: str, python: Path, model: Path, baseline: list[int], pack: Pack
+    method: str, python: Path, model: Path, baseline: list[int], tmp_path: Path
 ) -> None:
-    """Main, engine core and worker each run the patch of their role, forked and spawned."""
+    """Main, engine core and worker each run the patch of their role, forked and spawned; the engine
+    core also one of the very function that it was started to run.
+    """
+    pack = Pack(tmp_path, more=ENTRY)
     env = {**scenario.MACHINE, "VLLM_WORKER_MULTIPROC_METHOD": method}
     report = run(python, model, pack, ("--executor", "mp"), env)
     seen = pack.seen()
@@ -52,6 +55,7 @@ def test_each_patch_runs_in_its_process_and_only_there(
     assert seen["main"] == {report.main}
     assert seen["worker"] == {worker.pid for worker in report.workers}
     assert len(seen["core"]) == 1
+    assert seen["core"] == seen["entry"]
     assert not seen["core"] & (seen["main"] | seen["worker"])
 
 

@@ -1,6 +1,6 @@
 """A real Ray: what its workers are told, and what `patchkit status --ray` gathers.
 
-Takes about 95 s.
+Takes about 115 s.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def status(
 
 
 def driven(
-    python: Path, ray: Cluster, directory: Path, hook: str, **more: str
+    python: Path, ray: Cluster, directory: Path, *words: str, **more: str
 ) -> dict[str, Any]:
     """Run the driver; what it printed."""
     (directory / "hooks.py").write_text(HOOKS)
@@ -94,7 +94,7 @@ def driven(
     }
     env = processes.environment(scenario.MACHINE, ray.environment, told, more)
     log = directory / "driver.log"
-    outcome = processes.run([str(python), str(DRIVER), hook], env, 300, log)
+    outcome = processes.run([str(python), str(DRIVER), *words], env, 300, log)
     assert outcome.status == 0, outcome.tail()
     said = outcome.said("driver")
     assert said, outcome.tail()
@@ -119,6 +119,17 @@ def test_a_task_and_an_actor_are_armed(
         parents[seen["task"]["pid"]] == parents[seen["actor"]["pid"]] == seen["driver"]
     )
     assert parents[seen["driver"]] is None
+
+
+@pytest.mark.parametrize("hook", ["name", "function"])
+def test_an_actor_may_give_its_environment_to_ray_again(
+    python: Path, ray: Cluster, tmp_path: Path, hook: str
+) -> None:
+    """A process that an actor starts joins with the actor's environment, as vLLM's engine core
+    does; what it asks for is armed there too, and runs the other hook.
+    """
+    within = driven(python, ray, tmp_path, hook, "within")["within"]
+    assert (within["roles"], within["hook"]) == (["main"], "True")
 
 
 def test_a_job_that_was_submitted(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -60,6 +61,23 @@ def test_a_hook_that_has_a_name_is_kept() -> None:
     assert json.loads(json.dumps(environment)) == environment
 
 
+def test_a_function_is_handed_on_beside_the_one_hook() -> None:
+    """Whatever the other hook is, Ray's is one name: the environment is text, and can be given to
+    Ray again where Ray has it from itself.
+    """
+    environment = runtime_env({HOOK: print})
+    assert environment[HOOK] == OURS
+    assert json.loads(json.dumps(environment)) == environment
+    other = runtime_env({**environment, HOOK: "my.hooks.begin"})
+    assert other["env_vars"][NEXT_VARIABLE] == "my.hooks.begin"
+
+
+def test_a_function_that_does_not_fit_into_a_variable_is_refused() -> None:
+    """A function with much data names the limit, and the way out."""
+    with pytest.raises(RuntimeEnvError, match=r"at most 100000; put it into a module"):
+        runtime_env({HOOK: partial(print, "x" * 100_000)})
+
+
 def test_an_environment_that_has_patchkit_stays_as_it_is() -> None:
     """`runtime_env` of an environment that it has made already returns the same."""
     for base in (None, {HOOK: "my.hooks.begin"}, {HOOK: print}):
@@ -107,9 +125,9 @@ def run_in(
 import hooks, os, patchkit.ray
 made = patchkit.ray.runtime_env({{"{HOOK}": {base}}})
 os.environ.update(made["env_vars"])
-hook = made["{HOOK}"]
+assert made["{HOOK}"] == "{OURS}"
 try:
-    (patchkit.ray.set_up if hook == "{OURS}" else hook)()
+    patchkit.ray.set_up()
 finally:
     print(hooks.log)
 """

@@ -11,12 +11,15 @@ from patchkit.analysis.upstream.facts import Facts
 from patchkit.core.rows.declaration import Edit, Row
 from patchkit.core.text.rewriting import (
     FunctionText,
+    MalformedEditError,
     MiscountError,
     TextEdit,
     nearest,
     rewrite,
 )
 from patchkit.errors import TargetError
+
+_FIT = "give old and new the same indentation, and whole code"
 
 _RowEdits = list[tuple[Row, Edit]]
 
@@ -87,6 +90,8 @@ def _faults(
     except MiscountError as error:
         assert facts.lines is not None
         yield _miscounted(change, text, facts.lines[0], error.starts, position)
+    except MalformedEditError as error:
+        yield Fault(codes.EDIT_MALFORMED, f"in {position}, {error}", _FIT)
     except TargetError as error:
         yield undecidable(str(error))
 

@@ -29,6 +29,7 @@ from patchkit.core.rows.selection import check_names
 from patchkit.core.versions.installed import Versions
 from patchkit.errors import PatchkitError
 from patchkit.registry import Registry, installed_processes
+from patchkit.runtime.reach.told_rows import environment_of
 from patchkit.settings import Settings
 
 SITECUSTOMIZE_FOLDER = str(
@@ -105,6 +106,9 @@ def environment_here(packs: Sequence[str], journal: str) -> dict[str, str]:
     environ = dict(os.environ)
     path = [environ.get("PYTHONPATH", ""), *_project_folders_with(packs, project)]
     environ["PYTHONPATH"] = os.pathsep.join(entry for entry in path if entry)
+    # Processes that cannot read them say why, each for itself.
+    with suppress(PatchkitError):
+        environ |= environment_of(Registry.collect(Settings.read(), packs))
     if project.lock:
         environ.setdefault("PATCHKIT_LOCK", str(Path(project.lock).absolute()))
     return child_environment(environ, packs, journal)

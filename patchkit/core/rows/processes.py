@@ -191,9 +191,22 @@ def target_of(process: Any) -> str:
     Returns:
         The name as `module:qualname`; that of the innermost function if it is a partial.
     """
-    target: Any = getattr(process, "_target", None) or type(process)
-    while isinstance(target, functools.partial):
-        target = target.func
+    target = function_run_by(process) or type(process)
     module = getattr(target, "__module__", "")
     qualname = getattr(target, "__qualname__", "")
     return f"{module}:{qualname}"
+
+
+def function_run_by(process: Any) -> Any:
+    """Return the function that a `multiprocessing` process runs, beneath partials.
+
+    Args:
+        process: An object of any class that has a process's attributes.
+
+    Returns:
+        The function; None if the process has none.
+    """
+    target: Any = getattr(process, "_target", None)
+    while isinstance(target, functools.partial):
+        target = target.func
+    return target

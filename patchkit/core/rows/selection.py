@@ -11,6 +11,7 @@ from patchkit.core.versions.requirements import (
     canonical,
     holds_between,
     parse_requirement,
+    plain_name,
     written_bounds,
 )
 from patchkit.errors import SettingsError, VersionError, near
@@ -107,6 +108,23 @@ class Selection(Record):
             return self._not_for_here(row)
         except VersionError:
             return None  # an error once the row is due
+
+    def absent_here(self, row: Row) -> str | None:
+        """Say why a row does not apply here, as far as that needs no versions.
+
+        Args:
+            row: The row.
+
+        Returns:
+            The reason, or None where versions decide.
+        """
+        reason = self._switched_off(row) or self._env_unmet(row.patch.env)
+        if reason:
+            return reason
+        for text in row.patch.requires:
+            if self.versions.is_absent(text):
+                return f"{plain_name(text)} is not installed"
+        return None
 
     def unreviewed(self, row: Row) -> str:
         """Say which targets of a row differ from the reviewed source.

@@ -127,6 +127,49 @@ def _depth_after(operator: str, depth: int) -> int:
     return depth
 
 
+def function_tokens(tokens: Iterator[Token]) -> Iterator[Token]:
+    """Take from tokens those of the function that they begin with.
+
+    Args:
+        tokens: The tokens of a text, decorators included.
+
+    Yields:
+        The tokens from `def` to the end of the function.
+
+    Raises:
+        TargetError: No function begins here.
+    """
+    start = _after_decorators(tokens)
+    header = [start]
+    for token in tokens:
+        header.append(token)
+        if token.kind == NEWLINE:
+            break
+    yield from header
+    ends_with_line = header[-1].kind == NEWLINE
+    if not ends_with_line or header[-2].text != ":":
+        return  # there is no block
+    for token in tokens:
+        starts_line = token.margin is not None
+        if starts_line and column(token) <= column(start):
+            return
+        yield token
+
+
+def _after_decorators(tokens: Iterator[Token]) -> Token:
+    """Return the token that the `def` statement begins with; those before it are taken."""
+    at_start = True
+    for token in tokens:
+        if at_start and token.text in {"def", "async"}:
+            return token
+        if at_start and token.text != "@":
+            break
+        at_start = token.kind == NEWLINE
+    raise TargetError(
+        "found no `def`, expected a function that a `def` statement makes"
+    )
+
+
 def same(token: Token, other: Token) -> bool:
     """Whether two tokens mean the same: how a string is quoted or a number written is layout.
 

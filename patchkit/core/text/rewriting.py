@@ -4,7 +4,7 @@ What comes in is indented like what it replaces. Where the fragment does not occ
 should, the error says where it does, or what is nearest to it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 from typing import NamedTuple
@@ -38,7 +38,7 @@ class FunctionText:
     def tokens(self) -> list[Token]:
         """The tokens from `def` to the end of the function; a TargetError if none begins here."""
         try:
-            return list(_function_tokens(matching.lex(self.text)))
+            return list(matching.function_tokens(matching.lex(self.text)))
         except LexicalError as error:
             raise TargetError(f"found {error}, expected a function") from error
 
@@ -69,39 +69,6 @@ class FunctionText:
         return remainder
 
 
-def _function_tokens(tokens: Iterator[Token]) -> Iterator[Token]:
-    """Yield the tokens of the function that a text begins with, from `def` on."""
-    start = _after_decorators(tokens)
-    header = [start]
-    for token in tokens:
-        header.append(token)
-        if token.kind == NEWLINE:
-            break
-    yield from header
-    ends_with_line = header[-1].kind == NEWLINE
-    if not ends_with_line or header[-2].text != ":":
-        return  # there is no block
-    for token in tokens:
-        starts_line = token.margin is not None
-        if starts_line and column(token) <= column(start):
-            return
-        yield token
-
-
-def _after_decorators(tokens: Iterator[Token]) -> Token:
-    """Return the token that the `def` statement begins with; those before it are taken."""
-    at_start = True
-    for token in tokens:
-        if at_start and token.text in {"def", "async"}:
-            return token
-        if at_start and token.text != "@":
-            break
-        at_start = token.kind == NEWLINE
-    raise TargetError(
-        "found no `def`, expected a function that a `def` statement makes"
-    )
-
-
 class TextEdit(NamedTuple):
     """An edit as it was declared.
 
@@ -114,6 +81,10 @@ class TextEdit(NamedTuple):
     old: str
     new: str
     times: int = 1
+
+
+class MalformedEditError(TargetError):
+    """`old` or `new` is no code, or `new` does not fit where it comes."""
 
 
 class MiscountError(TargetError):
@@ -152,28 +123,44 @@ def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
 
     Raises:
         MiscountError: The fragment does not occur as often as it should.
-        TargetError: `old` or `new` is no Python, or `new` leaves the function.
+        MalformedEditError: `old` or `new` is no Python, or `new` leaves the function or its blocks.
     """
     parsed = _parse(edit)
     if not parsed.old:
-        raise TargetError(f"found old={edit.old!r}, expected code")
+        raise MalformedEditError(f"found old={edit.old!r}, expected code")
     compared = matching.read(function.tokens)
     matches = matching.find(parsed.old, compared)
     if len(matches) != edit.times:
         starts = [match.start for match in matches]
         raise MiscountError(function, starts)
-    text = function.text
-    for match in reversed(matches):
-        filling = _filling(parsed, match, compared.tokens, text)
-        before = text[: match.start]
-        behind = text[match.end :]
-        text = before + filling + behind
-    after = FunctionText(text)
-    if "\n" in edit.new and after.end != len(text):
-        raise TargetError(
-            f"found new={edit.new!r}, which ends the function, expected its inside"
-        )
+    text = ""
+    copied = 0
+    insertions: dict[int, str] = {}
+    for match in matches:
+        text += function.text[copied : match.start]
+        filling = _filling(parsed, match, compared.tokens, function.text)
+        insertions[len(text)] = filling
+        text += filling
+        copied = match.end
+    after = FunctionText(text + function.text[copied:])
+    if "\n" in edit.new and parsed.new:
+        _refuse_lines(after, parsed, insertions)
     return after
+
+
+def _refuse_lines(
+    after: FunctionText, edit: _ParsedEdit, insertions: Mapping[int, str]
+) -> None:
+    """Refuse an edit whose lines are not inside the function, or in none of its blocks."""
+    from patchkit.core.text.misfits import misfit  # noqa: PLC0415 - most edits are of one line
+
+    fault = misfit(after.text, after.tokens, insertions, edit.new, edit.new_text)
+    if not fault and after.end != len(after.text):
+        fault = (
+            f"found new={edit.new_text!r}, which ends the function, expected its inside"
+        )
+    if fault:
+        raise MalformedEditError(fault)
 
 
 def _parse(edit: TextEdit) -> _ParsedEdit:
@@ -193,7 +180,7 @@ def _tokens(text: str, field: str) -> list[Token]:
         normal = _normal(text)
         return list(matching.lex(normal))
     except LexicalError as error:
-        raise TargetError(f"{field}: {error}") from error
+        raise MalformedEditError(f"{field}: {error}") from error
 
 
 def _filling(

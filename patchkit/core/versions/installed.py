@@ -8,6 +8,7 @@ from patchkit.core.versions.requirements import (
     canonical,
     is_within,
     parse_requirement,
+    plain_name,
     written_bounds,
 )
 from patchkit.settings import Settings
@@ -118,6 +119,19 @@ class Versions:
         if requirement not in self._reasons:
             self._reasons[requirement] = self._reason(requirement)
         return self._reasons[requirement]
+
+    def is_absent(self, requirement: str) -> bool:
+        """Whether a requirement surely does not hold, as nothing of its name is installed.
+
+        Args:
+            requirement: The requirement (PEP 508); of one with a marker that is never certain.
+        """
+        name = plain_name(requirement)
+        if name is None or canonical(name) in self._believed:
+            return False
+        from patchkit.core.versions.absent import is_absent  # noqa: PLC0415 - asked once, at the end
+
+        return is_absent(canonical(name), self._path)
 
     def _search(self, name: str) -> FoundVersion | None:
         from patchkit.core.versions.distributions import ProviderSearch  # noqa: PLC0415 - arming never looks, and it costs

@@ -36,7 +36,7 @@ _CLAUSE = (
     rf"|~=[ \t]*[0-9]+(?:\.[0-9]+)+{_SUFFIX})"
 )
 _PLAIN = re.compile(
-    r"(?:[A-Za-z0-9][A-Za-z0-9._-]*)?[A-Za-z0-9][ \t]*"
+    r"((?:[A-Za-z0-9][A-Za-z0-9._-]*)?[A-Za-z0-9])[ \t]*"
     rf"(?:{_CLAUSE}(?:[ \t]*,[ \t]*{_CLAUSE})*)?"
 )
 _WRITTEN_BOUNDS = r"\s*[A-Za-z0-9._-]+\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)"
@@ -163,6 +163,21 @@ def check_requirement(text: str) -> None:
     """
     if not _PLAIN.fullmatch(text):
         parse_requirement(text)
+
+
+def plain_name(text: str) -> str | None:
+    """Return the name in a requirement, as it is written.
+
+    Args:
+        text: The requirement.
+
+    Returns:
+        The name; None where there is more than a name and bounds, such as a marker.
+    """
+    match = _PLAIN.fullmatch(text)
+    if match is None:
+        return None
+    return match[1]
 
 
 def parse_requirement(text: str) -> Requirement:

@@ -245,16 +245,22 @@ class EligibilityTable:
         patches = list(self._states.patches.values())
         return [patch for patch in patches if eligibility(patch, roles).answer == YES]
 
-    def unmet_here(self) -> dict[str, str]:
+    def unmet_here(self, *, versions: bool = True) -> dict[str, str]:
         """Find the patches of this process that wait though they do not apply here.
+
+        Args:
+            versions: Whether to ask for versions, too, which costs where nobody has yet.
 
         Returns:
             The reasons by the names of the patches, as far as they need no sources.
         """
+        reason_here = self.selection.unmet_here
+        if not versions:
+            reason_here = self.selection.absent_here
         reasons: dict[str, str] = {}
         for patch in self.open_patches():
             if patch.status == ARMED:
-                reason = self.selection.unmet_here(patch.row)
+                reason = reason_here(patch.row)
                 if reason:
                     reasons[patch.name] = reason
         return reasons

@@ -178,15 +178,16 @@ class Lookout:
             "warning", f"{name}: for another role; its code is still held by {shown}"
         )
 
-    def tell_unmet(self, *, anew: bool = True) -> None:
+    def tell_unmet(self, *, anew: bool = True, versions: bool = True) -> None:
         """Write which patches that wait are not for here.
 
         Args:
             anew: Whether to do so also if nobody has asked yet.
+            versions: Whether to ask for versions, too.
         """
         if self._unmet is None and not anew:
             return
-        unmet = self._table.unmet_here()
+        unmet = self._table.unmet_here(versions=versions)
         if unmet != (self._unmet or {}):
             self._states.journal.write("unmet", reasons=unmet)
         self._unmet = unmet
@@ -195,7 +196,7 @@ class Lookout:
         """Write what was called, and which patches were never for here.
 
         Arming has not asked for which, as that costs a start. Now versions cost nothing more, or
-        what a row would change is not installed, or nobody asks.
+        what a row would change is not installed, which costs little to see, or nobody asks.
         """
         if self._states.journal.directory is None:
             return
@@ -207,7 +208,7 @@ class Lookout:
                 "packaging.requirements",
             } <= sys.modules.keys()
             if is_cheap or any(PathFinder.find_spec(top) is None for top in tops):
-                self.tell_unmet()
+                self.tell_unmet(versions=is_cheap)
 
 
 class Verifier:

@@ -3,14 +3,14 @@
 import os
 import threading
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from patchkit.core.record import Record, field
-from patchkit.core.rows.declaration import Role
+from patchkit.core.rows.declaration import Role, Row
 from patchkit.core.rows.selection import Selection
 from patchkit.core.versions.installed import Versions
-from patchkit.errors import SettingsError
+from patchkit.errors import DeclarationError, SettingsError
 from patchkit.registry import Registry
 from patchkit.runtime.drift import Drift
 from patchkit.runtime.process.journal import Journal
@@ -244,7 +244,14 @@ def _make(settings: Settings) -> Session:
     if journal.directory not in (None, settings.journal):
         # A child may be started from another folder: it writes beside this process all the same.
         os.environ["PATCHKIT_JOURNAL"] = str(journal.directory)
-    return Session(Registry.collect(settings), selection, journal)
+    return Session(Registry.collect(settings, stand_ins=_stand_ins), selection, journal)
+
+
+def _stand_ins(pack: str, error: DeclarationError) -> Iterable[Row]:
+    """Return rows for a pack that cannot be imported here, as `patchkit run` has told them."""
+    from patchkit.runtime.reach.told_rows import stand_ins  # noqa: PLC0415 - few processes need it
+
+    return stand_ins(pack, error)
 
 
 def arrive(role: str | None) -> None:

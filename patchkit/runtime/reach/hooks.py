@@ -10,11 +10,17 @@ import sys
 import threading
 from collections.abc import Iterable
 from functools import partial
-from types import ModuleType
+from operator import attrgetter
+from types import MethodType, ModuleType
 from typing import Any
 
 from patchkit.core.rows.declaration import Role
-from patchkit.core.rows.processes import LIBRARIES, ProcessRow, target_of
+from patchkit.core.rows.processes import (
+    LIBRARIES,
+    ProcessRow,
+    function_run_by,
+    target_of,
+)
 from patchkit.core.rows.target import Target
 from patchkit.errors import PatchkitError, TargetError
 from patchkit.runtime.changes.context import Context
@@ -279,6 +285,8 @@ def _ask_helper(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
 def _begin(session: Session, process: Any) -> int:
     """Take on the role of a child process; return exit code 1 where a required patch failed."""
     role = _role(session.processes.of_process(process))
+    former = function_run_by(process)
+    is_under_its_name = _under_its_name(former) == former
     if "vllm" in sys.modules:
         _report_if_unknown(session, process)
     try:
@@ -292,4 +300,25 @@ def _begin(session: Session, process: Any) -> int:
         print_exc()
         session.lookout.end_as_told()  # from Python 3.13 on, a forked child has its `atexit` too
         return 1
+    # A forked child has what its parent has read; a spawned one reads it anew, in its own role.
+    if is_under_its_name:
+        process._target = _around(process._target, _under_its_name(former))  # noqa: SLF001
     return 0
+
+
+def _around(target: Any, function: Any) -> Any:
+    """Return a function in the partials that are around another one."""
+    if not isinstance(target, partial):
+        return function
+    inner = _around(target.func, function)
+    return partial(inner, *target.args, **target.keywords)
+
+
+def _under_its_name(function: Any) -> Any:
+    """Return what is here under the name of a function; None where nothing is."""
+    try:
+        if isinstance(function, MethodType):
+            return getattr(function.__self__, function.__name__)
+        return attrgetter(function.__qualname__)(sys.modules[function.__module__])
+    except (AttributeError, KeyError):
+        return None

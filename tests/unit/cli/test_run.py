@@ -434,6 +434,51 @@ def test_a_process_that_cannot_be_armed_stops(patchkit_run: Python) -> None:
     assert "Traceback" not in child.stderr
 
 
+@pytest.fixture
+def bare_python(tmp_path: Path) -> str:
+    """A Python of another environment, in which nothing is installed."""
+    folder = tmp_path / "bare"
+    base = Path(sys.base_prefix, "bin", "python3")
+    subprocess.run([base, "-m", "venv", "--without-pip", folder], check=True)
+    return str(folder / "bin" / "python")
+
+
+def _pack_that_needs_click(write_pack: Pack) -> None:
+    """A pack that a bare Python cannot import, for `up.thing`."""
+    change = "Replace('up.thing:f', by='f')"
+    row = row_source(name="'mine-a'", requires="('wheel',)", changes=f"({change},)")
+    write_pack("mine", f"import click\n{pack_source(row)}")
+
+
+def test_a_python_that_cannot_import_a_pack_goes_on(
+    patchkit_run: Python, write_pack: Pack, bare_python: str
+) -> None:
+    """A helper of another environment says once what it lacks, and does its work."""
+    _pack_that_needs_click(write_pack)
+    child = patchkit_run("--patches", "mine", "--", bare_python, "say.py")
+    assert report(child)["armed"] is True
+    (line,) = [line for line in child.stderr.splitlines() if "pack mine" in line]
+    assert "No module named 'click'" in line
+    assert line.endswith(
+        "goes on as long as it imports no module that the pack patches"
+    )
+
+
+def test_a_python_that_cannot_import_a_pack_stops_at_its_target(
+    patchkit_run: Python, write_pack: Pack, bare_python: str, tmp_path: Path
+) -> None:
+    """It ends where it imports a module that the pack patches, also where that is swallowed."""
+    _pack_that_needs_click(write_pack)
+    (tmp_path / "up").mkdir()
+    (tmp_path / "up" / "thing.py").write_text("def f(): ...\n")
+    words = ("--patches", "mine", "--", bare_python, "-c")
+    child = patchkit_run(*words, "import up.thing; print('went on')")
+    assert (child.returncode, child.stdout) == (1, "")
+    assert "required patch mine-a (mine.patch_a) failed: ModuleNotFound" in child.stderr
+    swallowed = "try:\n import up.thing\nexcept Exception: pass"
+    assert patchkit_run(*words, swallowed).returncode == 70
+
+
 def test_on_failure_warn_lets_an_unpatched_process_go_on(patchkit_run: Python) -> None:
     """With PATCHKIT_ON_FAILURE=warn a process that cannot be armed goes on, and is warned."""
     words = ("--patches", "no_such_pack", "--", sys.executable, "say.py")

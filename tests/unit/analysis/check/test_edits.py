@@ -72,6 +72,24 @@ def test_edits_of_one_function_are_made_one_after_another(
         assert "as p leaves it" in only_finding(report, *expected).message
 
 
+@pytest.mark.parametrize(
+    ("new", "found"),
+    [
+        ("x = 1\n    y = 1", "line 2 of new is indented by 4, its first line by 0"),
+        ("x = 1\n  y = ?", "new: no Python: '?'"),
+        ("x = 1\n\n    y = 1", "line 3 of new"),
+    ],
+)
+def test_an_edit_that_no_release_can_take_is_an_error(
+    world: World, new: str, found: str
+) -> None:
+    """What stops each process is not something to look at by hand: it is PK114."""
+    world.pack(row("p", "patch_a", edit("x = 1", new)), patch_a="")
+    finding = only_finding(checked([subject("1.0", mod=F)]), "PK114")
+    assert found in finding.message
+    assert "up/mod.py" in finding.message
+
+
 def test_an_edit_after_one_that_may_be_left_out_holds_without_it(world: World) -> None:
     """Where `env` decides on the first, the second has to find its text either way."""
     first = row("p", "patch_a", edit("x = 1", "x = 2"), env="'FAST'")

@@ -156,6 +156,11 @@ EXAMPLES = {
     "PK113": edited(
         "timeout=5", "timeout=5", "def bind(address):\n    run(timeout=5)\n"
     ),
+    "PK114": edited(
+        "run(address)",
+        "run(address)\n        log(address)",
+        "def bind(address):\n    if address:\n        run(address)\n",
+    ),
     "PK121": Example(
         (
             complete_row(

@@ -121,3 +121,19 @@ def test_the_process_environment_is_the_default(
     assert reason(chosen, env="SOME_FLAG") is None
     monkeypatch.delenv("SOME_FLAG")
     assert reason(chosen, env="SOME_FLAG") == "SOME_FLAG is not set"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"requires": ("vllm>=9", "torch_npu>=2")}, "torch_npu is not installed"),
+        ({"requires": ("vllm>=9",)}, None),
+        ({"requires": ("torch_npu; python_version > '3'",)}, None),
+        ({"env": "NEVER_SET", "requires": ("torch_npu",)}, "NEVER_SET is not set"),
+    ],
+)
+def test_what_is_absent_is_told_without_versions(
+    fields: Any, expected: str | None
+) -> None:
+    """Variables, and names of which nothing is installed, are reasons that need no versions."""
+    assert selection(vllm="0.12.0").absent_here(row(**fields)) == expected

@@ -420,3 +420,87 @@ def test_a_carrier_pickles_as_a_call_of_exec() -> None:
     assert names == {"sys_path": ["a", "b"], "role": "worker"}
     assert "arrive(role)" in code
     assert b"patchkit" in pickle.dumps(carrier)
+
+
+OWN_TARGETS = """
+from functools import partial, wraps
+from up.tell import answer
+class EngineCoreProc:
+    @staticmethod
+    def static(answers, _): answers.send(answer())
+    @classmethod
+    def of_class(cls, answers, _): answers.send(answer())
+    def method(self, answers, _): answers.send(answer())
+def function(answers, _): answers.send(answer())
+core = EngineCoreProc()
+def in_partials(): return partial(partial(function))
+@wraps(function)
+def namesake(answers, _): answers.send(answer())
+"""
+OWN_BODY = """
+import up.tell
+def by(wrapped, instance, args, kwargs):
+    up.tell.ran.append(KIND)
+    return wrapped(*args, **kwargs)
+"""
+
+
+def _wraps_own_targets(world: World) -> None:
+    """Rows for main and for the engine core, on each function that a process may run."""
+    world.module("up.tell", f"{TELL}\nran = []\ndef answer(): return ran\n")
+    world.module("own", OWN_TARGETS)
+    world.module("ask", ASK)
+    names = (
+        "EngineCoreProc.static",
+        "EngineCoreProc.of_class",
+        "EngineCoreProc.method",
+        "function",
+    )
+    wraps = [f"Wrap('own:{name}', by='by')" for name in names]
+    bodies = {
+        f"patch_{kind}": f"KIND = {kind!r}\n{OWN_BODY}" for kind in ("main", "core")
+    }
+    world.module("up.mod", "def function(): return 'old'\n")
+    world.pack(
+        row("main", "patch_main", *wraps, roles="{Role.MAIN}"),
+        row("core", "patch_core", *wraps, roles="{Role.ENGINE_CORE}"),
+        **bodies,
+    )
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("only", ["core", "main,core"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "EngineCoreProc.static",
+        "EngineCoreProc.of_class",
+        "core.method",
+        "function",
+        "in_partials()",
+    ],
+)
+def test_the_own_function_of_a_child_is_patched_for_its_role(
+    world: World, method: str, only: str, target: str
+) -> None:
+    """A child runs its own target as it is patched for the child, not as its parent has read it."""
+    _wraps_own_targets(world)
+    code = parent(method, f"own:{target}", name="EngineCore_DP0")
+    assert world.script(code, PATCHKIT_ONLY=only) == ["core"]
+
+
+@pytest.mark.processes
+def test_a_child_for_which_nothing_is_patched_runs_the_original(world: World) -> None:
+    """A forked engine core does not run what a patch for main has put around its own target."""
+    _wraps_own_targets(world)
+    code = parent("fork", "own:function", name="EngineCore_DP0")
+    assert world.script(code, PATCHKIT_ONLY="main") == []
+
+
+@pytest.mark.processes
+def test_a_function_that_only_has_the_name_of_a_target_stays(world: World) -> None:
+    """What is not under the name that it carries is somebody else's, and runs as it is."""
+    _wraps_own_targets(world)
+    code = parent("fork", "own:namesake", name="EngineCore_DP0")
+    assert world.script(code, PATCHKIT_ONLY="core") == []

@@ -88,3 +88,26 @@ def test_three_kinds_of_change_with_a_lock_load_few_modules(world: World) -> Non
     assert "patchkit.runtime.drift" in loaded
     assert "patchkit.core.text.wording" in loaded
     assert len(loaded) <= APPLIED_LIMIT, "\n".join(loaded)
+
+
+EXIT = """
+import atexit, json, sys
+before = set()
+# What is registered first is called last.
+atexit.register(lambda: print(json.dumps(sorted(set(sys.modules) - before))))
+import patchkit.auto
+before.update(sys.modules)
+"""
+
+
+def test_what_is_written_at_the_end_loads_next_to_nothing(world: World) -> None:
+    """A process that has imported no target loads one small module to write what is not for it."""
+    absent = row("absent", "patch_a", THREE_KINDS[0], requires="('nowhere>=1',)")
+    outside = row("outside", "patch_a", THREE_KINDS[0], requires="('up>=9',)")
+    unset = row("unset", "patch_a", THREE_KINDS[0], env="'NEVER_SET'")
+    world.pack(absent, outside, unset, patch_a=BODY)
+    assert world.answer(EXIT) == ["patchkit.core.versions.absent"]
+    (unmet,) = [entry for entry in world.entries() if entry["event"] == "unmet"]
+    assert unmet["reasons"]["absent"] == "nowhere is not installed"
+    assert unmet["reasons"]["unset"] == "NEVER_SET is not set"
+    assert "outside" not in unmet["reasons"]  # which versions would have to tell

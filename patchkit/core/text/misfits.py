@@ -1,0 +1,83 @@
+"""Says which line that an Edit puts in is indented so that it fits no block of the function."""
+
+from collections.abc import Mapping, Sequence
+
+from patchkit.core.text.matching import NEWLINE, Token, column, width
+
+
+def misfit(
+    function: str,
+    tokens: Sequence[Token],
+    insertions: Mapping[int, str],
+    new: Sequence[Token],
+    new_text: str,
+) -> str:
+    """Say which line of an Edit's `new` is indented so that it, or what follows, is in no block.
+
+    Args:
+        function: The text of the function with the edit.
+        tokens: Its tokens, from `def` on.
+        insertions: What was put in, by the offset where it starts.
+        new: The tokens of `new`.
+        new_text: What `new` is.
+
+    Returns:
+        What was found, and the rule; '' where it is no matter of further lines of `new`.
+    """
+    fault = misindented(tokens)
+    starts = [start for start in insertions if fault and start < fault.start]
+    if fault is None or not starts:
+        return ""
+    start = starts[-1]
+    inserted = insertions[start]
+    first_line = new_text.count("\n", 0, new[0].start)
+    last_line = first_line + inserted[: fault.start - start].count("\n")
+    for token in new:
+        line = new_text.count("\n", 0, token.start)
+        if token.margin is not None and line <= last_line:
+            culprit, number = token, line
+    if column(culprit) == column(new[0]):
+        return ""
+    moved = inserted.split("\n")[number - first_line]
+    line_start = function.rfind("\n", 0, start) + 1
+    return (
+        f"line {number + 1} of new is indented by {column(culprit)}, its first line by "
+        f"{column(new[0])}, and the text they replace by {_indent(function[line_start:])}. The "
+        "first line comes where that text is, and the others as far from it as in new: line "
+        f"{number + 1} would be indented by {_indent(moved)}, which fits no block there; expected "
+        f"{column(new[0])} for the block of the first line, and more only below a line that opens "
+        "one"
+    )
+
+
+def _indent(line: str) -> int:
+    code = line.lstrip(" \t\f")
+    size = len(line) - len(code)
+    return width(line[:size])
+
+
+def misindented(tokens: Sequence[Token]) -> Token | None:
+    """Find the first line of a function that is indented so that it is in no block.
+
+    Args:
+        tokens: The tokens of the function, from `def` on.
+
+    Returns:
+        The token that the line begins with; None where there is no such line.
+    """
+    blocks = [column(tokens[0])]
+    last = tokens[0]
+    opens_block = False
+    for token in tokens[1:]:
+        if token.margin is not None:
+            indent = column(token)
+            if opens_block and indent > blocks[-1]:
+                blocks.append(indent)
+            while indent < blocks[-1]:
+                blocks.pop()
+            if indent != blocks[-1]:
+                return token
+        if token.kind == NEWLINE:
+            opens_block = last.text == ":"
+        last = token
+    return None
