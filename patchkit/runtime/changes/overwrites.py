@@ -1,4 +1,7 @@
-"""Finds changed attributes that somebody else has wrapped or overwritten since."""
+"""Finds changed attributes that somebody else has wrapped or overwritten since.
+
+And replacements that never act, as another patch's lies on them.
+"""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -262,3 +265,29 @@ def route_of(
     if edited is None:
         return Route(target, compared)
     return Route(target, compared, (edited, edited.__code__))
+
+
+def hidden_on(
+    sites: Iterable[tuple[str, Site]], patch: str
+) -> dict[str, dict[str, str]]:
+    """Find the replacements of a patch that are never called, as another one lies on them.
+
+    Args:
+        sites: The attributes that the patch changes, each with its target.
+        patch: The name of the patch.
+
+    Returns:
+        For each such target the patch, with the patch whose replacement hides it.
+    """
+    hidden: dict[str, dict[str, str]] = {}
+    for target, site in tuple(sites):
+        replacements = [layer for layer in site.layers if layer.base]
+        own = [layer.value for layer in replacements if layer.patch == patch]
+        if own and replacements[-1].patch != patch:
+            from patchkit.runtime.changes.calling import may_call  # noqa: PLC0415 - rarely needed
+
+            top = replacements[-1]
+            # A body may have imported the target as it was with the earlier patch.
+            if all(may_call(top.value, value) is False for value in own):
+                hidden[target] = {patch: top.patch}
+    return hidden
