@@ -20,8 +20,8 @@ class ProcessFinding(NamedTuple):
     """Something that needs attention.
 
     Args:
-        kind: failed, overwritten, kept, unreviewed, not-reached, unknown, no-process,
-            disagreement, unreadable, no-answer or empty.
+        kind: failed, overwritten, unsure, kept, unreviewed, not-reached, unknown,
+            no-process, disagreement, unreadable, no-answer or empty.
         message: What is wrong, for people.
         process: The process that it is about; None if it is about several or none.
     """
@@ -80,8 +80,11 @@ def _overwritten(process: ProcessStatus) -> Iterator[ProcessFinding]:
         if patch.status != "applied":
             continue
         for stranger in patch.strangers:
-            if not stranger.wraps:
-                message = f"{patch.name}: {stranger.target} by {stranger.by}"
+            message = f"{patch.name}: {stranger.target} by {stranger.by}"
+            if stranger.unsure:
+                message += ": cannot tell whether that calls the patch"
+                yield ProcessFinding("unsure", message, process)
+            elif not stranger.wraps:
                 yield ProcessFinding("overwritten", message, process)
 
 

@@ -239,7 +239,14 @@ def _read_changes(process: ProcessStatus, patch: PatchStatus, entry: _Entry) -> 
             out_of_reach=entry.texts("out_of_reach"),
             untraced=entry.text_by_name("untraced"),
             targets=tuple(layers),
+            hidden=_hidden(patch.name, entry.mapping("hidden")),
         )
+
+
+def _hidden(name: str, entry: _Entry) -> dict[str, str]:
+    """Return by target the patch that hides a patch."""
+    upper = {target: entry.mapping(target).text(name) for target in entry}
+    return {target: patch for target, patch in upper.items() if patch}
 
 
 def _joint_order(
@@ -282,7 +289,12 @@ def _read_patch_fact(patch: PatchStatus, event: str, entry: _Entry) -> None:
             patch.left_out[target] = entry.text("reason")
         case "wrapped" | "overwritten":
             patch.strangers.append(
-                ForeignValue(target, entry.text("by"), event == "wrapped")
+                ForeignValue(
+                    target,
+                    entry.text("by"),
+                    wraps=event == "wrapped",
+                    unsure=entry.is_true("unsure"),
+                )
             )
         case "kept":
             patch.kept = entry.texts("holders")

@@ -20,12 +20,14 @@ class ChangedModule(NamedTuple):
         out_of_reach: Copies that could not be repointed.
         untraced: By target, why copies of it were not looked for.
         targets: What the patch changed there.
+        hidden: By target, the patch whose replacement keeps this one's from being called.
     """
 
     rebound: tuple[str, ...]
     out_of_reach: tuple[str, ...]
     untraced: dict[str, str]
     targets: tuple[str, ...]
+    hidden: dict[str, str]
 
 
 class ForeignValue(NamedTuple):
@@ -35,11 +37,13 @@ class ForeignValue(NamedTuple):
         target: The target.
         by: Whose value it is.
         wraps: Whether it wraps the patched value, so that the patch still acts below it.
+        unsure: Whether nobody can tell if it calls the patched value.
     """
 
     target: str
     by: str
     wraps: bool
+    unsure: bool
 
 
 class ChildStart(NamedTuple):
@@ -130,6 +134,14 @@ class PatchStatus:
         return reasons
 
     @property
+    def hidden(self) -> dict[str, str]:
+        """The patches whose replacements keep this one's from being called, by target."""
+        upper: dict[str, str] = {}
+        for module in self.modules.values():
+            upper.update(module.hidden)
+        return upper
+
+    @property
     def targets(self) -> list[str]:
         """What the patch has changed, each target once."""
         targets: dict[str, None] = {}
@@ -153,6 +165,11 @@ class PatchStatus:
         if observations == {NEVER_CALLED}:
             return "no"
         return "unknown"
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether no code of the patch has run, and not because other patches hide it."""
+        return self.in_effect == "no" and self.hidden.keys() != set(self.targets)
 
 
 @dataclass(eq=False)

@@ -19,7 +19,12 @@ from patchkit.analysis.status.process_status import (
 )
 from patchkit.cli.report.console import columns, console, folded, plain, whole
 from patchkit.cli.report.process_tree import MANY, STYLES, process_tree
-from patchkit.cli.report.status_facts import Occurrences, facts_table
+from patchkit.cli.report.status_facts import (
+    Occurrences,
+    facts_table,
+    hidden_words,
+    hiders,
+)
 from patchkit.cli.report.words import age, count, one_line
 from patchkit.core.record import grouped
 
@@ -67,6 +72,9 @@ def print_unused(picture: Picture) -> None:
             if not not_called:
                 continue
             callers = plain("never called", "warn")
+            upper = hiders(target, occurrences)
+            if upper:
+                callers = plain(f"hidden under patch {upper}", "note")
             if called:
                 callers = plain(_process_lines(called))
             table.add_row(
@@ -317,7 +325,7 @@ def _status(status: str, suffix: str = "") -> Text:
 
 
 def _remarks(occurrences: Occurrences) -> Text:
-    """Say why a patch was skipped, and whether what it changes is not as it was reviewed.
+    """Say why a patch was skipped, whether it acts, and whether what it changes was reviewed.
 
     What is armed waits for its target, and a failure is a finding below.
     """
@@ -331,7 +339,9 @@ def _remarks(occurrences: Occurrences) -> Text:
     applied = [patch for _, patch in due if patch.status == "applied"]
     # A process that the patch is not due in may have called it, too.
     effects = {patch.in_effect for _, patch in occurrences}
-    is_without_effect = all(patch.in_effect == "no" for patch in applied)
+    hidden = dict.fromkeys(hidden_words(patch) for patch in applied if patch.hidden)
+    remarks += [plain(words, "warn") for words in hidden]
+    is_without_effect = all(patch.is_unused for patch in applied)
     if applied and is_without_effect and "yes" not in effects:
         remark = Text("never called, see --unused", style="warn")
         remarks.append(remark)

@@ -72,6 +72,8 @@ def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[PatchFact]:
         if len(layers) > 1:
             text = f"{target}  {' < '.join(layers)}  {patch.calls[target]}"
         yield PatchFact(1, "target", text, "")
+    for target, upper in patch.hidden.items():
+        yield PatchFact(1, "target hidden", f"{target}: under patch {upper}", "warn")
     for target, reason in patch.left_out.items():
         yield PatchFact(1, "target left out", f"{target}: {reason}", "note")
     for description in patch.rebound:
@@ -80,11 +82,47 @@ def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[PatchFact]:
         yield PatchFact(3, "out of reach", description, "warn")
     for target, reason in patch.untraced.items():
         yield PatchFact(4, "not looked for", f"{target}: {reason}", "note")
+    yield from _stranger_facts(patch)
+    if patch.unreviewed:
+        yield PatchFact(7, "not reviewed", patch.unreviewed, "warn")
+
+
+def _stranger_facts(patch: PatchStatus) -> Iterator[PatchFact]:
     for stranger in patch.strangers:
         text = f"{stranger.target}: {stranger.by}"
-        if stranger.wraps:
+        if stranger.unsure:
+            text += ": cannot tell whether that calls the patch"
+            yield PatchFact(5, "wrapped by", text, "warn")
+        elif stranger.wraps:
             yield PatchFact(5, "wrapped by", text, "")
         else:
             yield PatchFact(6, "overwritten by", text, "bad")
-    if patch.unreviewed:
-        yield PatchFact(7, "not reviewed", patch.unreviewed, "warn")
+
+
+def hidden_words(patch: PatchStatus) -> str:
+    """Return words for where other patches keep a patch from being called.
+
+    Args:
+        patch: A patch that is hidden somewhere.
+    """
+    places = [
+        f"under patch {upper} at {target}" for target, upper in patch.hidden.items()
+    ]
+    return f"hidden {', '.join(places)}"
+
+
+def hiders(target: str, occurrences: Occurrences) -> str:
+    """Return the names of those that hide a patch at a target; '' if it acts in some process.
+
+    Args:
+        target: The target.
+        occurrences: The processes that know the patch.
+    """
+    upper = [
+        patch.hidden.get(target, "")
+        for _, patch in occurrences
+        if target in patch.targets
+    ]
+    if not all(upper):
+        return ""
+    return ", ".join(dict.fromkeys(upper))

@@ -71,6 +71,9 @@ def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
         "time": patch.time or None,
         **named(patch, "roles", "rebound", "out_of_reach", "untraced"),
         "layers": {target: process.layers.get(target, []) for target in patch.targets},
+        "hidden": {
+            target: {patch.name: upper} for target, upper in patch.hidden.items()
+        },
         "strangers": [stranger._asdict() for stranger in patch.strangers],
         **named(patch, "unreviewed", "left_out"),
     }

@@ -1,41 +1,16 @@
-"""Describes an object that somebody else has put on an attribute, and finds what it wraps."""
+"""Describes an object that somebody else has put on an attribute."""
 
 import contextlib
-import gc
-from collections.abc import Iterable
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 from patchkit.runtime.changes.owners import MISSING, namespace
 
-_MOST = 300
-"""The most objects that are looked at on the way down; a wrapper needs a handful."""
-
 _PLAIN = (type(None), bool, int, float, str, bytes)
-"""Types of values that hold nothing else, and that are described by their `repr`."""
+"""Types of values that are described by their `repr`."""
 
 _FUNCTIONS = ("__func__", "fget", "func", "_self_wrapper")
 """Where methods, properties, partials and wrapt's proxies have the function written for them."""
-
-
-def leads_to(value: Any, goal: Any) -> bool:
-    """Whether a wrapper holds an object in closures, defaults, attributes or bases, however deep.
-
-    Args:
-        value: The wrapper.
-        goal: The object that it may hold.
-    """
-    pending = [value]
-    visited = {id(value)}
-    while pending and len(visited) < _MOST:
-        holder = pending.pop(0)
-        if holder is goal:
-            return True
-        for part in _below(holder):
-            if id(part) not in visited:
-                visited.add(id(part))
-                pending.append(part)
-    return False
 
 
 def is_equal(value: Any, expected: Any) -> bool:
@@ -50,18 +25,6 @@ def is_equal(value: Any, expected: Any) -> bool:
     with contextlib.suppress(Exception):  # a stranger's `__eq__` may raise anything
         return bool(value == expected)
     return False
-
-
-def _below(holder: Any) -> Iterable[Any]:
-    """Return what an object holds directly."""
-    if type(holder) is FunctionType:  # not its globals, which lead everywhere
-        parts = (holder.__closure__, holder.__defaults__, holder.__kwdefaults__)
-        return (*parts, namespace(holder))
-    if isinstance(holder, type):
-        return holder.__mro__[1:]
-    if isinstance(holder, (ModuleType, *_PLAIN)):
-        return ()
-    return (part for part in gc.get_referents(holder) if part is not type(holder))
 
 
 def described(value: Any) -> str:

@@ -1,12 +1,15 @@
-"""Finds changed attributes that somebody else has wrapped or overwritten since."""
+"""Finds changed attributes that somebody else has wrapped or overwritten since.
+
+And replacements that never act, as another patch's lies on them.
+"""
 
 import sys
 from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from patchkit.core.rows.target import Item, TargetStep
-from patchkit.runtime.changes.foreign import described, leads_to
+from patchkit.core.rows.target import Item, Target, TargetStep
+from patchkit.runtime.changes.foreign import described
 from patchkit.runtime.changes.owners import MISSING, namespace, peek, read, words
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
@@ -22,12 +25,14 @@ class Overwrite(NamedTuple):
     Args:
         value: The object that stands there now.
         by: What it is and where it comes from, in words.
-        wraps: Whether it holds what the patch has put there, and so may call it.
+        wraps: Whether it can call what the patch has put there.
+        unsure: Whether that cannot be told from its code, though it can reach it.
     """
 
     value: Any
     by: str
     wraps: bool
+    unsure: bool = False
 
 
 class Route(NamedTuple):
@@ -80,7 +85,17 @@ def _judged(value: Any, site: Site) -> Overwrite:
         return Overwrite(
             value, "an earlier state, which somebody has put back", wraps=False
         )
-    return Overwrite(value, described(value), wraps=leads_to(value, site.current))
+    return _compared(value, described(value), site.current, site.owner)
+
+
+def _compared(value: Any, by: str, goal: Any, owner: Any) -> Overwrite:
+    """Judge a stranger's value by whether it can call what a patch has put there."""
+    if value is MISSING:
+        return Overwrite(value, by, wraps=False)
+    from patchkit.runtime.changes.calling import may_call  # noqa: PLC0415 - rarely needed
+
+    answer = may_call(value, goal, owner)
+    return Overwrite(value, by, wraps=answer is not False, unsure=answer is None)
 
 
 def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
@@ -100,10 +115,7 @@ def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
         if site.knows(value):
             yield copy, Overwrite(value, "what it copied before", wraps=False)
         else:
-            yield (
-                copy,
-                Overwrite(value, described(value), wraps=leads_to(value, site.current)),
-            )
+            yield copy, _compared(value, described(value), site.current, owner)
 
 
 def _copy_name(owner: Any, name: TargetStep) -> str:
@@ -125,9 +137,10 @@ def stranger_on(route: Route, sites: Sites) -> Overwrite | None:
     Returns:
         What somebody else has put on the way; None if it still leads to what was changed.
     """
-    for owner, step, value in route.steps:
+    for stop in route.steps:
+        owner, step, value = stop
         if peek(owner, step) is not value:
-            stranger = _stranger_at_step(owner, step, value, sites)
+            stranger = _stranger_at_step(stop, route, sites)
             if stranger is not None:
                 return stranger
     if route.edited is None:
@@ -135,12 +148,11 @@ def stranger_on(route: Route, sites: Sites) -> Overwrite | None:
     return _stranger_in(*route.edited, sites)
 
 
-def _stranger_at_step(
-    owner: Any, step: TargetStep, value: Any, sites: Sites
-) -> Overwrite | None:
+def _stranger_at_step(stop: RouteStep, route: Route, sites: Sites) -> Overwrite | None:
+    owner, step, value = stop
     now = peek(owner, step)
     if owner is sys.modules:
-        return _other_module(now, value)
+        return _other_module(now, stop, route)
     # A patch of its own may lie there, or one whose copy it is; then it is looked at there.
     for site in (sites.get(owner, step), sites.leader(owner, step)):
         if site is None:
@@ -151,18 +163,35 @@ def _stranger_at_step(
                 return None
             if site.layers:
                 value = site.current
-    return Overwrite(
-        now, described(now), wraps=now is not MISSING and leads_to(now, value)
-    )
+    return _compared_beyond((owner, step, value), now, described(now), route)
 
 
-def _other_module(now: Any, module: ModuleType) -> Overwrite | None:
+def _compared_beyond(stop: RouteStep, now: Any, by: str, route: Route) -> Overwrite:
+    """Judge what a stranger has put on the way by what lies there at the end of the way."""
+    owner, step, value = stop
+    steps = Target.parse(route.target).steps
+    if step in steps:
+        steps = steps[steps.index(step) + 1 :]
+    there = now
+    for inner in steps:
+        found = peek(there, inner)
+        if found is MISSING:
+            break
+        owner = there
+        there = found
+        value = peek(value, inner)
+    if there is value:
+        return Overwrite(now, by, wraps=True)
+    return _compared(there, by, value, owner)._replace(value=now)
+
+
+def _other_module(now: Any, stop: RouteStep, route: Route) -> Overwrite | None:
     """Judge what stands in `sys.modules` now, where a target's module stood."""
     if now is MISSING or is_half_imported(now):
         return None  # its next import applies everything anew
     origin = getattr(now, "__file__", None) or "made by hand"
     by = f"another module under its name ({origin})"
-    return Overwrite(now, by, wraps=leads_to(now, module))
+    return _compared_beyond(stop, now, by, route)
 
 
 def _stranger_in(
@@ -178,7 +207,11 @@ def _stranger_in(
     if code_site is not None and code_site.is_intact():
         return None
     by = f"another code in the same function ({now.co_filename}:{now.co_firstlineno})"
-    return Overwrite(now, by, wraps=_is_instrumented(now, code))
+    if _is_instrumented(now, code):
+        return Overwrite(now, by, wraps=True)
+    # What wraps by bytecode gives the former code to another function, and calls that.
+    former = FunctionType(code, {}, closure=function.__closure__)
+    return _compared(function, by, former, None)._replace(value=now)
 
 
 def _is_instrumented(now: CodeType, code: CodeType) -> bool:
@@ -232,3 +265,29 @@ def route_of(
     if edited is None:
         return Route(target, compared)
     return Route(target, compared, (edited, edited.__code__))
+
+
+def hidden_on(
+    sites: Iterable[tuple[str, Site]], patch: str
+) -> dict[str, dict[str, str]]:
+    """Find the replacements of a patch that are never called, as another one lies on them.
+
+    Args:
+        sites: The attributes that the patch changes, each with its target.
+        patch: The name of the patch.
+
+    Returns:
+        For each such target the patch, with the patch whose replacement hides it.
+    """
+    hidden: dict[str, dict[str, str]] = {}
+    for target, site in tuple(sites):
+        replacements = [layer for layer in site.layers if layer.base]
+        own = [layer.value for layer in replacements if layer.patch == patch]
+        if own and replacements[-1].patch != patch:
+            from patchkit.runtime.changes.calling import may_call  # noqa: PLC0415 - rarely needed
+
+            top = replacements[-1]
+            # A body may have imported the target as it was with the earlier patch.
+            if all(may_call(top.value, value) is False for value in own):
+                hidden[target] = {patch: top.patch}
+    return hidden

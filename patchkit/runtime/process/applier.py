@@ -265,6 +265,7 @@ class Applier:
             return
         for group in groups:
             self._states.set(group.patch, APPLIED, **group.facts)
+        self._states.tell_hidden(groups)
 
     def refuse(self, patch: PatchState, error: ApplyError) -> None:
         """Fail a patch whose changes cannot reach what they are for.
@@ -337,6 +338,7 @@ class CopiesPass(Record, eq=False):
             latecomers.revisit(self._revisit)
         except Exception as error:  # noqa: BLE001 - the targets are as they were all the same
             return [error], []
+        self.states.tell_hidden(self.schedule.groups())
         return [], outcome.left
 
     def _revisit(self, module: str) -> None:

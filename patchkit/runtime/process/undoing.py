@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
+from typing import Any
 
 from patchkit.core.record import Record, field
 from patchkit.core.rows.declaration import AFTER, Patch
@@ -270,10 +271,15 @@ class Inspection(Record, eq=False):
         name = group.patch.name
         event = "wrapped" if overwrite.wraps else "overwritten"
         text = f"{target} was {event} by {overwrite.by}"
+        facts: dict[str, Any] = {"target": target, "by": overwrite.by}
+        if overwrite.unsure:
+            level = "warning"
+            text += "; cannot tell whether that calls the patch"
+            facts["unsure"] = True
         if (name, text) not in self.reported:
             self.reported.add((name, text))
             states = self.undoing.states
-            states.journal.write(event, name=name, target=target, by=overwrite.by)
+            states.journal.write(event, name=name, **facts)
             states.say(level, f"{name}: {text}")
 
 

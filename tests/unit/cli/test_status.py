@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from analysis.status.told import engine, journal, patch, role
+from analysis.status.told import engine, journal, line, patch, role
 from support import packages
 from support.packages import World, row
 
@@ -232,3 +232,59 @@ def test_ray_is_not_imported_without_need(
     monkeypatch.delitem(sys.modules, name, raising=False)
     answered(capsys, str(written(*engine())))
     assert name not in sys.modules
+
+
+def test_a_hidden_patch_is_told_as_such_and_not_as_a_mystery(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Remarks, JSON, `--patch` and `--unused` name the patch whose replacement hides it."""
+    facts = {"module": "m", "layers": {"m:f": ["one", "two"]}}
+    hidden = {"m:f": {"one": "two"}}
+    place = written(
+        journal(
+            7,
+            role("main"),
+            patch("one", "applied", **facts),
+            patch("two", "applied", **facts),
+            patch("one", "applied", hidden=hidden, **facts),
+            line("in-effect", patches={"one": {"m:f": "never called"}}),
+        )
+    )
+    (process,) = answered(capsys, str(place))["processes"]
+    by_name = {patch["name"]: patch["hidden"] for patch in process["patches"]}
+    assert by_name == {"one": hidden, "two": {}}
+    assert main(["status", str(place)]) == 0
+    out = capsys.readouterr().out
+    assert "hidden under patch two at m:f" in out
+    assert "never called" not in out
+    assert main(["status", str(place), "--unused"]) == 0
+    out = capsys.readouterr().out
+    assert "hidden under patch two" in out
+    assert "never called" not in out
+    assert main(["status", str(place), "--patch", "one"]) == 0
+    assert "under patch two" in capsys.readouterr().out
+
+
+def test_a_wrapper_that_nobody_can_read_is_told(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is a finding, in the JSON of its patch, and on the page of the patch."""
+    place = written(
+        journal(
+            7,
+            role("main"),
+            patch("one", "applied", module="m", layers={"m:f": ["one"]}),
+            line("wrapped", name="one", target="m:f", by="them", unsure=True),
+        )
+    )
+    told = answered(capsys, str(place), code=1)
+    (finding,) = told["findings"]
+    assert finding["kind"] == "unsure"
+    ((stranger,),) = (
+        patch["strangers"]
+        for patch in told["processes"][0]["patches"]
+        if patch["name"] == "one"
+    )
+    assert stranger == {"target": "m:f", "by": "them", "wraps": True, "unsure": True}
+    assert main(["status", str(place), "--patch", "one"]) == 1
+    assert "cannot tell whether" in capsys.readouterr().out

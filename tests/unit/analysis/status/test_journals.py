@@ -322,6 +322,16 @@ def test_layers_are_those_of_the_last_entry() -> None:
     assert undone.patches["two"].rebound == []
 
 
+def test_who_hides_a_patch_is_that_of_the_last_entry() -> None:
+    """The last entry says which patch hides this one, and of a malformed one nothing is taken."""
+    hidden = applied("one", "m", layers={"m:f": []}, hidden={"m:f": {"one": "two"}})
+    shown = applied("one", "m", layers={"m:f": []}, hidden={})
+    odd = applied("one", "m", hidden={"m:f": ["two"], "m:g": {"one": 1}, "m:h": {}})
+    assert parsed(armed(7) + hidden).patches["one"].hidden == {"m:f": "two"}
+    assert parsed(armed(7) + hidden + shown).patches["one"].hidden == {}
+    assert parsed(armed(7) + odd).patches["one"].hidden == {}
+
+
 def test_neighbours_are_noted() -> None:
     """A patch notes who wraps its target, and who has overwritten a copy of it."""
     process = parsed(

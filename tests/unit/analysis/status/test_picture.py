@@ -231,6 +231,18 @@ def test_an_overwritten_copy_is_a_finding() -> None:
     assert kinds(draw([look(failed_for_it)])) == [("failed", 7)]
 
 
+def test_a_wrapper_that_nobody_can_read_is_a_finding() -> None:
+    """Where nobody can tell whether a wrapper calls the patch, that is a finding."""
+    entries = [
+        patch("one", "applied", module="m"),
+        line("wrapped", name="one", target="m:f", by="them", unsure=True),
+    ]
+    (finding,) = draw([look(journal(7, role("main"), *entries))]).findings
+    assert finding.kind == "unsure"
+    words = "one: m:f by them: cannot tell whether that calls the patch"
+    assert finding.message == words
+
+
 def test_a_journal_of_another_format_is_a_finding() -> None:
     """A journal with another format is a finding; one without a number has the first format."""
     other, first = journal(10, format=2), journal(11)

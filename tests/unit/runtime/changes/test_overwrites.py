@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -125,6 +126,119 @@ def test_a_wrapper_around_a_patched_target_is_a_neighbour(
     assert __file__ in entry["by"]
     assert capsys.readouterr().err == ""
     module.function = patched
+
+
+def keeping(former: Any, keep: str) -> Any:
+    """A function that has the former one somewhere and never names it."""
+
+    def theirs() -> str:
+        return "theirs"
+
+    if keep == "attribute":
+        theirs._original = former  # type: ignore[attr-defined]
+    if keep == "wraps":
+        functools.update_wrapper(theirs, former)
+    if keep == "default":
+        theirs.__defaults__ = (former,)
+    return theirs
+
+
+@pytest.mark.parametrize("keep", ["attribute", "wraps", "default"])
+def test_a_stranger_that_only_keeps_the_patched_function_has_overwritten_it(
+    world: World, keep: str
+) -> None:
+    """The role stops: the patch does not act below what never calls it."""
+    session = a_world(world)
+    session.arm(MAIN)
+    load("up.mod").function = keeping(load("up.mod").function, keep)
+    with pytest.raises(ApplyError, match=r"up\.mod:function was overwritten by"):
+        session.enter(Role.WORKER)
+    assert not entries_of(session, "wrapped")
+
+
+def test_a_stranger_that_keeps_the_patched_function_in_its_module_wraps_it(
+    world: World,
+) -> None:
+    """The commonest monkey patch, which saves the former function as a global, is a wrapper."""
+    world.module(
+        "other",
+        "import up.mod\n"
+        "_former = up.mod.function\n"
+        "def function(): return ('theirs', _former())\n"
+        "up.mod.function = function\n",
+    )
+    session = a_world(world)
+    session.arm(MAIN)
+    other = load("other")
+    session.enter(Role.WORKER)
+    assert load("up.mod").function() == ("theirs", ("new", "old"))
+    (entry,) = entries_of(session, "wrapped")
+    assert "unsure" not in entry
+    load("up.mod").function = other._former
+
+
+class Opaque:
+    """Calls what it holds, and has no attribute by the name of which it is held."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, former: Any) -> None:
+        self.held = iter([former])
+
+    def __call__(self) -> Any:
+        return "theirs"
+
+
+def test_a_stranger_that_nobody_can_read_is_a_warning(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The required patch stays applied; the entry says that it is unsure, and stderr warns once."""
+    session = a_world(world)
+    session.arm(MAIN)
+    patched = load("up.mod").function
+    load("up.mod").function = Opaque(patched)
+    session.enter(Role.WORKER)
+    session.stop_if_failed()
+    load("up.mod").function = patched
+    assert session.states["p"].status == APPLIED
+    (entry,) = entries_of(session, "wrapped")
+    assert entry["unsure"] is True
+    assert entry["target"] == "up.mod:function"
+    said = "cannot tell whether that calls the patch"
+    assert capsys.readouterr().err.count(said) == 1
+
+
+def test_a_copy_below_a_stranger_that_nobody_can_read_is_a_warning(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So is a copy that somebody has replaced by what may call the patch, or not."""
+    world.module("up.user", "from up.mod import function")
+    session = a_world(world)
+    user = load("up.user")
+    session.arm(MAIN)
+    user.function = Opaque(user.function)
+    session.enter(Role.WORKER)
+    (entry,) = entries_of(session, "wrapped")
+    assert (entry["target"], entry["unsure"]) == ("up.user.function", True)
+    assert "cannot tell whether that calls" in capsys.readouterr().err
+
+
+def test_code_that_calls_a_function_with_the_former_code_wraps_it(world: World) -> None:
+    """What changes a patched function in place, as ddtrace does, acts above it."""
+    session = a_world(world, "Edit('up.mod:function', old=\"'old'\", new=\"'new'\")")
+    session.arm(MAIN)
+    function = load("up.mod").function
+    former = FunctionType(function.__code__, function.__globals__)
+    vars(load("up.mod"))["former"] = former
+    exec("def theirs(): return ('theirs', former())", vars(load("up.mod")))
+    function.__code__ = load("up.mod").theirs.__code__
+    session.enter(Role.WORKER)
+    assert function() == ("theirs", "new")
+    assert len(entries_of(session, "wrapped")) == 1
+    exec("def theirs(): return 'theirs'", vars(load("up.mod")))
+    function.__code__ = load("up.mod").theirs.__code__
+    with pytest.raises(ApplyError, match="overwritten by another code"):
+        session.stop_if_failed()
 
 
 def test_a_neighbour_between_two_patches(world: World) -> None:

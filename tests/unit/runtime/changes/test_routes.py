@@ -49,6 +49,13 @@ OF_F = "Replace('up.ways:f', by='f')"
 OF_B = "AddField('up.ways:Conf', 'b', 'int', default=2)"
 
 
+SUPER = """
+class A(up.ways.A):
+    def run(self): return super().run()
+up.ways.A = A
+"""
+
+
 @pytest.fixture
 def status_after(world: World, capsys: pytest.CaptureFixture[str]) -> Any:
     """Run a child that acts on patched upstream: its patch's status, reason and strangers."""
@@ -100,6 +107,11 @@ while await_entry(event="verified")["time"] < first + 0.2 and time.monotonic() <
         (OF_B, "up.ways.Conf = type('Conf', (), {})"),
         (OF_RUN, "up.ways.A = type('A', (), {'run': stranger})"),
         (OF_TABLE, "up.ways.TABLE = {'k': stranger}"),
+        (OF_RUN, "up.ways.A = type('A', (up.ways.A,), {'run': stranger})"),
+        (
+            EDIT.format("A.run"),
+            "up.ways.A = type('A', (up.ways.A,), {'run': stranger})",
+        ),
         (OF_NESTED, "up.ways.NESTED['a'] = {'b': stranger}"),
         (OF_F, "up.ways.f.__code__ = stranger.__code__"),
         (OF_F, "sys.modules['up.ways'] = types.ModuleType('up.ways')"),
@@ -121,6 +133,8 @@ def test_a_replaced_step_on_the_way_to_a_target_is_an_overwrite(
         (EDIT.format("f"), "up.ways.f = functools.partial(up.ways.f)"),
         (EDIT.format("A.run"), "up.ways.A = type('A', (up.ways.A,), {})"),
         (OF_RUN, "up.ways.A = type('A', (up.ways.A,), {})"),
+        (OF_RUN, SUPER),
+        (EDIT.format("A.run"), SUPER),
         (OF_B, "up.ways.Conf = type('Conf', (up.ways.Conf,), {})"),
         (
             OF_F,

@@ -56,11 +56,14 @@ def test_layers_lie_in_the_order_of_the_rows(
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_of_two_replacements_the_later_row_wins(
-    world: World, order: tuple[int, ...]
+    world: World, order: tuple[int, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The later row replaces, whichever role came first; without it the earlier one does."""
+    """The later row replaces, whichever role came first; without it the earlier one does.
+
+    Journal and log say which one is hidden, as long as it is.
+    """
     a_pack(world, REPLACE, REPLACE)
-    session = world.session()
+    session = world.session(log="info")
     session.arm(frozenset())
     module = load("up.mod")
     for number in order:
@@ -68,8 +71,14 @@ def test_of_two_replacements_the_later_row_wins(
     assert module.function() == "p1"
     entry = session.journal.entries[-1]
     assert entry["layers"] == {"up.mod:function": ["p0", "p1"]}
+    assert entry["hidden"] == {"up.mod:function": {"p0": "p1"}}
+    said = "p0 is hidden by p1 at up.mod:function"
+    assert capsys.readouterr().err.count(said) == 1
     undo(session, ["p1"])
     assert module.function() == "p0"
+    entry = session.journal.entries[-1]
+    assert (entry["name"], entry["status"], entry["hidden"]) == ("p0", "applied", {})
+    assert entry["layers"] == {"up.mod:function": ["p0"]}
 
 
 def test_one_target_alone_has_one_layer(world: World) -> None:
