@@ -68,7 +68,7 @@ def untraced(site: Site) -> str | None:
     None is also the answer if there is nothing that anybody could have copied from there.
     """
     if (
-        not site.own
+        not can_be_copied(site)
         or isinstance(site.original, ModuleType)
         or can_be_traced(site.original)
     ):
@@ -220,6 +220,22 @@ def is_within(name: str, packages: Iterable[str]) -> bool:
 def can_be_traced(original: Any) -> bool:
     """Whether identity tells a copy of an `original` from a chance equal."""
     return original is not MISSING and not isinstance(original, _ATOMS)
+
+
+def can_be_copied(site: Site) -> bool:
+    """Whether anybody can have copied the original of a `site` from there.
+
+    What a class inherits is copied from its base; what the `__getattr__` of a module serves is in
+    no dict, and yet the module's.
+    """
+    return site.own or is_served(site)
+
+
+def is_served(site: Site) -> bool:
+    """Whether the original of a `site` is what the `__getattr__` of a module has returned."""
+    if site.own or site.original is MISSING:
+        return False
+    return isinstance(site.owner, ModuleType)
 
 
 class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__[
