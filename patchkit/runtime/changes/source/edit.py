@@ -3,6 +3,7 @@
 The function is the one that a `def` statement made, beneath all that is around it.
 """
 
+from itertools import pairwise
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from patchkit.runtime.changes.owners import CACHED, inside, locate, namespace, r
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.changes.source.code_site import CodeEdit, CodeSite, CodeSites
+from patchkit.runtime.changes.source.reaching import reaches
 
 _BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
 """What `property.fset` and `partial.func` are in their types."""
@@ -87,6 +89,7 @@ def function_at(
     for step in steps_of(qualname):
         value = _original_at(value, step, sites)
     *outer_layers, function = layers(value)
+    _refuse_unreached([*outer_layers, function])
     if not isinstance(function, FunctionType):
         raise TargetError(
             f"found {function!r}, expected a function or method written in Python"
@@ -120,6 +123,24 @@ def layers(value: Any) -> list[Any]:
         chain.append(inner)
         inner = _inside(inner)
     return chain
+
+
+def _refuse_unreached(chain: list[Any]) -> None:
+    """Refuse to follow a decorator to what it has only taken name and signature of."""
+    for outer, inner in pairwise(chain):
+        if isinstance(outer, FunctionType) and not reaches(outer, inner):
+            raise TargetError(
+                f"found {_place(outer)}, which does not call what its __wrapped__ names, "
+                f"{_place(inner)}; an edit would change that and not the target"
+            )
+
+
+def _place(value: Any) -> str:
+    """Name a function and where it begins; `functools.wraps` gives two of them one name."""
+    code = getattr(value, "__code__", None)
+    if code is None:
+        return repr(value)
+    return f"{code.co_name} ({code.co_filename}:{code.co_firstlineno})"
 
 
 def _inside(value: Any) -> Any:
