@@ -28,6 +28,7 @@ from patchkit.runtime.changes.fields.pydantic_classes import (
     rebuild,
     with_default,
 )
+from patchkit.runtime.changes.fields.type_adapters import rebuild_adapters
 from patchkit.runtime.changes.owners import (
     DECORATORS,
     FIELDS,
@@ -74,6 +75,7 @@ class Rebuild:
             return
         self._built = list(classes)
         errors = self._sites.noted(Rebuilt).build(self, self._built)
+        errors += rebuild_adapters(self._built)
         if errors:
             raise TargetError(_joined(errors)) from errors[0]
 
@@ -103,6 +105,7 @@ class Rebuild:
         self._built = []
         if built:
             errors += self._sites.noted(Rebuilt).without(self, built)
+            errors += rebuild_adapters(built)
         if errors:
             raise UndoError(_joined(errors))
 
