@@ -375,6 +375,7 @@ def remarks(group: ChangeGroup, outcome: Outcome, *, late: bool) -> dict[str, An
     sites = [site for _, site in group.made.sites]
     rebound = [copy.words for copy in outcome.rebound if copy.site in sites]
     out_of_reach = [copy.words for copy in outcome.left if copy.site in sites]
+    out_of_reach += group.made.kept
     layers = layers_of(group)
     for site in sites:
         out_of_reach += subclasses_left(site.original, site.current)

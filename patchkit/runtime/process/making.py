@@ -315,6 +315,7 @@ def _apply_wave(
         _apply_change(made, each)
     if rebuild is not None:
         rebuild.apply()
+        made.kept += rebuild.kept
     for each in ready:
         if module is None or not each.target.qualname:
             continue
