@@ -80,7 +80,8 @@ def _kind_of(type_: type) -> HolderKind | None:
         return None
     if slots:
         return _slotted(slots)
-    return INSTANCE if type_.__dictoffset__ else None
+    has_dict = type_.__dictoffset__ or type_.__flags__ & _MANAGED_DICT
+    return INSTANCE if has_dict else None
 
 
 def _function_parts(function: FunctionType) -> _Parts:
@@ -271,6 +272,8 @@ _SEQUENCES = (list, tuple, set, frozenset, deque)
 _PLAIN_SEQUENCES = (list, tuple, set, frozenset)
 _NESTING = frozenset((dict, MappingProxyType, *_PLAIN_SEQUENCES, FunctionType))
 _WITHOUT_PARTS = (ModuleType, str, bytes, int, float)
+_MANAGED_DICT = 1 << 4
+"""The flag of types in C whose instances have a dict without an offset."""
 _ALIASES = (GenericAlias, UnionType, type(ClassVar[int]))
 """Types of aliases; the last one is the base of those of `typing`."""
 CLASS = HolderKind(lambda _: (), lambda _: iter(()))

@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleTyp
 from typing import Any, NamedTuple
 
 from patchkit.core.rows.target import TargetStep
-from patchkit.runtime.changes.owners import MISSING, inside, namespace
+from patchkit.runtime.changes.owners import MISSING, function_of, inside, namespace
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.imports.half_imported import (
@@ -94,6 +94,25 @@ def subclasses_left(original: Any, replacement: Any) -> list[str]:
         for subclass in subclasses
         if subclass not in replacement.__mro__
     ]
+
+
+def compiled_left(original: Any) -> list[str]:
+    """Name a function that torch.jit has compiled: that goes on as it was, and so do its callers.
+
+    Args:
+        original: What was changed, or the function whose code was.
+
+    Returns:
+        The function, as messages show it; none if nobody has compiled it.
+    """
+    state = sys.modules.get("torch.jit._state")
+    function = function_of(original)
+    if function is None or state is None:
+        return []
+    if function not in namespace(state).get("_jit_caching_layer", ()):
+        return []
+    name = f"{function.__module__}:{function.__qualname__}"
+    return [f"{name} (compiled by torch.jit)"]
 
 
 class Latecomers:

@@ -22,6 +22,7 @@ from patchkit.runtime.copies.scope import (
     Outcome,
     SearchScope,
     all_modules,
+    compiled_left,
     subclasses_left,
     untraced,
 )
@@ -379,6 +380,7 @@ def remarks(group: ChangeGroup, outcome: Outcome, *, late: bool) -> dict[str, An
     layers = layers_of(group)
     for site in sites:
         out_of_reach += subclasses_left(site.original, site.current)
+        out_of_reach += compiled_left(site.original)
     facts: dict[str, Any] = {
         "module": group.module,
         "rebound": rebound,
