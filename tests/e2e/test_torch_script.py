@@ -140,10 +140,14 @@ def test_a_method_that_is_left_out_stays_left_out(up: Any, tmp_path: Path) -> No
     assert torch.jit.load(tmp_path / "net.pt")(X).item() == 1
 
 
-def test_an_edit_of_what_torch_has_made(up: Any) -> None:
-    """A function under `@torch.jit.script` is refused to an Edit."""
+def test_an_edit_or_a_wrap_of_what_torch_has_made(up: Any) -> None:
+    """A function under `@torch.jit.script` is refused to an Edit, and to a Wrap."""
     with pytest.raises(TargetError, match="ScriptFunction"):
         _prepared(up, Edit("up_script:scripted", "x + 1", "x + 2"))
+    original = up.scripted
+    with pytest.raises(TargetError, match="compiled, expected one of Python"):
+        _prepared(up, Wrap("up_script:scripted", by="more")).apply()
+    assert up.scripted is original
 
 
 PACK = """

@@ -9,7 +9,13 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleTyp
 from typing import Any, NamedTuple
 
 from patchkit.core.rows.target import TargetStep
-from patchkit.runtime.changes.owners import MISSING, function_of, inside, namespace
+from patchkit.runtime.changes.owners import (
+    MISSING,
+    function_of,
+    inside,
+    is_built,
+    namespace,
+)
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.imports.half_imported import (
@@ -94,6 +100,25 @@ def subclasses_left(original: Any, replacement: Any) -> list[str]:
         for subclass in subclasses
         if subclass not in replacement.__mro__
     ]
+
+
+def embedded_left(original: Any, replacement: Any) -> list[str]:
+    """Name what pydantic has built of a replaced class: classes with a field of it, adapters.
+
+    Args:
+        original: What was replaced.
+        replacement: What stands there instead.
+
+    Returns:
+        What goes on with the original, as messages show it; none if it is no class with fields.
+    """
+    if original is replacement or not is_built(original):
+        return []
+    if "pydantic" not in sys.modules:
+        return []
+    from patchkit.runtime.changes.fields.type_adapters import built_of  # noqa: PLC0415 - few have it
+
+    return built_of(original)
 
 
 def compiled_left(original: Any) -> list[str]:

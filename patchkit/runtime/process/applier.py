@@ -23,6 +23,7 @@ from patchkit.runtime.copies.scope import (
     SearchScope,
     all_modules,
     compiled_left,
+    embedded_left,
     subclasses_left,
     untraced,
 )
@@ -380,6 +381,7 @@ def remarks(group: ChangeGroup, outcome: Outcome, *, late: bool) -> dict[str, An
     layers = layers_of(group)
     for site in sites:
         out_of_reach += subclasses_left(site.original, site.current)
+        out_of_reach += embedded_left(site.original, site.current)
         out_of_reach += compiled_left(site.original)
     facts: dict[str, Any] = {
         "module": group.module,

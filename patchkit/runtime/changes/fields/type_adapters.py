@@ -13,6 +13,7 @@ from patchkit.errors import TargetError
 from patchkit.runtime.changes.fields.pydantic_classes import (
     annotated_parts,
     classes_named,
+    dependents,
     packages_of,
 )
 from patchkit.runtime.changes.owners import inside, namespace
@@ -36,6 +37,36 @@ def rebuild_adapters(changed: Collection[type]) -> list[Exception]:
     Returns:
         An error for each that cannot be rebuilt.
     """
+    errors: list[Exception] = []
+    for adapter in _dependent(changed):
+        try:
+            _rebuild(adapter)
+        except Exception as error:  # noqa: BLE001 - pydantic raises what it likes
+            failure = TargetError(f"{_words(adapter)} cannot be rebuilt: {error}")
+            failure.__cause__ = error
+            errors.append(failure)
+    return errors
+
+
+def built_of(replaced: type) -> list[str]:
+    """Name what pydantic has built of a class, and goes on with it when it is replaced.
+
+    Args:
+        replaced: The class.
+
+    Returns:
+        Classes with a field of it, adapters and validated functions, in words.
+    """
+    words = [
+        f"{cls.__module__}:{cls.__qualname__} (has a field of it)"
+        for cls in dependents([replaced])
+        if replaced not in cls.__mro__
+    ]
+    return [*words, *map(_words, _dependent([replaced]))]
+
+
+def _dependent(changed: Collection[type]) -> list[Any]:
+    """Find the adapters and validated functions of classes, and of what embeds these."""
     classes = {
         vars(sys.modules[module])[name]
         for module, name in _BUILDERS
@@ -44,19 +75,14 @@ def rebuild_adapters(changed: Collection[type]) -> list[Exception]:
     if not classes:
         return []
     packages = packages_of(changed)
-    errors: list[Exception] = []
+    adapters = []
     for adapter in _adapters(classes, packages):
         named = classes_named(_annotations(adapter))
         parts = annotated_parts(list(named), packages)
-        if set(changed).isdisjoint(base for part in parts for base in part.__mro__):
-            continue
-        try:
-            _rebuild(adapter)
-        except Exception as error:  # noqa: BLE001 - pydantic raises what it likes
-            failure = TargetError(f"{_words(adapter)} cannot be rebuilt: {error}")
-            failure.__cause__ = error
-            errors.append(failure)
-    return errors
+        bases = {base for part in parts for base in part.__mro__}
+        if not bases.isdisjoint(changed):
+            adapters.append(adapter)
+    return adapters
 
 
 def _rebuild(adapter: Any) -> None:

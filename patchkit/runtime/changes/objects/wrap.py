@@ -267,6 +267,11 @@ def _wrapped_callable(
         return function
     if not callable(value):
         raise TypeError(f"found {value!r}, expected something to call")
+    if type(value).__name__.endswith("ScriptFunction"):
+        raise TypeError(
+            "found a function that torch.jit has compiled, expected one of Python: compiled code "
+            "would go on calling what is beneath a Wrap; Replace it"
+        )
     try:
         from wrapt import FunctionWrapper  # noqa: PLC0415 - an extra that few need
     except ImportError as error:

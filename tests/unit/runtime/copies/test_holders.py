@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.packages import module_of
+
 from patchkit.runtime.copies.holders import MOST, HolderKinds
+from patchkit.runtime.copies.scope import compiled_left
 
 from .loaded import New
 
@@ -250,3 +253,19 @@ def test_a_class_that_another_package_imported_first(loaded: Loaded) -> None:
     site, _ = loaded.changed("function", new := New())
     assert loaded.repoint(site) == (["up.user:K.kept"], ["up.user:K.m (default of x)"])
     assert vars(user.K)["kept"] is new
+
+
+def test_a_function_that_torch_has_compiled(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is named if torch.jit notes it; a class, and what torch has not seen, are not."""
+    state = module_of("_jit_caching_layer = {}", "torch.jit._state")
+    assert compiled_left(loaded.up.function) == []
+    monkeypatch.setitem(sys.modules, "torch.jit._state", state)
+    state._jit_caching_layer[loaded.up.function] = "torch's"
+    words = ["up:function (compiled by torch.jit)"]
+    loaded.up.function.__module__ = "up"
+    assert compiled_left(loaded.up.function) == words
+    assert compiled_left(staticmethod(loaded.up.function)) == words
+    assert compiled_left(loaded.up.Thing.method) == []
+    assert compiled_left(loaded.up.Thing) == []
