@@ -89,7 +89,7 @@ def _run(folder: Path, program: str) -> tuple[Any, dict[str, list[str]]]:
 
 
 def test_a_patch_that_comes_late(tmp_path: Path) -> None:
-    """A script's copy of the served class follows, another package's is named; the adapter knows."""
+    """A script's copy of the served class follows, another package's is named; an adapter too."""
     answer, left = _run(tmp_path, LATE)
     assert answer == [True, False, False, True]
     assert "third:SamplingParams (out of scope)" in left["served"]

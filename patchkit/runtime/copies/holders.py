@@ -239,7 +239,6 @@ def _slotted(slots: tuple[MemberDescriptorType, ...]) -> HolderKind:
 
 def _alias(slots: tuple[MemberDescriptorType, ...]) -> HolderKind:
     """Return how to look into `C[int]`, `list[C]`, `C | None` and `Optional[C]`."""
-
     attributes = _slotted(slots)
 
     def named(value: Any) -> _NamedParts:

@@ -257,9 +257,7 @@ def _loaded(packages: set[str]) -> set[type]:
     return classes
 
 
-def annotated_parts(
-    classes: list[type], packages: set[str]
-) -> dict[type, set[type]]:
+def annotated_parts(classes: list[type], packages: set[str]) -> dict[type, set[type]]:
     """Map classes to what their annotations name, and these to what theirs name.
 
     Args:

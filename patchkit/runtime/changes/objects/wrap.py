@@ -345,9 +345,10 @@ def _keep_from_torch_script(wrapper: FunctionType) -> None:
     attributes["__script_unsupported"] = _UNSUPPORTED.format(name=wrapper.__name__)
     torch_jit = sys.modules.get("torch._jit_internal")
     modifiers: Any = getattr(torch_jit, "FunctionModifiers", None)
-    if modifiers is not None:  # else it was imported without torch
-        if attributes.get(_MODIFIER) is not modifiers.UNUSED:
-            attributes[_MODIFIER] = modifiers.IGNORE
+    if modifiers is None:  # upstream was imported without torch
+        return
+    if attributes.get(_MODIFIER) is not modifiers.UNUSED:
+        attributes[_MODIFIER] = modifiers.IGNORE
 
 
 _MODIFIER = "_torchscript_modifier"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-# `f`: a function with a Wrap; `C`: a class that is replaced; `D` and `M`, a pydantic one, get a field.
+# `f` is wrapped, the class `C` and the pydantic `Model` are replaced, `D` and `P` get a field.
 UPSTREAM = """
 import dataclasses, pydantic
 def f(): return 'old'
@@ -74,9 +74,7 @@ _METHOD = (
 _CONTAINER = "a container, one level deep"
 _KEY = "a key that is not repointed"
 _ATTRIBUTE = "an attribute or slot of an object, an `lru_cache` of it"
-_INSIDE = (
-    "the function inside a static or class method or a property, taken out of it"
-)
+_INSIDE = "the function inside a static or class method or a property, taken out of it"
 _ALIAS = "an alias with a class in it"
 _HEIR = "a class that derives from a replaced one"
 _FIELD = "a pydantic class with a field of a replaced one"

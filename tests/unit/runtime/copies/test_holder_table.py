@@ -36,7 +36,7 @@ def _word(holder: HolderRow, module: Any) -> Any:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_whatever_holds_a_target(world: World, name: str) -> None:
-    """A holder of before follows or is named; one made meanwhile has the patch; undo is for both."""
+    """A holder of before follows or is named; one made meanwhile has the patch; undo acts."""
     holder = ROWS[name]
     world.module("up.impl", UPSTREAM)
     for module_name in ("before", "during", "after"):

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-
 from support.packages import module_of
 
 from patchkit.runtime.copies.holders import MOST, HolderKinds
@@ -79,7 +78,9 @@ ALIASES = [
 @pytest.mark.parametrize("alias", ALIASES)
 def test_an_alias_that_names_a_class(loaded: Loaded, alias: str) -> None:
     """An alias is reported once, whatever Python or `typing` has made it of."""
-    loaded.add("up.user", f"import typing\nfrom up import Thing\na = {alias}\ndel Thing")
+    loaded.add(
+        "up.user", f"import typing\nfrom up import Thing\na = {alias}\ndel Thing"
+    )
     site, _ = loaded.changed("Thing")
     assert loaded.repoint(site) == ([], ["up.user:a (type alias)"])
 

@@ -19,7 +19,12 @@ def __getattr__(name):
     raise AttributeError(name)
 """
 IMPL = "class Served: ...\ndef served(): return 'old'\nmade = Served()"
-BODY = "from up import impl\nclass Served(impl.Served): ...\ndef served(): return 'new'\nmade = Served()"
+BODY = """
+from up import impl
+class Served(impl.Served): ...
+def served(): return 'new'
+made = Served()
+"""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Adapters and validated functions know what is changed of a class, and forget it with the patch."""
+"""Adapters and validated functions know a change of a class as long as the patch is on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ KEEPERS: dict[str, tuple[str, str]] = {
     "an adapter": ("kept = TypeAdapter({cls})", "kept.validate_python({value})"),
     "a list of it": ("kept = TypeAdapter(list[{cls}])", "kept.validate_python([{value}])[0]"),
     "an option": ("kept = TypeAdapter({cls} | None)", "kept.validate_python({value})"),
-    "annotated": ("kept = TypeAdapter(typing.Annotated[{cls}, 1])", "kept.validate_python({value})"),
+    "annotated": (
+        "kept = TypeAdapter(typing.Annotated[{cls}, 1])",
+        "kept.validate_python({value})",
+    ),
     "a name": ("kept = TypeAdapter('{cls}')", "kept.validate_python({value})"),
     "a name inside": ("kept = TypeAdapter(list['{cls}'])", "kept.validate_python([{value}])[0]"),
     "a bound method": ("kept = TypeAdapter({cls}).validate_python", "kept({value})"),
@@ -50,7 +53,10 @@ KEEPERS: dict[str, tuple[str, str]] = {
         "kept = Kept()\nkept.adapter = TypeAdapter({cls})",
         "kept.adapter.validate_python({value})",
     ),
-    "a class": ("class kept:\n    adapter = TypeAdapter({cls})", "kept.adapter.validate_python({value})"),
+    "a class": (
+        "class kept:\n    adapter = TypeAdapter({cls})",
+        "kept.adapter.validate_python({value})",
+    ),
     "a call": ("@validate_call\ndef kept(x: {cls}): return x", "kept({value})"),
     "a call that returns": (
         "@validate_call(validate_return=True)\ndef kept(x) -> list[{cls}]: return x",
@@ -148,7 +154,7 @@ kept = TypeAdapter(list[Checked])
 
 
 def test_what_cannot_be_rebuilt(upstream: Upstream) -> None:
-    """A name that only a function knew fails the patch, with the adapter's name; it is as it was."""
+    """A name that only a function knew fails the patch, which names the adapter and leaves it."""
     source = """
 def make():
     class Local(Model): ...
@@ -157,7 +163,9 @@ kept = make()
 """
     _run(upstream, source)
     validator = upstream.module.kept.validator
-    with pytest.raises(TargetError, match=r"TypeAdapter\(.* of upstream cannot be rebuilt"):
+    with pytest.raises(
+        TargetError, match=r"TypeAdapter\(.* of upstream cannot be rebuilt"
+    ):
         upstream.apply(AddField("upstream:Built", "added", "int", default=7))
     assert upstream.module.kept.validator is validator
     assert not hasattr(upstream.module.Built(), "added")
