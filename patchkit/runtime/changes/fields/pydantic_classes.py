@@ -227,7 +227,7 @@ def dependents(changed: Iterable[type]) -> list[type]:
 
 
 def packages_of(classes: Iterable[type]) -> set[str]:
-    """Name the packages of classes, and the script: who else may embed them.
+    """Return the packages of classes, and the script: who may embed them.
 
     Args:
         classes: The classes.
@@ -263,6 +263,9 @@ def annotated_parts(classes: list[type], packages: set[str]) -> dict[type, set[t
     Args:
         classes: The classes to begin with.
         packages: Classes of others know none of what is looked for.
+
+    Returns:
+        What each of the classes names.
     """
     parts: dict[type, set[type]] = {}
     pending = list(classes)
@@ -316,6 +319,9 @@ def classes_named(annotations: list[Any]) -> set[type]:
 
     Args:
         annotations: The annotations, as objects.
+
+    Returns:
+        The classes.
     """
     classes: set[type] = set()
     pending = list(annotations)

@@ -16,7 +16,6 @@ from patchkit.runtime.changes.owners import CACHED, inside, locate, namespace, r
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.changes.source.code_site import CodeEdit, CodeSite, CodeSites
-from patchkit.runtime.changes.source.reaching import reaches
 
 _BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
 """What `property.fset` and `partial.func` are in their types."""
@@ -127,8 +126,17 @@ def layers(value: Any) -> list[Any]:
 
 def _refuse_unreached(chain: list[Any]) -> None:
     """Refuse to follow a decorator to what it has only taken name and signature of."""
-    for outer, inner in pairwise(chain):
-        if isinstance(outer, FunctionType) and not reaches(outer, inner):
+    decorators = [
+        (outer, inner)
+        for outer, inner in pairwise(chain)
+        if isinstance(outer, FunctionType)
+    ]
+    if not decorators:
+        return
+    from patchkit.runtime.changes.source.reaching import reaches  # noqa: PLC0415 - few have one
+
+    for outer, inner in decorators:
+        if not reaches(outer, inner):
             raise TargetError(
                 f"found {_place(outer)}, which does not call what its __wrapped__ names, "
                 f"{_place(inner)}; an edit would change that and not the target"
