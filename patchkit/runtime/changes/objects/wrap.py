@@ -341,12 +341,12 @@ def _keep_from_torch_script(wrapper: FunctionType) -> None:
 
     torch.jit reads the source through `__wrapped__`, which is that of the original.
     """
-    attributes = wrapper.__dict__
-    attributes["__script_unsupported"] = _UNSUPPORTED.format(name=wrapper.__name__)
     torch_jit = sys.modules.get("torch._jit_internal")
     modifiers: Any = getattr(torch_jit, "FunctionModifiers", None)
     if modifiers is None:  # upstream was imported without torch
         return
+    attributes = wrapper.__dict__
+    attributes["__script_unsupported"] = _UNSUPPORTED.format(name=wrapper.__name__)
     if attributes.get(_MODIFIER) is not modifiers.UNUSED:
         attributes[_MODIFIER] = modifiers.IGNORE
 
