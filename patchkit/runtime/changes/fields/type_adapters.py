@@ -26,6 +26,7 @@ _BUILDERS = (
     ("pydantic.type_adapter", _ADAPTER),
     ("pydantic._internal._validate_call", "ValidateCallWrapper"),
 )
+_MAKES_AGAIN = {"rebuild", "_create_validators"}
 
 
 def rebuild_adapters(changed: Collection[type]) -> list[Exception]:
@@ -67,11 +68,13 @@ def built_of(replaced: type) -> list[str]:
 
 def _dependent(changed: Collection[type]) -> list[Any]:
     """Find the adapters and validated functions of classes, and of what embeds these."""
-    classes = {
+    loaded = [
         vars(sys.modules[module])[name]
         for module, name in _BUILDERS
         if module in sys.modules
-    }
+    ]
+    # pydantic 2.10 forgets of what function it has built a validator.
+    classes = {cls for cls in loaded if not _MAKES_AGAIN.isdisjoint(vars(cls))}
     if not classes:
         return []
     packages = packages_of(changed)
