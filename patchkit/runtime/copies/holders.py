@@ -1,18 +1,28 @@
-"""Looks at what an object holds one step down: defaults, closures, items, attributes.
+"""Looks at what an object holds one step down: defaults, closures, items, attributes, slots.
 
 Nothing is asked that could run somebody's code: no `isinstance`, which asks `__class__`, and no
 attribute of an object of an unknown type.
 """
 
+import gc
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
-from types import CellType, FunctionType, MappingProxyType, ModuleType
-from typing import Any, NamedTuple
+from types import (
+    CellType,
+    FunctionType,
+    GenericAlias,
+    MappingProxyType,
+    MemberDescriptorType,
+    ModuleType,
+    UnionType,
+)
+from typing import Any, ClassVar, NamedTuple
 
 from patchkit.core.rows.target import Item
 from patchkit.runtime.changes.owners import WRAPPERS, inside, namespace
+from patchkit.runtime.copies.scope import class_namespace
 
 MOST = 1000
 """A container with more items is not looked through."""
@@ -63,10 +73,15 @@ def _kind_of(type_: type) -> HolderKind | None:
     for types, kind in _KINDS:
         if issubclass(type_, types):
             return kind
-    has_dict = bool(type_.__dictoffset__) and not issubclass(type_, _WITHOUT_PARTS)
-    if has_dict and type_.__module__ not in _IRRELEVANT_MODULES:
-        return INSTANCE
-    return None
+    slots = _slots_of(type_)
+    if issubclass(type_, _ALIASES):
+        return _alias(slots)
+    if issubclass(type_, _WITHOUT_PARTS) or type_.__module__ in _IRRELEVANT_MODULES:
+        return None
+    if slots:
+        return _slotted(slots)
+    has_dict = type_.__dictoffset__ or type_.__flags__ & _MANAGED_DICT
+    return INSTANCE if has_dict else None
 
 
 def _function_parts(function: FunctionType) -> _Parts:
@@ -134,10 +149,6 @@ def _items(value: Any) -> _Parts:
     return container
 
 
-def _wrapper_parts(value: Any) -> _Parts:
-    return [part for _, part in _wrapper_named(value)]
-
-
 def _wrapper_named(value: Any) -> _NamedParts:
     for part in inside(value):
         yield f" ({type(value).__name__})", part
@@ -196,6 +207,55 @@ def _sequence_named(value: Any) -> _NamedParts:
         yield " (a member)" if is_set else f"[{index}]", part
 
 
+def _proxy_named(value: Any) -> _NamedParts:
+    """Name what a mapping proxy has, if it is of a dict: others have methods of their own."""
+    for mapping in gc.get_referents(value):
+        if issubclass(type(mapping), dict):
+            for key in keys_of(mapping):
+                yield " (a key)", key
+            yield from _mapping_named(mapping)
+
+
+def _slots_of(type_: type) -> tuple[MemberDescriptorType, ...]:
+    """Return what reads the slots of a type's instances, in C."""
+    slots: list[MemberDescriptorType] = []
+    for cls in type_.__mro__:
+        members = class_namespace(cls).values()
+        slots += [each for each in members if type(each) is MemberDescriptorType]
+    return tuple(slots)
+
+
+def _slotted(slots: tuple[MemberDescriptorType, ...]) -> HolderKind:
+    def named(value: Any) -> _NamedParts:
+        yield from _instance_named(value)
+        for slot in slots:
+            try:
+                yield f".{slot.__name__}", slot.__get__(value)
+            except AttributeError:  # it is empty
+                continue
+
+    return HolderKind(_parts_of(named), named)
+
+
+def _alias(slots: tuple[MemberDescriptorType, ...]) -> HolderKind:
+    """Return how to look into `C[int]`, `list[C]`, `C | None` and `Optional[C]`."""
+    attributes = _slotted(slots)
+
+    def named(value: Any) -> _NamedParts:
+        parts: dict[int, Any] = {}  # some have a part under two names
+        for part in attributes.parts(value):
+            arguments = part if type(part) is tuple else (part,)
+            parts.update((id(argument), argument) for argument in arguments)
+        for part in parts.values():
+            yield " (type alias)", part
+
+    return HolderKind(_parts_of(named), named)
+
+
+def _parts_of(named: Callable[[Any], _NamedParts]) -> Callable[[Any], _Parts]:
+    return lambda value: [part for _, part in named(value)]
+
+
 def _instance_parts(value: Any) -> _Parts:
     return namespace(value).values()
 
@@ -211,6 +271,10 @@ _SEQUENCES = (list, tuple, set, frozenset, deque)
 _PLAIN_SEQUENCES = (list, tuple, set, frozenset)
 _NESTING = frozenset((dict, MappingProxyType, *_PLAIN_SEQUENCES, FunctionType))
 _WITHOUT_PARTS = (ModuleType, str, bytes, int, float)
+_MANAGED_DICT = 1 << 4
+"""The flag of types in C whose instances have a dict without an offset."""
+_ALIASES = (GenericAlias, UnionType, type(ClassVar[int]))
+"""Types of aliases; the last one is the base of those of `typing`."""
 CLASS = HolderKind(lambda _: (), lambda _: iter(()))
 """A class is a place of its own, see `search`."""
 INSTANCE = HolderKind(_instance_parts, _instance_named)
@@ -219,7 +283,8 @@ MAPPING = HolderKind(_mapping_parts, _mapping_named)
 _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((FunctionType,), HolderKind(_function_parts, _function_named)),
     ((type,), CLASS),
-    (WRAPPERS, HolderKind(_wrapper_parts, _wrapper_named)),
+    (WRAPPERS, HolderKind(_parts_of(_wrapper_named), _wrapper_named)),
     ((dict,), MAPPING),
     (_SEQUENCES, HolderKind(_sequence_parts, _sequence_named)),
+    ((MappingProxyType,), HolderKind(_parts_of(_proxy_named), _proxy_named)),
 )

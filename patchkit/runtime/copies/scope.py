@@ -9,7 +9,13 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleTyp
 from typing import Any, NamedTuple
 
 from patchkit.core.rows.target import TargetStep
-from patchkit.runtime.changes.owners import MISSING, inside, namespace
+from patchkit.runtime.changes.owners import (
+    MISSING,
+    function_of,
+    inside,
+    is_built,
+    namespace,
+)
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.imports.half_imported import (
@@ -68,7 +74,7 @@ def untraced(site: Site) -> str | None:
     None is also the answer if there is nothing that anybody could have copied from there.
     """
     if (
-        not site.own
+        not can_be_copied(site)
         or isinstance(site.original, ModuleType)
         or can_be_traced(site.original)
     ):
@@ -94,6 +100,44 @@ def subclasses_left(original: Any, replacement: Any) -> list[str]:
         for subclass in subclasses
         if subclass not in replacement.__mro__
     ]
+
+
+def embedded_left(original: Any, replacement: Any) -> list[str]:
+    """Name what pydantic has built of a replaced class: classes with a field of it, adapters.
+
+    Args:
+        original: What was replaced.
+        replacement: What stands there instead.
+
+    Returns:
+        What goes on with the original, as messages show it; none if it is no class with fields.
+    """
+    if original is replacement or not is_built(original):
+        return []
+    if "pydantic" not in sys.modules:
+        return []
+    from patchkit.runtime.changes.fields.type_adapters import built_of  # noqa: PLC0415 - few have it
+
+    return built_of(original)
+
+
+def compiled_left(original: Any) -> list[str]:
+    """Name a function that torch.jit has compiled: that goes on as it was, and so do its callers.
+
+    Args:
+        original: What was changed, or the function whose code was.
+
+    Returns:
+        The function, as messages show it; none if nobody has compiled it.
+    """
+    state = sys.modules.get("torch.jit._state")
+    function = function_of(original)
+    if function is None or state is None:
+        return []
+    if function not in namespace(state).get("_jit_caching_layer", ()):
+        return []
+    name = f"{function.__module__}:{function.__qualname__}"
+    return [f"{name} (compiled by torch.jit)"]
 
 
 class Latecomers:
@@ -220,6 +264,22 @@ def is_within(name: str, packages: Iterable[str]) -> bool:
 def can_be_traced(original: Any) -> bool:
     """Whether identity tells a copy of an `original` from a chance equal."""
     return original is not MISSING and not isinstance(original, _ATOMS)
+
+
+def can_be_copied(site: Site) -> bool:
+    """Whether anybody can have copied the original of a `site` from there.
+
+    What a class inherits is copied from its base; what the `__getattr__` of a module serves is in
+    no dict, and yet the module's.
+    """
+    return site.own or is_served(site)
+
+
+def is_served(site: Site) -> bool:
+    """Whether the original of a `site` is what the `__getattr__` of a module has returned."""
+    if site.own or site.original is MISSING:
+        return False
+    return isinstance(site.owner, ModuleType)
 
 
 class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__[

@@ -15,6 +15,7 @@ from patchkit.runtime.copies.scope import (
     Keepers,
     class_namespace,
     home_of,
+    is_served,
     is_within,
 )
 from patchkit.runtime.copies.stale import StaleValues
@@ -173,10 +174,10 @@ class CopySearch:
         """Yield an attribute that holds a copy, if that is of a site and not as it should be."""
         stale = self._stale
         module = container.module
-        claims = [
-            site for site in stale.claims(value) if is_within(module, site.rebind)
-        ]
-        if not claims and stale.proven(value) is None:
+        claimants = stale.claims(value)
+        claims = [site for site in claimants if is_within(module, site.rebind)]
+        is_told = bool(claims) or any(map(is_served, claimants))
+        if not is_told and stale.proven(value) is None:
             return  # another package's business, most probably, and its code is not read
         label = container.prefix + name
         origin = stale.origin(container.owner, name, value)

@@ -15,9 +15,11 @@ from patchkit.runtime.copies.scope import (
     UNRELATED,
     Keepers,
     UnrelatedOrigin,
+    can_be_copied,
     can_be_traced,
     home_of,
     is_defined_at,
+    is_served,
     maker_of,
     origin_of,
 )
@@ -192,7 +194,7 @@ class StaleValues:
             return True
         if value is not site.original:
             return False
-        if _is_foreign(site):
+        if is_served(site) or _is_foreign(site):
             return False
         name = str(site.name)
         return not self._origins.is_copy(site.owner, name)
@@ -227,7 +229,7 @@ class StaleValues:
         with_repeats = (*self._all_sites, *self.sites)
         sites = list(dict.fromkeys(with_repeats))
         for site in sites:
-            if site.own:
+            if can_be_copied(site):
                 for original in (site.original, *site.former_originals):
                     claimants = claims.setdefault(id(original), {})
                     claimants[site] = None
@@ -269,7 +271,7 @@ def _held_by_others(
 def _is_old(site: Site) -> bool:
     """Whether a site had an original that can have been copied, and holds something else now."""
     original = site.original
-    if not site.own or original is site.current:
+    if not can_be_copied(site) or original is site.current:
         return False
     if isinstance(original, ModuleType):
         return False

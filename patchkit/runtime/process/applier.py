@@ -22,6 +22,8 @@ from patchkit.runtime.copies.scope import (
     Outcome,
     SearchScope,
     all_modules,
+    compiled_left,
+    embedded_left,
     subclasses_left,
     untraced,
 )
@@ -377,9 +379,12 @@ def remarks(group: ChangeGroup, outcome: Outcome, *, late: bool) -> dict[str, An
     sites = [site for _, site in group.made.sites]
     rebound = [copy.words for copy in outcome.rebound if copy.site in sites]
     out_of_reach = [copy.words for copy in outcome.left if copy.site in sites]
+    out_of_reach += group.made.kept
     layers = layers_of(group)
     for site in sites:
         out_of_reach += subclasses_left(site.original, site.current)
+        out_of_reach += embedded_left(site.original, site.current)
+        out_of_reach += compiled_left(site.original)
     facts: dict[str, Any] = {
         "module": group.module,
         "rebound": rebound,

@@ -32,7 +32,7 @@ from patchkit.runtime.changes.overwrites import route_of
 from patchkit.runtime.changes.owners import function_of, is_built
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.copies.scope import scope_of
+from patchkit.runtime.copies.scope import compiled_left, scope_of
 from patchkit.runtime.imports.finder import others
 from patchkit.runtime.imports.half_imported import culprit
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, reason_to_skip
@@ -315,12 +315,14 @@ def _apply_wave(
         _apply_change(made, each)
     if rebuild is not None:
         rebuild.apply()
+        made.kept += rebuild.kept
     for each in ready:
         if module is None or not each.target.qualname:
             continue
         edited = None
         if isinstance(each.change, Edit):
             edited = cast("Any", each.prepared).code.function
+            made.kept += compiled_left(edited)
         steps = each.target.steps
         route = route_of(each.target_name, module, steps, each.sites, edited)
         made.routes.append(route)

@@ -41,6 +41,7 @@ class Transaction(Record, frozen=False, eq=False):
         sites: the changed attributes, each with the target that led there.
         routes: what stood on the way to each target.
         targets: the targets, also those that are no attribute.
+        kept: what others have built from the targets, and keep, in words.
     """
 
     patch: str = ""
@@ -50,6 +51,7 @@ class Transaction(Record, frozen=False, eq=False):
     sites: list[tuple[str, Site]] = field(default_factory=list)
     routes: list[Route] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
 
     def take_back(self) -> list[Exception]:
         """Undo all that was made.

@@ -210,13 +210,12 @@ def dependents(changed: Iterable[type]) -> list[type]:
     Returns:
         The pydantic classes among them, bases and parts first.
     """
-    packages = {"__main__", "__mp_main__"}
-    built: set[type] = set()
+    changed = list(changed)
+    packages = packages_of(changed)
+    built = set(changed)
     for cls in changed:
-        packages.add(_package(cls))
-        built.add(cls)
         built.update(heirs(cls, DECORATORS))
-    parts = _parts([*_loaded(packages), *built], packages)
+    parts = annotated_parts([*_loaded(packages), *built], packages)
     pending = list(built)
     while pending:  # who embeds what was found, until nothing is added
         part = pending.pop()
@@ -225,6 +224,15 @@ def dependents(changed: Iterable[type]) -> list[type]:
         built.update(fresh)
         pending += fresh
     return _in_order(built, parts)
+
+
+def packages_of(classes: Iterable[type]) -> set[str]:
+    """Return the packages of classes, and the script: who may embed them.
+
+    Args:
+        classes: The classes.
+    """
+    return {"__main__", "__mp_main__", *map(_package, classes)}
 
 
 def _package(cls: type) -> str:
@@ -249,14 +257,22 @@ def _loaded(packages: set[str]) -> set[type]:
     return classes
 
 
-def _parts(classes: list[type], packages: set[str]) -> dict[type, set[type]]:
-    """Map classes to what their annotations name; other packages know none of these classes."""
+def annotated_parts(classes: list[type], packages: set[str]) -> dict[type, set[type]]:
+    """Map classes to what their annotations name, and these to what theirs name.
+
+    Args:
+        classes: The classes to begin with.
+        packages: Classes of others know none of what is looked for.
+
+    Returns:
+        What each of the classes names.
+    """
     parts: dict[type, set[type]] = {}
     pending = list(classes)
     while pending:
         cls = pending.pop()
         if cls not in parts:
-            parts[cls] = _named(_annotations(cls))
+            parts[cls] = classes_named(_annotations(cls))
             pending += [part for part in parts[cls] if _package(part) in packages]
     return parts
 
@@ -298,8 +314,15 @@ def _annotations(cls: type) -> list[Any]:
         return []
 
 
-def _named(annotations: list[Any]) -> set[type]:
-    """Find the classes that annotations name, also as arguments and behind aliases."""
+def classes_named(annotations: list[Any]) -> set[type]:
+    """Find the classes that annotations name, also as arguments and behind aliases.
+
+    Args:
+        annotations: The annotations, as objects.
+
+    Returns:
+        The classes.
+    """
     classes: set[type] = set()
     pending = list(annotations)
     while pending:

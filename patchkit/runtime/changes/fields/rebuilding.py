@@ -19,6 +19,7 @@ from patchkit.runtime.changes.fields.dataclass_fields import (
     parts_of,
     post_init_parts,
 )
+from patchkit.runtime.changes.fields.msgspec_caches import forget_caches
 from patchkit.runtime.changes.fields.pydantic_classes import (
     collect_decorators,
     dependents,
@@ -28,6 +29,7 @@ from patchkit.runtime.changes.fields.pydantic_classes import (
     rebuild,
     with_default,
 )
+from patchkit.runtime.changes.fields.type_adapters import rebuild_adapters
 from patchkit.runtime.changes.owners import (
     DECORATORS,
     FIELDS,
@@ -59,6 +61,8 @@ class Rebuild:
         self._sites = sites
         self._built: list[type] = []
         self._undos: list[Callable[[], None]] = []
+        self.kept: list[str] = []
+        """What goes on without the changes, in words."""
 
     def apply(self) -> None:
         """Carry the changes, which are made, into what was built.
@@ -70,10 +74,13 @@ class Rebuild:
         for site in self._members:
             if self._carry(site):
                 classes[site.owner] = None
+        self._built = list(classes)
+        if classes and "msgspec" in sys.modules:
+            self.kept = forget_caches(classes)
         if not classes or "pydantic" not in sys.modules:
             return
-        self._built = list(classes)
         errors = self._sites.noted(Rebuilt).build(self, self._built)
+        errors += rebuild_adapters(self._built)
         if errors:
             raise TargetError(_joined(errors)) from errors[0]
 
@@ -101,8 +108,11 @@ class Rebuild:
         errors = unwind(self._undos)
         built = self._built
         self._built = []
-        if built:
+        if built and "msgspec" in sys.modules:
+            forget_caches(built)
+        if built and "pydantic" in sys.modules:
             errors += self._sites.noted(Rebuilt).without(self, built)
+            errors += rebuild_adapters(built)
         if errors:
             raise UndoError(_joined(errors))
 

@@ -11,6 +11,7 @@ A wrapper has the shape of what it stands for: a coroutine function stays one fo
 
 import dataclasses
 import functools
+import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from inspect import (
     CO_ASYNC_GENERATOR,
@@ -266,6 +267,11 @@ def _wrapped_callable(
         return function
     if not callable(value):
         raise TypeError(f"found {value!r}, expected something to call")
+    if type(value).__name__.endswith("ScriptFunction"):
+        raise TypeError(
+            "found a function that torch.jit has compiled, expected one of Python: compiled code "
+            "would go on calling what is beneath a Wrap; Replace it"
+        )
     try:
         from wrapt import FunctionWrapper  # noqa: PLC0415 - an extra that few need
     except ImportError as error:
@@ -325,7 +331,32 @@ def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
     # Its own, so that its calls can be told apart; awaitable if `types.coroutine` says so.
     own_flags = shaped.__code__.co_flags | (flags & CO_ITERABLE_COROUTINE)
     shaped.__code__ = shaped.__code__.replace(co_flags=own_flags)
-    return cast("FunctionType", functools.update_wrapper(shaped, function))
+    wrapper = cast("FunctionType", functools.update_wrapper(shaped, function))
+    _keep_from_torch_script(wrapper)
+    return wrapper
+
+
+def _keep_from_torch_script(wrapper: FunctionType) -> None:
+    """Have code that torch.jit compiles call a wrapper, and refuse to compile the wrapper itself.
+
+    torch.jit reads the source through `__wrapped__`, which is that of the original.
+    """
+    torch_jit = sys.modules.get("torch._jit_internal")
+    modifiers: Any = getattr(torch_jit, "FunctionModifiers", None)
+    if modifiers is None:  # upstream was imported without torch
+        return
+    attributes = wrapper.__dict__
+    attributes["__script_unsupported"] = _UNSUPPORTED.format(name=wrapper.__name__)
+    if attributes.get(_MODIFIER) is not modifiers.UNUSED:
+        attributes[_MODIFIER] = modifiers.IGNORE
+
+
+_MODIFIER = "_torchscript_modifier"
+"""Where `@torch.jit.ignore` notes what it is for."""
+_UNSUPPORTED = (
+    "found {name} with a Wrap of patchkit on it, expected a function whose source is all that it "
+    "does. Replace or Edit it instead of the Wrap, or script what calls it"
+)
 
 
 def _coroutine(plain: Callable[..., Any]) -> Callable[..., Any]:

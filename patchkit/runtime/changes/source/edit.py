@@ -3,6 +3,7 @@
 The function is the one that a `def` statement made, beneath all that is around it.
 """
 
+from itertools import pairwise
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any, ClassVar
 
@@ -87,6 +88,7 @@ def function_at(
     for step in steps_of(qualname):
         value = _original_at(value, step, sites)
     *outer_layers, function = layers(value)
+    _refuse_unreached([*outer_layers, function])
     if not isinstance(function, FunctionType):
         raise TargetError(
             f"found {function!r}, expected a function or method written in Python"
@@ -120,6 +122,33 @@ def layers(value: Any) -> list[Any]:
         chain.append(inner)
         inner = _inside(inner)
     return chain
+
+
+def _refuse_unreached(chain: list[Any]) -> None:
+    """Refuse to follow a decorator to what it has only taken name and signature of."""
+    decorators = [
+        (outer, inner)
+        for outer, inner in pairwise(chain)
+        if isinstance(outer, FunctionType)
+    ]
+    if not decorators:
+        return
+    from patchkit.runtime.changes.source.reaching import reaches  # noqa: PLC0415 - few have one
+
+    for outer, inner in decorators:
+        if not reaches(outer, inner):
+            raise TargetError(
+                f"found {_place(outer)}, which does not call what its __wrapped__ names, "
+                f"{_place(inner)}; an edit would change that and not the target"
+            )
+
+
+def _place(value: Any) -> str:
+    """Name a function and where it begins; `functools.wraps` gives two of them one name."""
+    code = getattr(value, "__code__", None)
+    if code is None:
+        return repr(value)
+    return f"{code.co_name} ({code.co_filename}:{code.co_firstlineno})"
 
 
 def _inside(value: Any) -> Any:

@@ -6,8 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from support.packages import module_of
 
 from patchkit.runtime.copies.holders import MOST, HolderKinds
+from patchkit.runtime.copies.scope import compiled_left
 
 from .loaded import New
 
@@ -32,6 +34,19 @@ HOLDERS = {
         "up.user:pair[0]"
     ],
     "class Holder: ...\nholder = Holder()\nholder.kept = function": ["up.user:holder.kept"],
+    "class Slotted:\n    __slots__ = ('empty', 'kept')\nholder = Slotted()\n"
+    "holder.kept = function": ["up.user:holder.kept"],
+    "class Base:\n    __slots__ = ('kept',)\nclass Both(Base): ...\nholder = Both()\n"
+    "holder.kept = holder.other = function": ["up.user:holder.kept", "up.user:holder.other"],
+    "from types import SimpleNamespace\nspace = SimpleNamespace(kept=function)": [
+        "up.user:space.kept"
+    ],
+    "from types import MappingProxyType\nproxy = MappingProxyType({'k': function})": [
+        "up.user:proxy['k']"
+    ],
+    "from types import MappingProxyType\nproxy = MappingProxyType({function: 1})": [
+        "up.user:proxy (a key)"
+    ],
     "class A:\n    s = staticmethod(function)": ["up.user:A.s (staticmethod)"],
     "class A:\n    c = classmethod(function)": ["up.user:A.c (classmethod)"],
     "class A:\n    p = property(function)": ["up.user:A.p (property)"],
@@ -46,6 +61,63 @@ HOLDERS = {
     "from functools import singledispatch\n@singledispatch\ndef on(x): ...\n"
     "on.register(int, function)": ["up.user:on (closure dispatch)"],
 }  # fmt: skip
+
+
+ALIASES = [
+    "list[Thing]",
+    "Thing | None",
+    "typing.Optional[Thing]",
+    "typing.List[Thing]",
+    "typing.Callable[[Thing], int]",
+    "typing.Annotated[Thing, 1]",
+    "typing.Annotated[int, Thing]",
+    "typing.Type[Thing]",
+]
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_an_alias_that_names_a_class(loaded: Loaded, alias: str) -> None:
+    """An alias is reported once, whatever Python or `typing` has made it of."""
+    loaded.add(
+        "up.user", f"import typing\nfrom up import Thing\na = {alias}\ndel Thing"
+    )
+    site, _ = loaded.changed("Thing")
+    assert loaded.repoint(site) == ([], ["up.user:a (type alias)"])
+
+
+def test_an_alias_of_a_generic_class(loaded: Loaded) -> None:
+    """An alias with arguments is reported as made from its class."""
+    source = "import typing\nclass Box(typing.Generic[typing.TypeVar('T')]): ..."
+    exec(source, vars(loaded.up))
+    loaded.add("up.user", "a = up.Box[int]")
+    site, _ = loaded.changed("Box")
+    assert loaded.repoint(site) == ([], ["up.user:a (type alias)"])
+
+
+NOBODY = """
+class Base:
+    __slots__ = ('kept',)
+    def __getattribute__(self, name): raise Warning(name)
+class Strange(Base):
+    @property
+    def kept(self): raise Warning
+holder = Strange()
+Base.kept.__set__(holder, up.function)
+from collections.abc import Mapping
+class Own(Mapping):
+    def __len__(self): raise Warning
+    def __iter__(self): raise Warning
+    def __getitem__(self, key): raise Warning
+from types import MappingProxyType
+proxy = MappingProxyType(Own())
+"""
+
+
+def test_nobodys_code_is_run(loaded: Loaded) -> None:
+    """A slot is read though its class has a property there; a mapping of its own is not asked."""
+    loaded.add("up.user", NOBODY)
+    site, _ = loaded.changed("function")
+    assert loaded.repoint(site) == ([], ["up.user:holder.kept"])
 
 
 @pytest.mark.parametrize("source", HOLDERS)
@@ -182,3 +254,19 @@ def test_a_class_that_another_package_imported_first(loaded: Loaded) -> None:
     site, _ = loaded.changed("function", new := New())
     assert loaded.repoint(site) == (["up.user:K.kept"], ["up.user:K.m (default of x)"])
     assert vars(user.K)["kept"] is new
+
+
+def test_a_function_that_torch_has_compiled(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is named if torch.jit notes it; a class, and what torch has not seen, are not."""
+    state = module_of("_jit_caching_layer = {}", "torch.jit._state")
+    assert compiled_left(loaded.up.function) == []
+    monkeypatch.setitem(sys.modules, "torch.jit._state", state)
+    state._jit_caching_layer[loaded.up.function] = "torch's"
+    words = ["up:function (compiled by torch.jit)"]
+    loaded.up.function.__module__ = "up"
+    assert compiled_left(loaded.up.function) == words
+    assert compiled_left(staticmethod(loaded.up.function)) == words
+    assert compiled_left(loaded.up.Thing.method) == []
+    assert compiled_left(loaded.up.Thing) == []

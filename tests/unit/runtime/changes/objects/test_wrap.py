@@ -5,7 +5,7 @@ import functools
 import inspect
 import pickle
 import sys
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -48,6 +48,34 @@ def test_a_function_stays_a_plain_function(bench: Bench) -> None:
     assert type(bench.upstream.function) is FunctionType
     assert type(vars(bench.upstream.Thing)["method"]) is FunctionType
     assert type(vars(bench.upstream.Thing)["inherited"]) is FunctionType
+
+
+class _Modifiers:
+    UNUSED = "unused"
+    IGNORE = "ignore"
+
+
+@pytest.mark.parametrize(("former", "marked"), [("unused",) * 2, ("export", "ignore")])
+def test_what_torch_script_is_told(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, former: str, marked: str
+) -> None:
+    """Where torch is loaded, a wrapper says that it is to be called and cannot be compiled."""
+    original = bench.upstream.function
+    wrap(bench, "function")()
+    assert "__script_unsupported" not in vars(bench.upstream.function)
+    torch_jit = ModuleType("torch._jit_internal")
+    monkeypatch.setitem(sys.modules, "torch._jit_internal", torch_jit)
+    undo = wrap(bench, "function")
+    assert "__script_unsupported" not in vars(bench.upstream.function)
+    undo()
+    torch_jit.FunctionModifiers = _Modifiers  # type: ignore[attr-defined]
+    original._torchscript_modifier = getattr(_Modifiers, former.upper(), former)
+    undo = wrap(bench, "function")
+    attributes = vars(bench.upstream.function)
+    assert attributes["__script_unsupported"].startswith("found function with a Wrap")
+    assert attributes["_torchscript_modifier"] == marked
+    undo()
+    assert vars(original) == {"_torchscript_modifier": former}
 
 
 def test_a_function_looks_the_same(bench: Bench) -> None:
