@@ -82,6 +82,24 @@ def untraced(site: Site) -> str | None:
     return f"a {type(site.original).__name__}, which is not told from its equals"
 
 
+def untraced_targets(sites: Iterable[tuple[str, Site]]) -> dict[str, str]:
+    """Return why copies of targets are not looked for.
+
+    Args:
+        sites: The changed attributes, each with the target that led there.
+
+    Returns:
+        The reasons by target, of those that have one.
+    """
+    reasons: dict[str, str] = {}
+    for target, site in sites:
+        if site.rebind and site.original is not site.current:
+            reason = untraced(site)
+            if reason is not None:
+                reasons[target] = reason
+    return reasons
+
+
 def subclasses_left(original: Any, replacement: Any) -> list[str]:
     """Name the classes that go on deriving from a replaced class; nothing can repoint a base.
 

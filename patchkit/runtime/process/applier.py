@@ -5,7 +5,7 @@ No lock is held while a body or upstream code runs.
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import get_ident
 from types import ModuleType
 from typing import Any
@@ -25,7 +25,7 @@ from patchkit.runtime.copies.scope import (
     compiled_left,
     embedded_left,
     subclasses_left,
-    untraced,
+    untraced_targets,
 )
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, eligibility
 from patchkit.runtime.process.making import NotWanted
@@ -391,15 +391,7 @@ def remarks(group: ChangeGroup, outcome: Outcome, *, late: bool) -> dict[str, An
         "out_of_reach": out_of_reach,
         "layers": layers,
     }
-    reasons = dict(_untraced(group)) if late else {}
-    if reasons:
+    reasons = untraced_targets(group.made.sites)
+    if late and reasons:
         facts["untraced"] = reasons
     return facts
-
-
-def _untraced(group: ChangeGroup) -> Iterator[tuple[str, str]]:
-    for target, site in group.made.sites:
-        if site.rebind and site.original is not site.current:
-            reason = untraced(site)
-            if reason is not None:
-                yield target, reason
