@@ -25,7 +25,7 @@ class Sites(Record, frozen=False, eq=False):
     """Every changed attribute of this process, by owner and name."""
 
     _sites: dict[SiteKey, Site] = field(default_factory=dict)
-    _inheriting: list[Site] = field(default_factory=list)
+    _inheriting: dict[SiteKey, Site] = field(default_factory=dict)
     _moved: list[Site] = field(default_factory=list)
     _leaders: dict[SiteKey, Site] = field(default_factory=dict)
     _states: dict[Any, object] = field(default_factory=dict)
@@ -59,10 +59,9 @@ class Sites(Record, frozen=False, eq=False):
                 site.guard = self._guard
                 self._sites[key] = site
                 if can_inherit(location):
-                    self._inheriting = [
-                        other for other in self._inheriting if other.layers
-                    ]
-                    self._inheriting.append(site)
+                    self._inheriting[key] = site
+                else:
+                    self._inheriting.pop(key, None)
         return site
 
     def get(self, owner: object, name: TargetStep) -> Site | None:
@@ -116,7 +115,7 @@ class Sites(Record, frozen=False, eq=False):
         """
         deriving = [
             other
-            for other in self._inheriting
+            for other in list(self._inheriting.values())
             if other is not site and other.layers and self._inherits_from(other, site)
         ]
         for owner, name in list(site.aliases.values()):

@@ -257,6 +257,7 @@ class Applier:
             return
         try:
             self._copies.repoint(groups, scope)
+            hidden = self._dependents.find_hidden(groups)
         except Exception as error:  # noqa: BLE001 - whatever it is, no copy is left behind
             patches = list(dict.fromkeys(group.patch for group in groups))
             self._undoing.take_back(*reversed(patches))
@@ -267,7 +268,7 @@ class Applier:
             return
         for group in groups:
             self._states.set(group.patch, APPLIED, **group.facts)
-        self._states.tell_hidden(groups)
+        self._dependents.tell_hidden(hidden)
 
     def refuse(self, patch: PatchState, error: ApplyError) -> None:
         """Fail a patch whose changes cannot reach what they are for.
@@ -340,7 +341,6 @@ class CopiesPass(Record, eq=False):
             latecomers.revisit(self._revisit)
         except Exception as error:  # noqa: BLE001 - the targets are as they were all the same
             return [error], []
-        self.states.tell_hidden(self.schedule.groups())
         return [], outcome.left
 
     def _revisit(self, module: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from patchkit.core.record import Record
 from patchkit.core.rows.target import TargetStep
 from patchkit.errors import PatchkitError
+from patchkit.runtime.changes.overwrites import hidden_on
 from patchkit.runtime.changes.owners import (
     MISSING,
     SiteKey,
@@ -29,8 +30,12 @@ from patchkit.runtime.process.patch_state import (
     ChangeGroup,
     PatchStates,
     Placed,
+    layers_of,
 )
 from patchkit.runtime.process.schedule import Schedule, Turns
+
+HiddenReplacements = tuple[ChangeGroup, dict[str, dict[str, str]]]
+"""A group, and by target its patch and the one whose replacement hides it."""
 
 
 class Dependents(Record, eq=False):
@@ -214,6 +219,44 @@ class Dependents(Record, eq=False):
             self.states.say_undo_errors(other.take_back())
         with contextlib.suppress(PatchkitError):
             self.states.fail(group.patch, error, module=group.module)
+
+    # -- hidden -----------------------------------------------------------------------------------
+
+    def find_hidden(self, groups: Iterable[ChangeGroup]) -> list[HiddenReplacements]:
+        """Find which replacements on the targets of some groups others hide by now, or no longer.
+
+        Args:
+            groups: the groups.
+
+        Returns:
+            For each group in which that has changed, by target the patch and who hides it.
+        """
+        names: set[str] = set()
+        for group in groups:
+            names.update(*layers_of(group).values())
+        found: list[HiddenReplacements] = []
+        for name in sorted(names):
+            for group in self.schedule.patches[name].groups:
+                hidden = hidden_on(group.made.sites, name)
+                if hidden != group.facts.get("hidden", {}):
+                    found.append((group, hidden))
+        return found
+
+    def tell_hidden(self, found: Iterable[HiddenReplacements]) -> None:
+        """Tell which replacements are hidden, or no longer.
+
+        Args:
+            found: what `find_hidden` has returned.
+        """
+        for group, hidden in found:
+            patch = group.patch
+            if patch.status != APPLIED:
+                continue
+            group.facts |= {"hidden": hidden, "layers": layers_of(group)}
+            self.states.tell(patch, **group.facts)
+            for target, upper in hidden.items():
+                text = f"{patch.name} is hidden by {upper[patch.name]} at {target}"
+                self.states.say("info", text)
 
 
 def _bases(group: ChangeGroup) -> list[Site]:

@@ -16,7 +16,7 @@ from patchkit.core.record import Record, field
 from patchkit.core.rows.declaration import Change, Role, Row
 from patchkit.errors import ApplyError, PatchkitError, SettingsError, VersionError
 from patchkit.runtime.changes.context import unwind
-from patchkit.runtime.changes.overwrites import Route, hidden_on
+from patchkit.runtime.changes.overwrites import Route
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.process.journal import Journal, say
 from patchkit.settings import Settings
@@ -246,23 +246,6 @@ class PatchStates:
         self.journal.write(
             "patch", name=patch.name, status=patch.status, reason=patch.reason, **facts
         )
-
-    def tell_hidden(self, groups: Iterable[ChangeGroup]) -> None:
-        """Tell which replacements on the targets of `groups` others hide now, or no longer."""
-        names: set[str] = set()
-        for group in groups:
-            names.update(*layers_of(group).values())
-        for name in sorted(names):
-            patch = self.patches[name]
-            for group in patch.groups:
-                hidden = hidden_on(group.made.sites, name)
-                if patch.status == APPLIED and hidden != group.facts.get("hidden", {}):
-                    group.facts |= {"hidden": hidden, "layers": layers_of(group)}
-                    self.tell(patch, **group.facts)
-                    for target, upper in hidden.items():
-                        self.say(
-                            "info", f"{name} is hidden by {upper[name]} at {target}"
-                        )
 
     def reopen(self, patch: PatchState) -> None:
         """Have it decided anew whether a patch is for here: what that depends on may be set now.

@@ -138,6 +138,7 @@ class Undoing(Record, eq=False):
                 errors += group.take_back()
         _, failures = dependents.make_again(aside)
         faults, left = self.restore_copies(deep)
+        dependents.tell_hidden(dependents.find_hidden(self.schedule.groups()))
         return [*errors, *failures, *faults], left
 
     def after_fork(self) -> None:

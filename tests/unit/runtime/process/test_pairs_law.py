@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.packages import World, row
 from support.sampling import examples
@@ -169,6 +169,12 @@ def is_told(place: str, rows: list[Change], on: set[int]) -> bool:
     suppress_health_check=[HealthCheck.too_slow],
 )
 @given(rows=ROWS, steps=STEPS, late=st.booleans(), share=st.booleans())
+@example(
+    rows=[Change(place, "Wrap") for place in ("T", "S", "B")],
+    steps=[(True, {1}), (False, {1}), (True, {0, 1, 2})],
+    late=False,
+    share=False,
+)
 def test_places_that_hang_together_are_changed_together(
     rows: list[Change], steps: list[Any], late: bool, share: bool
 ) -> None:
