@@ -10,7 +10,7 @@ from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
 from patchkit.core.record import Record, field
-from patchkit.core.rows.target import TargetStep
+from patchkit.core.rows.target import Item, TargetStep
 from patchkit.errors import TargetError, UndoError
 from patchkit.runtime.changes.foreign import described, is_equal
 from patchkit.runtime.changes.owners import (
@@ -59,7 +59,8 @@ class Site(Record, frozen=False, eq=False):
         aliases: The copies that are repointed with it: owner and name, by their keys.
         wrappers: Earlier values that somebody still holds, and that were made here.
         replacements: Earlier values that somebody still holds, and that are a body's own objects.
-        former_originals: What lay below all layers before what it was got from changed.
+        former_originals: What lay below all layers before what it was got from changed: at first,
+            and last.
         rebind: The packages whose copies are repointed.
         home: The module in which a row names it; "" for none.
         guard: The lock to hold while the site is changed or compared.
@@ -111,6 +112,9 @@ class Site(Record, frozen=False, eq=False):
             TargetError: The attribute or one of its copies does not keep what it is given.
         """
         with self.guard:
+            if not (self.layers or self.own):
+                # Its base may have been changed since, by the same row.
+                self.original = read(self.owner, self.name)
             refused = self._set(sorted([*self.layers, layer], key=_height))
             if refused:
                 raise TargetError(_refusal(refused))
@@ -171,9 +175,10 @@ class Site(Record, frozen=False, eq=False):
             if original is self.original or self._is_carried:
                 return []
             former = self.original
-            is_known = self.knows(read(self.owner, self.name))
-            if all(former is not other for other in self.former_originals):
-                self.former_originals.append(former)
+            # What a stranger has put there, or deleted, stays as it is.
+            is_known = self.knows(read(self.owner, self.name)) and self._is_held()
+            # The first and the last: those between are the other site's to know.
+            self.former_originals = [*self.former_originals[:1], former]
             self.original = original
             self._is_carried = True
             try:
@@ -187,6 +192,12 @@ class Site(Record, frozen=False, eq=False):
     def is_intact(self) -> bool:
         """Whether it still holds what was last put there."""
         return read(self.owner, self.name) is self.current
+
+    def _is_held(self) -> bool:
+        """Whether a class holds it itself, and does not only inherit an equal one."""
+        if not isinstance(self.owner, type) or isinstance(self.name, Item):
+            return True
+        return self.name in vars(self.owner)
 
     def code_since(self) -> tuple[FunctionType, CodeType] | None:
         """Return the function that was put there, if its code was replaced since.
@@ -269,7 +280,7 @@ class Site(Record, frozen=False, eq=False):
         """Put the current value on the attribute, or the former state back if it does not stay."""
         if not self.layers and not self.own:
             restore(self.owner, self.name, self.original)
-        elif not self.is_intact():
+        elif not (self.is_intact() and self._is_held()):
             write(self.owner, self.name, self.current)
             if not self.is_intact():
                 self._reject(layers, current, is_made)

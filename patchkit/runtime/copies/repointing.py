@@ -72,7 +72,7 @@ def restore(
     run.settle(search, scope.modules)
     moved = run.carry()
     if moved:
-        later = restore(moved, scope, keepers)
+        later = restore(moved, scope, keepers, deep=deep)
         run.outcome.rebound.extend(later.rebound)
         run.outcome.left.extend(later.left)
     for site in run.stale.sites:

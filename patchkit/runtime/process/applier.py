@@ -5,7 +5,7 @@ No lock is held while a body or upstream code runs.
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from threading import get_ident
 from types import ModuleType
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from patchkit.core.record import Record
 from patchkit.core.rows.declaration import AFTER
 from patchkit.errors import ApplyError
+from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import (
     NO_MODULES,
@@ -251,7 +252,7 @@ class Applier:
             # Another thread may have failed or undone its patch meanwhile.
             if group.patch.status in {FAILED, SKIPPED}:
                 self._undoing.take_back(group.patch)
-            else:
+            elif group.applied_to is not None:
                 groups.append(group)
         if not groups:
             return
@@ -267,7 +268,8 @@ class Applier:
                     stack.callback(self._states.fail, patch, error)
             return
         for group in groups:
-            self._states.set(group.patch, APPLIED, **group.facts)
+            if group.applied_to is not None:  # else it was undone meanwhile
+                self._states.set(group.patch, APPLIED, **group.facts)
         self._dependents.tell_hidden(hidden)
 
     def refuse(self, patch: PatchState, error: ApplyError) -> None:
@@ -311,15 +313,15 @@ class CopiesPass(Record, eq=False):
         from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
 
         made = [site for group in groups for _, site in group.made.sites]
-        made += self.sites.take_moved()
-        sites = [site for site in made if site.rebind]
+        moved = self.sites.take_moved()
+        sites = [site for site in (*made, *moved) if site.rebind]
         keepers = self._keepers()
         search = scope() if sites else NO_MODULES
         latecomers = Latecomers(search.modules) if search.late else None
         outcome = repoint(sites, search, keepers)
         if latecomers is not None:
             latecomers.revisit(self._revisit)
-        facts = [remarks(group, outcome, late=search.late) for group in groups]
+        facts = [remarks(group, outcome, moved, late=search.late) for group in groups]
         for group, facts_of_group in zip(groups, facts, strict=True):
             group.facts = facts_of_group
 
@@ -363,12 +365,15 @@ class CopiesPass(Record, eq=False):
         return Keepers(("patchkit", *packs), self.schedule.by_body.keys(), self.sites)
 
 
-def remarks(group: ChangeGroup, outcome: Outcome, *, late: bool) -> dict[str, Any]:
+def remarks(
+    group: ChangeGroup, outcome: Outcome, made: Container[Site], *, late: bool
+) -> dict[str, Any]:
     """Collect what the journal says of a group's copies, and of how patches lie on its targets.
 
     Args:
         group: the group, which was made.
         outcome: what became of the copies.
+        made: the attributes that it and others have changed; what else was noticed lies on these.
         late: whether somebody may have copied before.
 
     Returns:
@@ -377,8 +382,10 @@ def remarks(group: ChangeGroup, outcome: Outcome, *, late: bool) -> dict[str, An
         of a target were not looked for.
     """
     sites = [site for _, site in group.made.sites]
-    rebound = [copy.words for copy in outcome.rebound if copy.site in sites]
-    out_of_reach = [copy.words for copy in outcome.left if copy.site in sites]
+    others = [copy.site for copy in (*outcome.rebound, *outcome.left)]
+    concerned = {*sites, *(site for site in others if site not in made)}
+    rebound = [copy.words for copy in outcome.rebound if copy.site in concerned]
+    out_of_reach = [copy.words for copy in outcome.left if copy.site in concerned]
     out_of_reach += group.made.kept
     layers = layers_of(group)
     for site in sites:

@@ -6,24 +6,25 @@ these are set aside for it, and made again, in the order of their rows.
 """
 
 import contextlib
+import importlib
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
 from patchkit.core.record import Record
+from patchkit.core.rows.declaration import AfterImport
 from patchkit.core.rows.target import TargetStep
 from patchkit.errors import PatchkitError
 from patchkit.runtime.changes.overwrites import hidden_on
 from patchkit.runtime.changes.owners import (
     MISSING,
-    SiteKey,
     function_of,
     peek,
-    site_key,
 )
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.copies.scope import SearchScope, all_modules
 from patchkit.runtime.process.making import Maker
 from patchkit.runtime.process.patch_state import (
     APPLIED,
@@ -47,6 +48,7 @@ class Dependents(Record, eq=False):
         states: the statuses of patches.
         turns: who waits for whose turn at a group.
         maker: makes the groups again.
+        repoint_copies: repoints the copies of what groups have changed, in the modules of a scope.
     """
 
     sites: Sites
@@ -54,6 +56,7 @@ class Dependents(Record, eq=False):
     states: PatchStates
     turns: Turns
     maker: Maker
+    repoint_copies: Callable[[Sequence[ChangeGroup], Callable[[], SearchScope]], None]
 
     def make(self, group: ChangeGroup, module: ModuleType | None) -> list[ChangeGroup]:
         """Make a group, at which it is this thread's turn, below those of later rows around it.
@@ -72,17 +75,46 @@ class Dependents(Record, eq=False):
         changes = self.maker.table.changes_here(group)
         if not changes:
             return []
-        aside = self.set_aside(self.around(group, changes, module))
+        around = self.around(group, changes, module)
+        if around:
+            with contextlib.suppress(
+                Exception
+            ):  # the patch's failure, which comes below
+                # First, so that the others are set aside no longer than it takes.
+                importlib.import_module(group.patch.body)
+        aside = self.set_aside(around)
         made: list[ChangeGroup] = []
         try:
             if self.maker.make(group, changes, module):
                 made.append(group)
+            if made and (aside or self._is_awaited(group)):
+                self.repoint(made)
         finally:
             again, _ = self.make_again(aside)
         failed = [each.patch for each in aside if each not in again]
         if failed:
             self.states.stop_if_failed(failed)
         return [*made, *again]
+
+    def repoint(self, groups: Sequence[ChangeGroup]) -> None:
+        """Repoint the copies of what groups have changed, in all modules.
+
+        Args:
+            groups: groups that were made.
+        """
+        if groups:
+            self.repoint_copies(groups, all_modules)
+
+    def _is_awaited(self, group: ChangeGroup) -> bool:
+        """Whether a group of a later row may reach its target through a copy of what one brings."""
+        if not _objects(group):
+            return False
+        for other in self.schedule.groups():
+            if other.rank <= group.rank or other.module not in sys.modules:
+                continue
+            if any(len(change.place.steps) > 1 for _, change in other.changes):
+                return True
+        return False
 
     # -- which ------------------------------------------------------------------------------------
 
@@ -105,19 +137,24 @@ class Dependents(Record, eq=False):
         if module is None:
             return []
         found: list[ChangeGroup] = []
-        replaced: set[SiteKey] = set()
+        replaced: list[Any] = []
         for _, change in changes:
-            *path, last = change.place.steps or ("",)
-            owner: Any = module
-            for step in path:
-                found += self._with_base_on(owner, step)
-                owner = peek(owner, step)
-            if change.kind == "Replace" and owner is not MISSING:
-                replaced.add(site_key(owner, last))
+            value: Any = module
+            for step in change.place.steps:
+                is_last = step is change.place.steps[-1]
+                if change.kind == "AddField" or not is_last:
+                    found += self._with_base_on(value, step)
+                value = peek(value, step)
+            if change.kind == "Replace" and function_of(value) is None:
+                replaced.append(value)
         for other in self.schedule.groups():
             if replaced and _leads_through(other, replaced):
                 found.append(other)
-        later = [other for other in found if other.rank > group.rank]
+        later = [
+            other
+            for other in found
+            if other.rank > group.rank and not _is_below_stranger(other)
+        ]
         return _ordered([*later, *self.inside(later)])
 
     def inside(self, groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:
@@ -132,25 +169,22 @@ class Dependents(Record, eq=False):
         wholes = list(groups)
         found: list[ChangeGroup] = []
         for whole in wholes:
-            sites = _bases(whole)
-            # Nothing lies in a function.
-            outer = [site for site in sites if function_of(site.current) is None]
-            keys = {site_key(site.owner, site.name) for site in outer}
+            objects = _objects(whole)
             added = [
                 site
-                for site in sites
+                for site in _bases(whole)
                 if site.original is MISSING
                 and (len(site.layers) > 1 or self.sites.deriving_from(site))
             ]
-            if not keys and not added:
+            if not objects and not added:
                 continue
             for other in self.schedule.groups():
                 is_candidate = other.rank > whole.rank and other not in wholes
                 if is_candidate and (
-                    _leads_through(other, keys) or self._lies_on(other, added)
+                    _leads_through(other, objects) or self._lies_on(other, added)
                 ):
                     found.append(other)
-        return _ordered(found)
+        return _ordered(other for other in found if not _is_below_stranger(other))
 
     def _with_base_on(self, owner: Any, step: TargetStep) -> list[ChangeGroup]:
         """List the groups that have put something in place of an attribute or item."""
@@ -172,7 +206,7 @@ class Dependents(Record, eq=False):
     # -- anew -------------------------------------------------------------------------------------
 
     def set_aside(self, groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:
-        """Take groups back for a while, the last first.
+        """Take groups back for a while, the last first; what an AfterImport has called stays.
 
         Args:
             groups: applied groups in the order of their rows.
@@ -183,7 +217,14 @@ class Dependents(Record, eq=False):
         aside = list(groups)
         for group in reversed(aside):
             with self.turns.within(group):
-                self.states.say_undo_errors(group.take_back())
+                calls = group.made.calls[:]
+                group.made.undos = [
+                    undo for undo in group.made.undos if undo not in calls
+                ]
+                errors = group.take_back()
+                group.made.undos += calls
+                group.made.calls += calls
+                self.states.say_undo_errors(errors)
         return aside
 
     def make_again(
@@ -204,10 +245,17 @@ class Dependents(Record, eq=False):
             if group.patch.status != APPLIED or module is None:
                 continue
             with self.turns.within(group):
+                calls = group.made.calls[:]
+                changes = [
+                    (index, change)
+                    for index, change in self.maker.table.changes_here(group)
+                    if not isinstance(change, AfterImport)
+                ]
                 try:
-                    changes = self.maker.table.changes_here(group)
                     if self.maker.make(group, changes, module):
                         made.append(group)
+                    group.made.undos[:0] = calls
+                    group.made.calls[:0] = calls
                 except Exception as error:  # noqa: BLE001 - whatever a body raises is its failure
                     errors.append(error)
                     self._fail(group, error)
@@ -273,10 +321,21 @@ def _ordered(groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:
     return sorted(dict.fromkeys(groups), key=lambda group: group.rank)
 
 
-def _leads_through(group: ChangeGroup, keys: Collection[SiteKey]) -> bool:
-    """Whether a target of a group is reached through one of some attributes."""
+def _objects(group: ChangeGroup) -> list[Any]:
+    """List what a group has put in place of something, as far as anything lies in it."""
+    values = [site.current for site in _bases(group)]
+    return [value for value in values if function_of(value) is None]
+
+
+def _leads_through(group: ChangeGroup, objects: Iterable[Any]) -> bool:
+    """Whether a target of a group is reached through one of some objects, by whatever name."""
     for route in group.made.routes:
-        for owner, step, _ in route.steps:
-            if site_key(owner, step) in keys:
+        for _, _, value in route.steps:
+            if any(value is each for each in objects):
                 return True
     return False
+
+
+def _is_below_stranger(group: ChangeGroup) -> bool:
+    """Whether a stranger has put something on a group's changes, which so stay where they are."""
+    return not all(site.is_intact() for _, site in group.made.sites)

@@ -6,51 +6,49 @@ from typing import Any
 
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import PreparedLayers
-from patchkit.runtime.changes.owners import MISSING, inside, namespace
+from patchkit.runtime.changes.owners import MISSING, function_of, inside, namespace
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.imports.finder import home, others
 
 
-def refuse_to_discard(
-    target: str, prepared: PreparedLayers, sites: Sites, patch: str
-) -> None:
+def refuse_to_discard(target: str, prepared: PreparedLayers, sites: Sites) -> None:
     """Refuse to put an object in place of one in which others have changed something.
 
     Args:
         target: the target of the Replace, in words.
         prepared: the Replace, which only has to be made.
         sites: the changed attributes of this process.
-        patch: the name of its patch.
 
     Raises:
         TargetError: the patch of another row, or of another copy of patchkit, would act no more.
     """
     for site, layer in prepared.parts:
         _refuse_other_copy(target, site)
-        if site.original is MISSING:
-            continue
-        edits = sorted(set(_edits_of(site.original, sites)))
-        if edits:
-            raise TargetError(
-                f"Replace({target!r}): {', '.join(edits)} edits the original, which would act no "
-                "more; expected one of the two: let the Replace bring what the Edit changes"
-            )
-        new = layer.make(site.original)
-        if _goes_on(site.original, new):
-            continue
-        names = sorted(
-            set(_patches_inside(site.original, sites))
-            | set(_edits_inside(site.original, sites))
+        for old in (site.original, site.current):
+            if old is not MISSING:
+                _refuse_to_discard(target, old, layer.make(old), sites)
+
+
+def _refuse_to_discard(target: str, old: Any, new: Any, sites: Sites) -> None:
+    """Refuse a Replace by which patches inside an object, or edits of it, would act no more."""
+    edits = sorted(set(_edits_of(old, sites)))
+    is_whole = function_of(old) is None and not _goes_on(old, new)
+    if is_whole:
+        edits = sorted({*edits, *_edits_inside(old, sites)})
+    if edits:
+        raise TargetError(
+            f"Replace({target!r}): {', '.join(edits)} edits the original, which would act no more; "
+            "expected one of the two: let the Replace bring what the Edit changes"
         )
-        names = [name for name in names if name != patch]
-        if names:
-            shown = ", ".join(names)
-            raise TargetError(
-                f"Replace({target!r}): it would discard {shown}, whose targets lie in what it "
-                f"replaces; name this patch in `after` of {shown}, so that they change what it "
-                "brings"
-            )
+    parts = sorted(set(_patches_inside(old, sites))) if is_whole else []
+    if parts:
+        shown = ", ".join(parts)
+        raise TargetError(
+            f"Replace({target!r}): it would discard {shown}, whose targets lie in what it "
+            f"replaces; name this patch in `after` of {shown}, or declare the Replace first in one "
+            "row, so that they change what it brings"
+        )
 
 
 def _refuse_other_copy(target: str, site: Site) -> None:

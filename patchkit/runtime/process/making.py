@@ -227,22 +227,25 @@ def in_waves(changes: Iterable[Placed]) -> list[list[Placed]]:
     wave: list[Placed] = []
     waves = [wave]
     for index, change in changes:
-        if any(_is_inside(change, earlier) for _, earlier in wave):
+        if any(_hang_together(change, earlier) for _, earlier in wave):
             wave = []
             waves.append(wave)
         wave.append((index, change))
     return waves
 
 
-def _is_inside(change: Change, earlier: Change) -> bool:
-    if change.place == earlier.place and {change.kind, earlier.kind} == {
-        "Edit",
-        "Replace",
-    }:
+def _hang_together(change: Change, earlier: Change) -> bool:
+    """Whether one lies in what the other puts in place, or one replaces what the other edits."""
+    kinds = {change.kind, earlier.kind}
+    if change.place == earlier.place and kinds == {"Edit", "Replace"}:
         return True
-    if earlier.kind not in {"Replace", "Add"} or not change.inside_module:
+    return _is_inside(change, earlier) or _is_inside(earlier, change)
+
+
+def _is_inside(change: Change, other: Change) -> bool:
+    if other.kind not in {"Replace", "Add"} or not change.inside_module:
         return False
-    outer = earlier.place
+    outer = other.place
     inner = change.place
     length = len(outer.steps)
     is_deeper = outer.module == inner.module and len(inner.steps) > length
@@ -306,7 +309,7 @@ def _apply_wave(
             from patchkit.runtime.process.discarding import refuse_to_discard  # noqa: PLC0415 - few do
 
             prepared = cast("PreparedLayers", each.prepared)
-            refuse_to_discard(each.target_name, prepared, sites, made.patch)
+            refuse_to_discard(each.target_name, prepared, sites)
     rebuild = _rebuild_after(ready, sites)
     if rebuild is not None:
         # First: it runs once the changes are taken back.

@@ -77,7 +77,9 @@ class Session:
         self._executions = executions = Executions(self._finder)
         copies = CopiesPass(self.sites, schedule, states)
         maker = Maker(self.sites, states, table, executions, turns)
-        dependents = Dependents(self.sites, schedule, states, turns, maker)
+        dependents = Dependents(
+            self.sites, schedule, states, turns, maker, copies.repoint
+        )
         undoing = Undoing(
             self.sites, schedule, states, turns, dependents, copies.restore
         )

@@ -22,7 +22,7 @@ from patchkit.runtime.changes.overwrites import (
 )
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.copies.scope import Holder
+from patchkit.runtime.copies.scope import Holder, subclasses_left
 from patchkit.runtime.process.dependents import Dependents
 from patchkit.runtime.process.eligibility import EligibilityTable, ask_body
 from patchkit.runtime.process.patch_state import (
@@ -100,17 +100,20 @@ class Undoing(Record, eq=False):
         if not patches:
             return {}
         names: dict[Site, list[str]] = {}
+        kept: dict[str, list[str]] = {}
         for patch in patches:
             for group in patch.groups:
                 for _, site in group.made.sites:
                     names.setdefault(site, []).append(patch.name)
+                    heirs = subclasses_left(site.current, site.original)
+                    kept.setdefault(patch.name, []).extend(heirs)
         errors, left = self._undo(patches, deep=True)
         self.states.say_undo_errors(errors)
-        kept: dict[str, list[str]] = {}
         for holder in left:
-            for name in names.get(holder.site, ()):
+            # A site of others may have lain on one of these.
+            for name in names.get(holder.site, [patch.name for patch in patches]):
                 kept.setdefault(name, []).append(holder.words)
-        return kept
+        return {name: holders for name, holders in kept.items() if holders}
 
     def undo(self, *patches: PatchState) -> list[Exception]:
         """Undo all changes of patches, and tell nobody.
@@ -136,7 +139,10 @@ class Undoing(Record, eq=False):
         for group in groups:
             with self.turns.within(group):
                 errors += group.take_back()
-        _, failures = dependents.make_again(aside)
+        if aside:
+            self.restore_copies(False)  # their targets may be reached through a copy
+        again, failures = dependents.make_again(aside)
+        dependents.repoint(again)
         faults, left = self.restore_copies(deep)
         dependents.tell_hidden(dependents.find_hidden(self.schedule.groups()))
         return [*errors, *failures, *faults], left

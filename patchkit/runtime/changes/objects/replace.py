@@ -33,6 +33,7 @@ from patchkit.runtime.changes.owners import (
     locate_free,
     read,
 )
+from patchkit.runtime.changes.sites import Sites
 
 _Decorate = Callable[[Any, FunctionType], Any]
 """Makes of the original and of the body's plain function what is stored."""
@@ -78,11 +79,20 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
         _refuse_unrelated(label, old, new)
         refuse_other_kind(label, change.by, old, new)
         _refuse_recursion(label, location, new)
-    value = _substitute(location, new, unrelated=change.unrelated)
+    beneath = _beneath(location, context.sites)
+    value = _substitute(beneath, new, unrelated=change.unrelated)
     if not change.unrelated:
         _refuse_call(label, change.by, old, value)
     refuse_fixed(location, label)
     return _prepared(label, location, value, context)
+
+
+def _beneath(location: Location, sites: Sites) -> Location:
+    """Return a location as it is without patches, which decides what a function stands for."""
+    site = sites.get(location.owner, location.name)
+    if site is None or not site.layers or site.original is MISSING:
+        return location
+    return location._replace(value=site.original, own=site.own)
 
 
 def _body_object(context: Context, name: str) -> Any:

@@ -24,7 +24,7 @@ METHOD = Wrap("m:C.f", by="by")
     ("changes", "sizes"),
     [
         ((CLASS, METHOD), [1, 1]),
-        ((METHOD, CLASS), [2]),
+        ((METHOD, CLASS), [1, 1]),
         ((CLASS, Replace("m:Cat.f", by="f"), METHOD, Wrap("m:C.g", by="by")), [2, 2]),
         ((CLASS, Replace("m:C.f", by="f"), Wrap("m:C.f.g", by="by")), [1, 1, 1]),
         ((Add("m:T['a']", by="a"), Replace("m:T['a'].b", by="b")), [1, 1]),
