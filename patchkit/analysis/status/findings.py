@@ -96,7 +96,8 @@ def _kept(process: ProcessStatus) -> Iterator[ProcessFinding]:
             if further > 0:
                 shown += f" and {further} more"
             message = (
-                f"{patch.name}: for another role; its code is still held by {shown}"
+                f"{patch.name} is not for this process, which still runs its code through {shown}; "
+                "start the process by spawn, or declare the patch for its role too"
             )
             yield ProcessFinding("kept", message, process)
 

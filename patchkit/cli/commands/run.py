@@ -75,7 +75,7 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
         if settings.journal:
             status_command = f"'patchkit status {journal}'"
         _say_result(journal, started, status_command)
-    if settings.journal is None:
+    elif settings.journal is None:
         with suppress(OSError):  # there is a journal in it
             Path(journal).rmdir()
     return end_as(code)

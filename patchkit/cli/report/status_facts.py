@@ -32,7 +32,7 @@ class PatchFact(NamedTuple):
 
 
 def facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
-    """Lay out the facts about an applied patch, each with its processes where not all have it.
+    """Lay out the facts about a patch, each with its processes where not all have it.
 
     Args:
         occurrences: The processes that know the patch.
@@ -41,7 +41,9 @@ def facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
         An empty line and the table; nothing where there is no fact.
     """
     applied = [
-        (process, patch) for process, patch in occurrences if patch.status == "applied"
+        (process, patch)
+        for process, patch in occurrences
+        if patch.status == "applied" or patch.kept
     ]
     pids_by_fact: dict[PatchFact, list[str]] = {}
     for process, patch in applied:
@@ -65,7 +67,7 @@ def facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
 
 
 def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[PatchFact]:
-    """Yield what is known of a patch that is applied in a process."""
+    """Yield what is known of a patch that is applied in a process, or still held there."""
     for target in patch.targets:
         text = f"{target}  {patch.calls[target]}"
         layers = process.layers.get(target, [])

@@ -5,7 +5,7 @@ No lock is held while a body or upstream code runs.
 
 import contextlib
 import sys
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import get_ident
 from types import ModuleType
 from typing import Any
@@ -366,14 +366,14 @@ class CopiesPass(Record, eq=False):
 
 
 def remarks(
-    group: ChangeGroup, outcome: Outcome, made: Container[Site], *, late: bool
+    group: ChangeGroup, outcome: Outcome, others: Iterable[Site], *, late: bool
 ) -> dict[str, Any]:
     """Collect what the journal says of a group's copies, and of how patches lie on its targets.
 
     Args:
         group: the group, which was made.
         outcome: what became of the copies.
-        made: the attributes that it and others have changed; what else was noticed lies on these.
+        others: attributes that follow what was changed, and of which copies were noticed, too.
         late: whether somebody may have copied before.
 
     Returns:
@@ -382,8 +382,7 @@ def remarks(
         of a target were not looked for.
     """
     sites = [site for _, site in group.made.sites]
-    others = [copy.site for copy in (*outcome.rebound, *outcome.left)]
-    concerned = {*sites, *(site for site in others if site not in made)}
+    concerned = {*sites, *others}
     rebound = [copy.words for copy in outcome.rebound if copy.site in concerned]
     out_of_reach = [copy.words for copy in outcome.left if copy.site in concerned]
     out_of_reach += group.made.kept

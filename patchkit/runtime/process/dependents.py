@@ -147,9 +147,11 @@ class Dependents(Record, eq=False):
                 value = peek(value, step)
             if change.kind == "Replace" and function_of(value) is None:
                 replaced.append(value)
-        for other in self.schedule.groups():
-            if replaced and _leads_through(other, replaced):
-                found.append(other)
+        if replaced:
+            groups = self.schedule.groups()
+            found += [other for other in groups if _leads_through(other, replaced)]
+        if not found:
+            return []
         later = [
             other
             for other in found
@@ -281,7 +283,9 @@ class Dependents(Record, eq=False):
         """
         names: set[str] = set()
         for group in groups:
-            names.update(*layers_of(group).values())
+            sites = [site for _, site in group.made.sites]
+            if group.facts.get("hidden") or any(len(site.layers) > 1 for site in sites):
+                names.update(*layers_of(group).values())
         found: list[HiddenReplacements] = []
         for name in sorted(names):
             for group in self.schedule.patches[name].groups:

@@ -175,7 +175,8 @@ class Lookout:
         self._states.journal.write("kept", name=name, holders=list(holders))
         shown = ", ".join(holders)
         self._states.say(
-            "warning", f"{name}: for another role; its code is still held by {shown}"
+            "warning",
+            f"{name} is not for this forked process, which still runs its code through {shown}",
         )
 
     def tell_unmet(self, *, anew: bool = True, versions: bool = True) -> None:

@@ -184,7 +184,7 @@ def _original_at(owner: Any, step: TargetStep, sites: Sites) -> Any:
     site = sites.get(owner, step)
     if site is not None and site.layers:
         patches = [layer.patch for layer in site.layers if layer.base]
-        if patches and not isinstance(site.original, type):
+        if patches and not _derives(site.current, site.original):
             raise TargetError(
                 f"{site.words} is replaced by patch {', '.join(patches)}, so that an edit of the "
                 "original has no effect"
@@ -195,6 +195,13 @@ def _original_at(owner: Any, step: TargetStep, sites: Sites) -> Any:
     if is_namespace or isinstance(step, Item) or step in namespace(owner):
         return value
     return getattr(owner, step)
+
+
+def _derives(current: Any, original: Any) -> bool:
+    """Whether what is in place of an object is a class that derives from it."""
+    if not isinstance(current, type) or not isinstance(original, type):
+        return False
+    return original in current.__mro__
 
 
 def _refuse_inherited(owner: Any, name: str) -> None:
