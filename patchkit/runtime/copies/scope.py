@@ -100,6 +100,22 @@ def untraced_targets(sites: Iterable[tuple[str, Site]]) -> dict[str, str]:
     return reasons
 
 
+def built_before(site: Site) -> list[str]:
+    """Name what was built from what a changed attribute held, and does not follow it.
+
+    Args:
+        site: The changed attribute.
+
+    Returns:
+        Subclasses, what embeds a class, and compiled code, as messages show them.
+    """
+    return [
+        *subclasses_left(site.original, site.current),
+        *embedded_left(site.original, site.current),
+        *compiled_left(site.original),
+    ]
+
+
 def subclasses_left(original: Any, replacement: Any) -> list[str]:
     """Name the classes that go on deriving from a replaced class; nothing can repoint a base.
 

@@ -23,9 +23,7 @@ from patchkit.runtime.copies.scope import (
     Outcome,
     SearchScope,
     all_modules,
-    compiled_left,
-    embedded_left,
-    subclasses_left,
+    built_before,
     untraced_targets,
 )
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, eligibility
@@ -313,15 +311,16 @@ class CopiesPass(Record, eq=False):
         from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
 
         made = [site for group in groups for _, site in group.made.sites]
-        moved = self.sites.take_moved()
-        sites = [site for site in (*made, *moved) if site.rebind]
-        keepers = self._keepers()
+        changed = (*made, *self.sites.take_moved())
+        sites = [site for site in changed if site.rebind]
         search = scope() if sites else NO_MODULES
         latecomers = Latecomers(search.modules) if search.late else None
-        outcome = repoint(sites, search, keepers)
+        outcome = repoint(sites, search, self._keepers())
         if latecomers is not None:
             latecomers.revisit(self._revisit)
-        facts = [remarks(group, outcome, moved, late=search.late) for group in groups]
+        noticed = {copy.site for copy in (*outcome.rebound, *outcome.left)}
+        others = noticed.difference(made)
+        facts = [remarks(group, outcome, others, late=search.late) for group in groups]
         for group, facts_of_group in zip(groups, facts, strict=True):
             group.facts = facts_of_group
 
@@ -388,9 +387,7 @@ def remarks(
     out_of_reach += group.made.kept
     layers = layers_of(group)
     for site in sites:
-        out_of_reach += subclasses_left(site.original, site.current)
-        out_of_reach += embedded_left(site.original, site.current)
-        out_of_reach += compiled_left(site.original)
+        out_of_reach += built_before(site)
     facts: dict[str, Any] = {
         "module": group.module,
         "rebound": rebound,

@@ -23,17 +23,15 @@ from patchkit.runtime.changes.owners import (
     peek,
 )
 from patchkit.runtime.changes.site import Site
-from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import SearchScope, all_modules
 from patchkit.runtime.process.making import Maker
 from patchkit.runtime.process.patch_state import (
     APPLIED,
     ChangeGroup,
-    PatchStates,
     Placed,
     layers_of,
 )
-from patchkit.runtime.process.schedule import Schedule, Turns
+from patchkit.runtime.process.schedule import Schedule
 
 HiddenReplacements = tuple[ChangeGroup, dict[str, dict[str, str]]]
 """A group, and by target its patch and the one whose replacement hides it."""
@@ -43,18 +41,12 @@ class Dependents(Record, eq=False):
     """Finds the groups that hang together with another one, and makes them anew.
 
     Args:
-        sites: the changed attributes of this process.
         schedule: all change groups of this process.
-        states: the statuses of patches.
-        turns: who waits for whose turn at a group.
         maker: makes the groups again.
         repoint_copies: repoints the copies of what groups have changed, in the modules of a scope.
     """
 
-    sites: Sites
     schedule: Schedule
-    states: PatchStates
-    turns: Turns
     maker: Maker
     repoint_copies: Callable[[Sequence[ChangeGroup], Callable[[], SearchScope]], None]
 
@@ -93,7 +85,7 @@ class Dependents(Record, eq=False):
             again, _ = self.make_again(aside)
         failed = [each.patch for each in aside if each not in again]
         if failed:
-            self.states.stop_if_failed(failed)
+            self.maker.states.stop_if_failed(failed)
         return [*made, *again]
 
     def repoint(self, groups: Sequence[ChangeGroup]) -> None:
@@ -176,7 +168,7 @@ class Dependents(Record, eq=False):
                 site
                 for site in _bases(whole)
                 if site.original is MISSING
-                and (len(site.layers) > 1 or self.sites.deriving_from(site))
+                and (len(site.layers) > 1 or self.maker.sites.deriving_from(site))
             ]
             if not objects and not added:
                 continue
@@ -190,7 +182,7 @@ class Dependents(Record, eq=False):
 
     def _with_base_on(self, owner: Any, step: TargetStep) -> list[ChangeGroup]:
         """List the groups that have put something in place of an attribute or item."""
-        site = self.sites.get(owner, step)
+        site = self.maker.sites.get(owner, step)
         if site is None or not site.layers:
             return []
         return [group for group in self.schedule.groups() if site in _bases(group)]
@@ -201,7 +193,7 @@ class Dependents(Record, eq=False):
         for site in added:
             if site in own:
                 return True
-            if any(other in own for other in self.sites.deriving_from(site)):
+            if any(other in own for other in self.maker.sites.deriving_from(site)):
                 return True
         return False
 
@@ -218,7 +210,7 @@ class Dependents(Record, eq=False):
         """
         aside = list(groups)
         for group in reversed(aside):
-            with self.turns.within(group):
+            with self.maker.turns.within(group):
                 calls = group.made.calls[:]
                 group.made.undos = [
                     undo for undo in group.made.undos if undo not in calls
@@ -226,7 +218,7 @@ class Dependents(Record, eq=False):
                 errors = group.take_back()
                 group.made.undos += calls
                 group.made.calls += calls
-                self.states.say_undo_errors(errors)
+                self.maker.states.say_undo_errors(errors)
         return aside
 
     def make_again(
@@ -246,7 +238,7 @@ class Dependents(Record, eq=False):
             module = sys.modules.get(group.module)
             if group.patch.status != APPLIED or module is None:
                 continue
-            with self.turns.within(group):
+            with self.maker.turns.within(group):
                 calls = group.made.calls[:]
                 changes = [
                     (index, change)
@@ -266,9 +258,9 @@ class Dependents(Record, eq=False):
     def _fail(self, group: ChangeGroup, error: Exception) -> None:
         """Fail a patch that cannot be made again; what that stops is stopped by the caller."""
         for other in reversed(group.patch.groups):
-            self.states.say_undo_errors(other.take_back())
+            self.maker.states.say_undo_errors(other.take_back())
         with contextlib.suppress(PatchkitError):
-            self.states.fail(group.patch, error, module=group.module)
+            self.maker.states.fail(group.patch, error, module=group.module)
 
     # -- hidden -----------------------------------------------------------------------------------
 
@@ -305,10 +297,10 @@ class Dependents(Record, eq=False):
             if patch.status != APPLIED:
                 continue
             group.facts |= {"hidden": hidden, "layers": layers_of(group)}
-            self.states.tell(patch, **group.facts)
+            self.maker.states.tell(patch, **group.facts)
             for target, upper in hidden.items():
                 text = f"{patch.name} is hidden by {upper[patch.name]} at {target}"
-                self.states.say("info", text)
+                self.maker.states.say("info", text)
 
 
 def _bases(group: ChangeGroup) -> list[Site]:

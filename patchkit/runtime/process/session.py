@@ -77,9 +77,7 @@ class Session:
         self._executions = executions = Executions(self._finder)
         copies = CopiesPass(self.sites, schedule, states)
         maker = Maker(self.sites, states, table, executions, turns)
-        dependents = Dependents(
-            self.sites, schedule, states, turns, maker, copies.repoint
-        )
+        dependents = Dependents(schedule, maker, copies.repoint)
         undoing = Undoing(
             self.sites, schedule, states, turns, dependents, copies.restore
         )
