@@ -142,3 +142,59 @@ def test_a_forked_process_ends_as_a_spawned_one_does_or_says_what_it_could_not_r
     assert any(spawned[holder] != forked[holder] for holder in spawned) == (
         method == "fork"
     )
+
+
+HANGING_IMPL = """
+def f(): return ["f"]
+class C:
+    def m(self): return ["m"]
+"""
+HANGING_BODY = """
+def main(w, i, a, k): return ["main", *w(*a, **k)]
+def both(w, i, a, k): return ["both", *w(*a, **k)]
+class Other:
+    def m(self): return ["other"]
+"""
+TABLE_OF_A_RE_EXPORT = """
+from up import api
+HELD = {"f": api.f}
+def answers(): return HELD["f"]()
+"""
+HEIR_OF_A_REPLACEMENT = """
+from up import impl
+class HELD(impl.C): pass
+def answers(): return HELD().m()
+"""
+
+
+@pytest.mark.parametrize(
+    ("of_main", "of_both", "holders"),
+    [
+        (
+            "Wrap('up.impl:f', by='main')",
+            "Wrap('up.api:f', by='both')",
+            TABLE_OF_A_RE_EXPORT,
+        ),
+        (
+            "Replace('up.impl:C', by='Other', unrelated=True)",
+            "Wrap('up.impl:f', by='both')",
+            HEIR_OF_A_REPLACEMENT,
+        ),
+    ],
+    ids=["table of a re-export", "heir of a replacement"],
+)
+def test_a_forked_process_says_what_keeps_a_change_that_is_not_its_own(
+    world: World, tmp_path: Path, of_main: str, of_both: str, holders: str
+) -> None:
+    """What is called is the same as in a spawned process, or the journal names the holder."""
+    world.module("up.impl", HANGING_IMPL)
+    world.module("up.api", "from up.impl import f\n")
+    world.module("up.holders", holders)
+    world.pack(
+        row("main", "patch_all", of_main),
+        row("both", "patch_all", of_both, roles=ROLES["ours"]),
+        patch_all=HANGING_BODY,
+    )
+    spawned = _answers(world, "spawn", tmp_path)
+    forked = _answers(world, "fork", tmp_path)
+    assert spawned == forked or "HELD" in _told(tmp_path, "fork")
