@@ -30,11 +30,14 @@ MOST = 1000
 _IRRELEVANT_MODULES = (
     "builtins",
     "typing",
+    "dataclasses",
+    "pydantic._internal._decorators",
+    "pydantic._internal._mock_val_ser",
     "importlib",
     "_frozen_importlib",
     "_frozen_importlib_external",
 )
-"""Modules whose objects hold nothing of interest: module specs, annotations."""
+"""Modules whose objects hold nothing of interest: module specs, annotations, notes on classes."""
 
 
 class _AKey:
@@ -73,11 +76,9 @@ def _kind_of(type_: type) -> HolderKind | None:
     for types, kind in _KINDS:
         if issubclass(type_, types):
             return kind
-    slots = _slots_of(type_)
-    if issubclass(type_, _ALIASES):
-        return _alias(slots)
     if issubclass(type_, _WITHOUT_PARTS) or type_.__module__ in _IRRELEVANT_MODULES:
         return None
+    slots = _slots_of(type_)
     if slots:
         return _slotted(slots)
     has_dict = type_.__dictoffset__ or type_.__flags__ & _MANAGED_DICT
@@ -216,16 +217,39 @@ def _proxy_named(value: Any) -> _NamedParts:
             yield from _mapping_named(mapping)
 
 
-def _slots_of(type_: type) -> tuple[MemberDescriptorType, ...]:
-    """Return what reads the slots of a type's instances, in C."""
+def _alias_parts(value: Any) -> _Parts:
+    """Return what `C[int]`, `list[C]`, `C | None` and `Optional[C]` are made of."""
+    values = namespace(value)  # of the aliases that are written in Python
+    if not values:
+        return (getattr(value, "__origin__", None), *value.__args__)
+    arguments = values.get("__args__", ())
+    return (values.get("__origin__"), *arguments, *values.get("__metadata__", ()))
+
+
+def _alias_named(value: Any) -> _NamedParts:
+    parts = {id(part): part for part in _alias_parts(value)}  # one may be there twice
+    for part in parts.values():
+        yield " (type alias)", part
+
+
+_Slots = tuple[MemberDescriptorType, ...]
+
+
+def _slots_of(type_: type) -> _Slots:
+    """Return what reads the slots that classes in Python give to their instances."""
     slots: list[MemberDescriptorType] = []
     for cls in type_.__mro__:
-        members = class_namespace(cls).values()
-        slots += [each for each in members if type(each) is MemberDescriptorType]
+        members = class_namespace(cls)
+        if members.get("__slots__"):
+            slots += [
+                member
+                for member in members.values()
+                if type(member) is MemberDescriptorType
+            ]
     return tuple(slots)
 
 
-def _slotted(slots: tuple[MemberDescriptorType, ...]) -> HolderKind:
+def _slotted(slots: _Slots) -> HolderKind:
     def named(value: Any) -> _NamedParts:
         yield from _instance_named(value)
         for slot in slots:
@@ -233,21 +257,6 @@ def _slotted(slots: tuple[MemberDescriptorType, ...]) -> HolderKind:
                 yield f".{slot.__name__}", slot.__get__(value)
             except AttributeError:  # it is empty
                 continue
-
-    return HolderKind(_parts_of(named), named)
-
-
-def _alias(slots: tuple[MemberDescriptorType, ...]) -> HolderKind:
-    """Return how to look into `C[int]`, `list[C]`, `C | None` and `Optional[C]`."""
-    attributes = _slotted(slots)
-
-    def named(value: Any) -> _NamedParts:
-        parts: dict[int, Any] = {}  # some have a part under two names
-        for part in attributes.parts(value):
-            arguments = part if type(part) is tuple else (part,)
-            parts.update((id(argument), argument) for argument in arguments)
-        for part in parts.values():
-            yield " (type alias)", part
 
     return HolderKind(_parts_of(named), named)
 
@@ -287,4 +296,5 @@ _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((dict,), MAPPING),
     (_SEQUENCES, HolderKind(_sequence_parts, _sequence_named)),
     ((MappingProxyType,), HolderKind(_parts_of(_proxy_named), _proxy_named)),
+    (_ALIASES, HolderKind(_alias_parts, _alias_named)),
 )
