@@ -69,10 +69,8 @@ class Dependents(Record, eq=False):
             return []
         around = self.around(group, changes, module)
         if around:
-            with contextlib.suppress(
-                Exception
-            ):  # the patch's failure, which comes below
-                # First, so that the others are set aside no longer than it takes.
+            # First, so that the others are set aside no longer than it takes.
+            with contextlib.suppress(Exception):  # it fails once more below
                 importlib.import_module(group.patch.body)
         aside = self.set_aside(around)
         made: list[ChangeGroup] = []

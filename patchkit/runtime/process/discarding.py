@@ -12,13 +12,16 @@ from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.imports.finder import home, others
 
 
-def refuse_to_discard(target: str, prepared: PreparedLayers, sites: Sites) -> None:
+def refuse_to_discard(
+    target: str, prepared: PreparedLayers, sites: Sites, patch: str
+) -> None:
     """Refuse to put an object in place of one in which others have changed something.
 
     Args:
         target: the target of the Replace, in words.
         prepared: the Replace, which only has to be made.
         sites: the changed attributes of this process.
+        patch: the name of its patch.
 
     Raises:
         TargetError: the patch of another row, or of another copy of patchkit, would act no more.
@@ -27,10 +30,10 @@ def refuse_to_discard(target: str, prepared: PreparedLayers, sites: Sites) -> No
         _refuse_other_copy(target, site)
         for old in (site.original, site.current):
             if old is not MISSING:
-                _refuse_to_discard(target, old, layer.make(old), sites)
+                _refuse(target, old, layer.make(old), sites, patch)
 
 
-def _refuse_to_discard(target: str, old: Any, new: Any, sites: Sites) -> None:
+def _refuse(target: str, old: Any, new: Any, sites: Sites, patch: str) -> None:
     """Refuse a Replace by which patches inside an object, or edits of it, would act no more."""
     edits = sorted(set(_edits_of(old, sites)))
     is_whole = function_of(old) is None and not _goes_on(old, new)
@@ -42,13 +45,19 @@ def _refuse_to_discard(target: str, old: Any, new: Any, sites: Sites) -> None:
             "expected one of the two: let the Replace bring what the Edit changes"
         )
     parts = sorted(set(_patches_inside(old, sites))) if is_whole else []
-    if parts:
-        shown = ", ".join(parts)
-        raise TargetError(
-            f"Replace({target!r}): it would discard {shown}, whose targets lie in what it "
-            f"replaces; name this patch in `after` of {shown}, or declare the Replace first in one "
-            "row, so that they change what it brings"
+    if not parts:
+        return
+    shown = ", ".join(parts)
+    if parts == [patch]:
+        way_out = (
+            "declare the Replace before them, with their targets in the same module"
         )
+    else:
+        way_out = f"name {patch} in `after` of {shown}"
+    raise TargetError(
+        f"Replace({target!r}): it would discard what {shown} changes in the object that it "
+        f"replaces; {way_out}, so that they change what it brings"
+    )
 
 
 def _refuse_other_copy(target: str, site: Site) -> None:

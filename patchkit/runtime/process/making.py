@@ -309,7 +309,7 @@ def _apply_wave(
             from patchkit.runtime.process.discarding import refuse_to_discard  # noqa: PLC0415 - few do
 
             prepared = cast("PreparedLayers", each.prepared)
-            refuse_to_discard(each.target_name, prepared, sites)
+            refuse_to_discard(each.target_name, prepared, sites, made.patch)
     rebuild = _rebuild_after(ready, sites)
     if rebuild is not None:
         # First: it runs once the changes are taken back.
