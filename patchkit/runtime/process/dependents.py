@@ -124,30 +124,32 @@ class Dependents(Record, eq=False):
         Returns:
             The groups, with what lies in their objects in turn, in the order of their rows.
         """
-        if module is None:
+        later = [
+            other
+            for other in self.schedule.groups()
+            if other.applied_to and other.rank > group.rank
+        ]
+        if module is None or not later:
             return []
         found: list[ChangeGroup] = []
         replaced: list[Any] = []
         for _, change in changes:
+            *path, last = change.place.steps or ("",)
             value: Any = module
-            for step in change.place.steps:
-                is_last = step is change.place.steps[-1]
-                if change.kind == "AddField" or not is_last:
-                    found += self._with_base_on(value, step)
+            for step in path:
+                found += self._with_base_on(value, step)
                 value = peek(value, step)
+            if change.kind == "AddField":
+                found += self._with_base_on(value, last)
+            value = peek(value, last)
             if change.kind == "Replace" and function_of(value) is None:
                 replaced.append(value)
         if replaced:
-            groups = self.schedule.groups()
-            found += [other for other in groups if _leads_through(other, replaced)]
-        if not found:
-            return []
-        later = [
-            other
-            for other in found
-            if other.rank > group.rank and not _is_below_stranger(other)
+            found += [other for other in later if _leads_through(other, replaced)]
+        movable = [
+            other for other in later if other in found and not _is_below_stranger(other)
         ]
-        return _ordered([*later, *self.inside(later)])
+        return _ordered([*movable, *self.inside(movable)])
 
     def inside(self, groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:
         """List the applied groups of later rows whose targets lie in what some groups have put.
