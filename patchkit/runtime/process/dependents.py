@@ -24,10 +24,12 @@ from patchkit.runtime.changes.owners import (
 )
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.copies.scope import SearchScope, all_modules
-from patchkit.runtime.process.making import Maker
+from patchkit.runtime.process.making import Maker, NotWanted
 from patchkit.runtime.process.patch_state import (
     APPLIED,
+    SKIPPED,
     ChangeGroup,
+    PatchState,
     Placed,
     layers_of,
 )
@@ -239,28 +241,37 @@ class Dependents(Record, eq=False):
             if group.patch.status != APPLIED or module is None:
                 continue
             with self.maker.turns.within(group):
-                calls = group.made.calls[:]
-                changes = [
-                    (index, change)
-                    for index, change in self.maker.table.changes_here(group)
-                    if not isinstance(change, AfterImport)
-                ]
                 try:
-                    if self.maker.make(group, changes, module):
+                    if self._make_layers(group, module):
                         made.append(group)
-                    group.made.undos[:0] = calls
-                    group.made.calls[:0] = calls
+                except NotWanted as reason:
+                    self._take_back(group.patch)
+                    self.maker.states.set(group.patch, SKIPPED, str(reason))
                 except Exception as error:  # noqa: BLE001 - whatever a body raises is its failure
                     errors.append(error)
-                    self._fail(group, error)
+                    self._take_back(group.patch)
+                    with contextlib.suppress(PatchkitError):  # the caller stops for it
+                        self.maker.states.fail(group.patch, error, module=group.module)
         return made, errors
 
-    def _fail(self, group: ChangeGroup, error: Exception) -> None:
-        """Fail a patch that cannot be made again; what that stops is stopped by the caller."""
-        for other in reversed(group.patch.groups):
-            self.maker.states.say_undo_errors(other.take_back())
-        with contextlib.suppress(PatchkitError):
-            self.maker.states.fail(group.patch, error, module=group.module)
+    def _make_layers(self, group: ChangeGroup, module: ModuleType) -> bool:
+        """Make all of a group but what an AfterImport calls, whose undos are there still."""
+        changes = [
+            (index, change)
+            for index, change in self.maker.table.changes_here(group)
+            if not isinstance(change, AfterImport)
+        ]
+        former = group.made
+        try:
+            return self.maker.make(group, changes, module)
+        finally:
+            if group.made is not former:
+                group.made.undos[:0] = former.undos
+                group.made.calls[:0] = former.calls
+
+    def _take_back(self, patch: PatchState) -> None:
+        for group in reversed(patch.groups):
+            self.maker.states.say_undo_errors(group.take_back())
 
     # -- hidden -----------------------------------------------------------------------------------
 

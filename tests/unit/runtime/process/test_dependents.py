@@ -136,3 +136,33 @@ def test_what_wraps_an_added_method_fails_when_that_is_taken_back(
     assert session.states["b"].status == "failed"
     session.blocks.let_go(["b"])
     assert not hasattr(up.D, "added")
+
+
+def test_what_is_made_again_keeps_its_calls_once_and_may_be_skipped(
+    world: World,
+) -> None:
+    """An AfterImport is undone once at the end, also where `when` refuses the patch meanwhile."""
+    world.module("up", UP + "log = []\n")
+    body = (
+        BODY
+        + "wanted = [True]\n"
+        + "def when(): return wanted[0] or 'not now'\n"
+        + "def call(module):\n    module.log.append('in')\n"
+        + "    return lambda: module.log.append('out')\n"
+    )
+    part = f"{WRAP_METHOD}, AfterImport('up', call='call')"
+    world.pack(
+        row("a", "patch_body", REPLACE_CLASS),
+        row("b", "patch_body", part, when="'when'"),
+        patch_body=body,
+    )
+    session = world.session()
+    session.arm(frozenset(), lent=True)
+    up = importlib.import_module("up")
+    session.blocks.hold(["b"])
+    session.blocks.hold(["a"])
+    assert (up.log, up.C().m()) == (["in"], ["wrapped", "other"])
+    importlib.import_module("pack.patch_body").wanted[0] = False
+    session.blocks.let_go(["a"])
+    assert session.states["b"].status == "skipped"
+    assert (up.log, up.C().m()) == (["in", "out"], ["m"])
