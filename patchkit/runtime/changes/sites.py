@@ -120,8 +120,7 @@ class Sites(Record, frozen=False, eq=False):
         ]
         for owner, name in list(site.aliases.values()):
             copy = self.get(owner, name)
-            is_patched = copy is not None and copy is not site and bool(copy.layers)
-            if copy is not None and is_patched and site.knows(copy.original):
+            if copy and copy is not site and copy.layers and site.knows(copy.original):
                 deriving.append(copy)
         return deriving
 
@@ -159,8 +158,8 @@ class Sites(Record, frozen=False, eq=False):
 
     def take_moved(self) -> list[Site]:
         """Return the sites that have followed what they derive from since this was last asked."""
-        moved = list(dict.fromkeys(self._moved))
-        self._moved.clear()
+        moved = self._moved
+        self._moved = []
         return moved
 
     def _is_of_site(self, inheriting: Site, value: Any) -> bool:

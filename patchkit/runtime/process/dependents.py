@@ -193,9 +193,8 @@ class Dependents(Record, eq=False):
         """Whether a group wraps what another one has added, there or where it is inherited."""
         own = [site for _, site in group.made.sites]
         for site in added:
-            if site in own:
-                return True
-            if any(other in own for other in self.maker.sites.deriving_from(site)):
+            lying = [site, *self.maker.sites.deriving_from(site)]
+            if any(other in own for other in lying):
                 return True
         return False
 

@@ -35,17 +35,17 @@ def refuse_to_discard(
 
 def _refuse(target: str, old: Any, new: Any, sites: Sites, patch: str) -> None:
     """Refuse a Replace by which patches inside an object, or edits of it, would act no more."""
-    edits = sorted(set(_edits_of(old, sites)))
+    edits = set(_edits_of(old, sites))
     is_whole = function_of(old) is None and not _goes_on(old, new)
     if is_whole:
-        edits = sorted({*edits, *_edits_inside(old, sites)})
+        edits.update(_edits_inside(old, sites))
     if edits:
         raise TargetError(
-            f"Replace({target!r}): {', '.join(edits)} edits the original, which would act no more; "
-            "expected one of the two: let the Replace bring what the Edit changes"
+            f"Replace({target!r}): {', '.join(sorted(edits))} edits the original, which would act "
+            "no more; expected one of the two: let the Replace bring what the Edit changes"
         )
-    parts = sorted(set(_patches_inside(old, sites))) if is_whole else []
-    if not parts:
+    parts = sorted(set(_patches_inside(old, sites)))
+    if not (is_whole and parts):
         return
     shown = ", ".join(parts)
     if parts == [patch]:

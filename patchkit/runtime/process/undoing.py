@@ -105,8 +105,8 @@ class Undoing(Record, eq=False):
             for group in patch.groups:
                 for _, site in group.made.sites:
                     names.setdefault(site, []).append(patch.name)
-                    heirs = subclasses_left(site.current, site.original)
-                    kept.setdefault(patch.name, []).extend(heirs)
+                    holders = kept.setdefault(patch.name, [])
+                    holders += subclasses_left(site.current, site.original)
         errors, left = self._undo(patches, deep=True)
         self.states.say_undo_errors(errors)
         for holder in left:
