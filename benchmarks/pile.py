@@ -17,7 +17,7 @@ from benchmarks.samples import folder, has_module
 from benchmarks.sessions import session_of
 from patchkit.core.rows.declaration import Role
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.objects.refusals import refuse_registered
+from patchkit.runtime.changes.objects.kernels import refuse_registered
 from patchkit.runtime.changes.owners import is_pydantic
 
 if TYPE_CHECKING:

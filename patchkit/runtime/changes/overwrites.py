@@ -241,6 +241,7 @@ def route_of(
     Returns:
         The route, to be walked again later.
     """
+    own = {(id(site.owner), site.name) for site in sites}
     stops: list[tuple[Any, TargetStep, Any]] = []
     name = module.__name__
     # runpy lends that name to others.
@@ -258,13 +259,12 @@ def route_of(
             and step not in namespace(owner)
         ):
             break  # it is made for each who asks: nothing that could be compared
-        stops.append((owner, step, value))
+        if (id(owner), step) not in own:
+            stops.append((owner, step, value))
         owner = value
-    own = {(id(site.owner), site.name) for site in sites}
-    compared = tuple(stop for stop in stops if (id(stop[0]), stop[1]) not in own)
     if edited is None:
-        return Route(target, compared)
-    return Route(target, compared, (edited, edited.__code__))
+        return Route(target, tuple(stops))
+    return Route(target, tuple(stops), (edited, edited.__code__))
 
 
 def hidden_on(

@@ -264,26 +264,22 @@ class Site(Record, frozen=False, eq=False):
         self._is_made = is_made
         if not copies_only:
             self._store(*former)
-        self._code = self._current_code()
+        function = function_of(value) if layers else None
+        self._code = None if function is None else function.__code__
         refused = self._repoint()
         return refused + self.carry_along(self)
-
-    def _current_code(self) -> CodeType | None:
-        if not self.layers:
-            return None
-        function = function_of(self.current)
-        if function is None:
-            return None
-        return function.__code__
 
     def _store(self, layers: list[Layer], current: Any, is_made: bool) -> None:
         """Put the current value on the attribute, or the former state back if it does not stay."""
         if not self.layers and not self.own:
             restore(self.owner, self.name, self.original)
-        elif not (self.is_intact() and self._is_held()):
-            write(self.owner, self.name, self.current)
-            if not self.is_intact():
-                self._reject(layers, current, is_made)
+            return
+        value = self.current
+        if read(self.owner, self.name) is value and self._is_held():
+            return
+        write(self.owner, self.name, value)
+        if read(self.owner, self.name) is not value:
+            self._reject(layers, current, is_made)
 
     def _reject(self, layers: list[Layer], current: Any, is_made: bool) -> NoReturn:
         """Return to the former state, since reading the attribute gives another object.
@@ -317,8 +313,9 @@ class Site(Record, frozen=False, eq=False):
             value is not self.current for value in (self.original, *former)
         ):
             former.append(self.current)
-        self.wrappers[:] = held_elsewhere(self.wrappers)
-        self.replacements[:] = held_elsewhere(self.replacements)
+        for values in (self.wrappers, self.replacements):
+            if values:
+                values[:] = held_elsewhere(values)
 
     def _repoint(self) -> list[str]:
         """Put the current value on the copies; return those that refused it, with their errors."""

@@ -53,12 +53,13 @@ class Sites(Record, frozen=False, eq=False):
         with self._guard:
             site = self._sites.get(key)
             if site is None or _is_foreign(site):
+                is_inherited = can_inherit(location)
                 site = Site(location.owner, location.name, location.value, location.own)
                 site.is_patched = self.holds
                 site.carry_along = self._carry_along
                 site.guard = self._guard
                 self._sites[key] = site
-                if can_inherit(location):
+                if is_inherited:
                     self._inheriting[key] = site
                 else:
                     self._inheriting.pop(key, None)
@@ -80,6 +81,8 @@ class Sites(Record, frozen=False, eq=False):
             owner: What holds the copy.
             name: Its attribute or item.
         """
+        if not self._leaders:
+            return None
         key = site_key(owner, name)
         site = self._leaders.get(key)
         if site is None or key not in site.aliases:

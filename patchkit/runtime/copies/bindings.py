@@ -79,20 +79,17 @@ class Bindings:
 
     def may_set(self, name: str) -> bool:
         """Whether `name` may be bound by what `own` does not see: `setattr`, `cls.name = …`."""
-        scope = self._scope
-        own_nodes = set(_own_nodes(scope))
-        for node in ast.walk(scope):
-            if isinstance(node, ast.Attribute) and node not in own_nodes:
-                is_stored = isinstance(node.ctx, ast.Store)
-                is_set = is_stored and node.attr == name
-                if is_set and _dotted(node) != f"self.{name}":
-                    return True
+        setting: list[ast.AST] = []
+        for node in ast.walk(self._scope):
             mentioned = getattr(node, "id", None)
-            if not mentioned:
-                mentioned = getattr(node, "attr", None)
+            if isinstance(node, ast.Attribute):
+                mentioned = node.attr
+                is_stored = isinstance(node.ctx, ast.Store)
+                if is_stored and mentioned == name and _dotted(node) != f"self.{name}":
+                    setting.append(node)
             if mentioned in _BY_TEXT:
                 return True
-        return False
+        return bool(setting) and not set(setting).issubset(_own_nodes(self._scope))
 
     def inner(self, path: Iterable[str]) -> "list[Bindings]":
         """Return the bindings of each body of a class.

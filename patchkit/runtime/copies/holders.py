@@ -150,6 +150,17 @@ def _items(value: Any) -> _Parts:
     return container
 
 
+def _wrapper_parts(value: Any) -> _Parts:
+    functions = inside(value)
+    parts: list[Any] = [*functions]
+    for function in functions:
+        if type(function) is FunctionType:
+            parts += _function_parts(function)
+    if type(value) is partial:
+        parts += (*value.args, *value.keywords.values())
+    return parts
+
+
 def _wrapper_named(value: Any) -> _NamedParts:
     for part in inside(value):
         yield f" ({type(value).__name__})", part
@@ -194,8 +205,10 @@ def _mapping_named(value: Any) -> _NamedParts:
 
 
 def _sequence_parts(value: Any) -> _Parts:
-    bases = type(value).__mro__
-    base: Any = next(sequence for sequence in _SEQUENCES if sequence in bases)
+    base: Any = type(value)
+    if base not in _SEQUENCES:
+        bases = base.__mro__
+        base = next(sequence for sequence in _SEQUENCES if sequence in bases)
     if base.__len__(value) > MOST:
         return ()
     items: _Parts = base.__iter__(value)
@@ -292,7 +305,7 @@ MAPPING = HolderKind(_mapping_parts, _mapping_named)
 _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((FunctionType,), HolderKind(_function_parts, _function_named)),
     ((type,), CLASS),
-    (WRAPPERS, HolderKind(_parts_of(_wrapper_named), _wrapper_named)),
+    (WRAPPERS, HolderKind(_wrapper_parts, _wrapper_named)),
     ((dict,), MAPPING),
     (_SEQUENCES, HolderKind(_sequence_parts, _sequence_named)),
     ((MappingProxyType,), HolderKind(_parts_of(_proxy_named), _proxy_named)),

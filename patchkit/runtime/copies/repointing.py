@@ -32,13 +32,15 @@ def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outc
     Returns:
         The copies that were found.
     """
-    run = _Pass(StaleValues(sites, keepers), keepers)
+    stale = StaleValues(sites, keepers)
     near: frozenset[str] = frozenset()
     if not scope.late:
-        near = modules_named_by(run.stale.sites)
-    search = CopySearch(run.stale, keepers, late=scope.late, near=near)
-    run.settle(search, dict.fromkeys((*scope.modules, *near)))
-    for site in run.stale.sites:
+        near = modules_named_by(stale.sites)
+    search = CopySearch(stale, keepers, late=scope.late, near=near)
+    run = _Pass(stale, keepers)
+    if stale.ids:
+        run.settle(search.through(dict.fromkeys((*scope.modules, *near))))
+    for site in stale.sites:
         run.take_over(site)
     moved = run.carry()
     if moved:
@@ -67,15 +69,17 @@ def restore(
         The copies that were repointed, and those that are out of scope; what else holds one only
         where it was looked for.
     """
-    run = _Pass(StaleValues(sites, keepers, originals=False), keepers)
-    search = CopySearch(run.stale, keepers, late=True, deep=deep)
-    run.settle(search, scope.modules)
+    stale = StaleValues(sites, keepers, originals=False)
+    search = CopySearch(stale, keepers, late=True, deep=deep)
+    run = _Pass(stale, keepers)
+    if stale.ids:
+        run.settle(search.through(scope.modules))
     moved = run.carry()
     if moved:
         later = restore(moved, scope, keepers, deep=deep)
         run.outcome.rebound.extend(later.rebound)
         run.outcome.left.extend(later.left)
-    for site in run.stale.sites:
+    for site in stale.sites:
         if not site.layers and site.own:
             run.rejoin(site)
     return run.outcome
@@ -89,11 +93,9 @@ class _Pass:
         self.outcome = Outcome([], [])
         self._keepers = keepers
 
-    def settle(self, search: CopySearch, modules: Iterable[str]) -> None:
+    def settle(self, holders: Iterable[Holder]) -> None:
         """Repoint the copies in scope, and report the others."""
-        if not self.stale.ids:
-            return
-        for holder in search.through(modules):
+        for holder in holders:
             rebind = holder.site.rebind
             if holder.owner is None:
                 self._leave(holder)
@@ -125,7 +127,10 @@ class _Pass:
             The sites that hold another value since.
         """
         moved: list[Site] = []
-        for site in filter(self.stale.lies_on_another, self._keepers.sites):
+        sites = list(self._keepers.sites)
+        if len(sites) == 1:
+            return moved
+        for site in filter(self.stale.lies_on_another, sites):
             label = words(site.owner, site.name)
             source = self.stale.source_of(site)
             if source is None or source.current is MISSING:

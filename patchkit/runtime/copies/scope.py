@@ -146,9 +146,9 @@ def embedded_left(original: Any, replacement: Any) -> list[str]:
     Returns:
         What goes on with the original, as messages show it; none if it is no class with fields.
     """
-    if original is replacement or not is_built(original):
+    if original is replacement or "pydantic" not in sys.modules:
         return []
-    if "pydantic" not in sys.modules:
+    if not is_built(original):
         return []
     from patchkit.runtime.changes.fields.type_adapters import built_of  # noqa: PLC0415 - few have it
 
@@ -165,10 +165,12 @@ def compiled_left(original: Any) -> list[str]:
         The function, as messages show it; none if nobody has compiled it.
     """
     state = sys.modules.get("torch.jit._state")
-    function = function_of(original)
-    if function is None or state is None:
+    if state is None:
         return []
-    if function not in namespace(state).get("_jit_caching_layer", ()):
+    function = function_of(original)
+    if function is None or function not in namespace(state).get(
+        "_jit_caching_layer", ()
+    ):
         return []
     name = f"{function.__module__}:{function.__qualname__}"
     return [f"{name} (compiled by torch.jit)"]

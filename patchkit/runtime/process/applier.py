@@ -119,8 +119,8 @@ class Applier:
             finally:
                 self._finish(made, scope)
         self._on_applied()
-        postponed = [later for group in due for later in self._after.pop(group, ())]
-        if postponed:
+        if self._after:
+            postponed = [each for group in due for each in self._after.pop(group, ())]
             self.apply_late(postponed, from_body=True)
 
     def apply_of_body(self, body: str) -> None:
@@ -268,7 +268,8 @@ class Applier:
         for group in groups:
             if group.applied_to is not None:  # else it was undone meanwhile
                 self._states.set(group.patch, APPLIED, **group.facts)
-        self._dependents.tell_hidden(hidden)
+        if hidden:
+            self._dependents.tell_hidden(hidden)
 
     def refuse(self, patch: PatchState, error: ApplyError) -> None:
         """Fail a patch whose changes cannot reach what they are for.
@@ -310,19 +311,18 @@ class CopiesPass(Record, eq=False):
         """
         from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
 
+        keepers = self._keepers()
         made = [site for group in groups for _, site in group.made.sites]
         changed = (*made, *self.sites.take_moved())
-        sites = [site for site in changed if site.rebind]
-        search = scope() if sites else NO_MODULES
+        search = scope() if changed else NO_MODULES
         latecomers = Latecomers(search.modules) if search.late else None
-        outcome = repoint(sites, search, self._keepers())
+        outcome = repoint(changed, search, keepers)
         if latecomers is not None:
             latecomers.revisit(self._revisit)
         noticed = {copy.site for copy in (*outcome.rebound, *outcome.left)}
         others = noticed.difference(made)
-        facts = [remarks(group, outcome, others, late=search.late) for group in groups]
-        for group, facts_of_group in zip(groups, facts, strict=True):
-            group.facts = facts_of_group
+        for group in groups:
+            group.facts = remarks(group, outcome, others, late=search.late)
 
     def restore(self, deep: bool) -> tuple[list[Exception], list[Holder]]:
         """Repoint what was copied since, after patches were taken back.

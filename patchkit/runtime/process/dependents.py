@@ -69,22 +69,29 @@ class Dependents(Record, eq=False):
         changes = self.maker.table.changes_here(group)
         if not changes:
             return []
-        around = self.around(group, changes, module)
+        groups = self.schedule.groups()
+        later = [other for other in groups if other.rank > group.rank]
+        applied = [other for other in later if other.applied_to]
+        around: list[ChangeGroup] = []
+        if applied and module is not None:
+            around = self._around(changes, module, applied)
         if around:
             # First, so that the others are set aside no longer than it takes.
             with contextlib.suppress(Exception):  # it fails once more below
                 importlib.import_module(group.patch.body)
         aside = self.set_aside(around)
         made: list[ChangeGroup] = []
+        again: list[ChangeGroup] = []
         try:
             if self.maker.make(group, changes, module):
                 made.append(group)
-            if made and (aside or self._is_awaited(group)):
+            if made and (aside or (later and _is_awaited(group, later))):
                 self.repoint(made)
         finally:
-            again, _ = self.make_again(aside)
-        failed = [each.patch for each in aside if each not in again]
-        if failed:
+            if aside:
+                again, _ = self.make_again(aside)
+        if aside:
+            failed = [each.patch for each in aside if each not in again]
             self.maker.states.stop_if_failed(failed)
         return [*made, *again]
 
@@ -97,42 +104,27 @@ class Dependents(Record, eq=False):
         if groups:
             self.repoint_copies(groups, all_modules)
 
-    def _is_awaited(self, group: ChangeGroup) -> bool:
-        """Whether a group of a later row may reach its target through a copy of what one brings."""
-        if not _objects(group):
-            return False
-        for other in self.schedule.groups():
-            if other.rank <= group.rank or other.module not in sys.modules:
-                continue
-            if any(len(change.place.steps) > 1 for _, change in other.changes):
-                return True
-        return False
-
     # -- which ------------------------------------------------------------------------------------
 
-    def around(
-        self, group: ChangeGroup, changes: Iterable[Placed], module: ModuleType | None
+    def _around(
+        self,
+        changes: Iterable[Placed],
+        module: ModuleType,
+        applied: Sequence[ChangeGroup],
     ) -> list[ChangeGroup]:
-        """List the applied groups of later rows that have to come after a group.
+        """List the applied groups of later rows that have to come after those changes.
 
-        They have put objects in place in which targets of the group lie, or their targets lie in
-        what the group is to replace.
+        They have put objects in place in which targets of the changes lie, or their targets lie in
+        what the changes are to replace.
 
         Args:
-            group: a group that is about to be made.
-            changes: its changes that are for here.
-            module: its module; None before that executes.
+            changes: those that are about to be made.
+            module: their module.
+            applied: all applied groups of later rows.
 
         Returns:
             The groups, with what lies in their objects in turn, in the order of their rows.
         """
-        later = [
-            other
-            for other in self.schedule.groups()
-            if other.applied_to and other.rank > group.rank
-        ]
-        if module is None or not later:
-            return []
         found: list[ChangeGroup] = []
         replaced: list[Any] = []
         for _, change in changes:
@@ -147,9 +139,11 @@ class Dependents(Record, eq=False):
             if change.kind == "Replace" and function_of(value) is None:
                 replaced.append(value)
         if replaced:
-            found += [other for other in later if _leads_through(other, replaced)]
+            found += [other for other in applied if _leads_through(other, replaced)]
         movable = [
-            other for other in later if other in found and not _is_below_stranger(other)
+            other
+            for other in applied
+            if other in found and not _is_below_stranger(other)
         ]
         return _ordered([*movable, *self.inside(movable)])
 
@@ -331,6 +325,18 @@ def _objects(group: ChangeGroup) -> list[Any]:
     """List what a group has put in place of something, as far as anything lies in it."""
     values = [site.current for site in _bases(group)]
     return [value for value in values if function_of(value) is None]
+
+
+def _is_awaited(group: ChangeGroup, later: Iterable[ChangeGroup]) -> bool:
+    """Whether a group of a later row may reach its target through a copy of what one brings."""
+    if not _objects(group):
+        return False
+    for other in later:
+        if other.module in sys.modules and any(
+            len(change.place.steps) > 1 for _, change in other.changes
+        ):
+            return True
+    return False
 
 
 def _leads_through(group: ChangeGroup, objects: Iterable[Any]) -> bool:

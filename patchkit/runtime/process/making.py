@@ -7,7 +7,7 @@ takes back what was made.
 import importlib
 import sys
 from collections.abc import Collection, Iterable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from patchkit.core.record import Record
@@ -29,7 +29,7 @@ from patchkit.runtime.changes.context import (
     unwind,
 )
 from patchkit.runtime.changes.overwrites import route_of
-from patchkit.runtime.changes.owners import function_of, is_built
+from patchkit.runtime.changes.owners import is_built
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import compiled_left, scope_of
@@ -301,9 +301,10 @@ def _apply_wave(
     for index, change in wave:
         context = Context(module, body, sites, made.patch, (made.rank, index))
         prepared = prepare(change, context)
+        changed = prepared.sites
         target = change.place
         name = str(target)
-        ready.append(_ReadyChange(change, target, name, prepared, prepared.sites))
+        ready.append(_ReadyChange(change, target, name, prepared, changed))
     for each in ready:
         if _may_discard(each, sites):
             from patchkit.runtime.process.discarding import refuse_to_discard  # noqa: PLC0415 - few do
@@ -335,9 +336,9 @@ def _may_discard(ready: _ReadyChange, sites: Sites) -> bool:
     """Whether others may have changed something in what a change replaces; all else acts around."""
     if not isinstance(ready.change, Replace):
         return False
-    if others() or sites.has_noted("CodeSites"):
+    if any(type(site.original) is not FunctionType for site in ready.sites):
         return True
-    return any(function_of(site.original) is None for site in ready.sites)
+    return bool(others()) or sites.has_noted("CodeSites")
 
 
 def _rebuild_after(ready: Iterable[_ReadyChange], sites: Sites) -> "Rebuild | None":

@@ -116,11 +116,11 @@ def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
     Returns:
         For each target the names of the patches, the innermost first.
     """
-    layers: dict[str, list[str]] = {target: [] for target in group.made.targets}
+    layers: dict[str, dict[str, None]] = {target: {} for target in group.made.targets}
     for target, site in group.made.sites:
-        names = layers.setdefault(target, [])
-        names += [name for name in site.patches if name not in names]
-    return {target: names or [group.patch.name] for target, names in layers.items()}
+        layers.setdefault(target, {}).update(dict.fromkeys(site.patches))
+    own = group.patch.name
+    return {target: list(names) or [own] for target, names in layers.items()}
 
 
 class PatchState(Record, frozen=False, eq=False):

@@ -198,7 +198,7 @@ class Session:
             postponed = self._executions.postponed(name)
             if postponed:
                 self._applier.apply_late(postponed)
-            if any(group.moment == SERVING for group in due):
+            if self._schedule.due(name, SERVING):
                 refuse_withdrawn(name, module)
 
     def import_ended(self, name: str) -> None:

@@ -8,6 +8,7 @@ with a `torch.library.Library`, and comes back when that is taken down. Shapes (
 gradients stay. torch is never imported here: a target that is an operator has imported it.
 """
 
+import inspect
 import sys
 import warnings
 from types import FunctionType, ModuleType
@@ -113,6 +114,75 @@ def operator_at(location: Location, sites: Sites) -> Operator | None:
             "can do it"
         )
     return Operator(locations, wrap_fault)
+
+
+def refuse_registered(value: Any, label: str) -> None:
+    """Refuse a function that an operator of torch goes on calling.
+
+    Args:
+        value: What the target holds.
+        label: The change as its row declares it, which begins the error.
+
+    Raises:
+        TargetError: An operator was made of the function.
+    """
+    if not isinstance(value, FunctionType):
+        return
+    operator = _operator_made_of(value)
+    if operator:
+        raise TargetError(
+            f"{label}: found the function of the operator {operator}, which torch goes on calling;"
+            f" name the operator ({value.__module__}:{operator}) or Edit the function"
+        )
+
+
+def _operator_made_of(function: FunctionType) -> str | None:
+    """Name the operator that was made of a function, as far as that can be told.
+
+    torch does not tell which function a kernel is. It is taken for one where an operator with a
+    kernel from Python has its name and its arguments, and it does not call that operator itself.
+    """
+    torch = loaded_torch()
+    if torch is None:
+        return None
+    plain = function.__name__.strip("_")
+    base = plain.removesuffix("_impl")
+    ends = (f"::{plain}\n", f"::_{plain}\n", f"::{base}\n")
+    definitions = torch.library._defs  # noqa: SLF001 - what Python has defined; torch has no other list
+    text = "\n".join((*definitions, ""))
+    # Most are not: this takes some microseconds.
+    if not any(end in text for end in ends):
+        return None
+    names = [name for name in text.splitlines() if f"{name}\n".endswith(ends)]
+    for name in sorted(names):
+        operator = _operator_named(torch, name)
+        if operator is not None and _runs(operator, function):
+            return f"torch.ops.{operator}".removesuffix(".default")
+    return None
+
+
+def _operator_named(torch: Any, name: str) -> Any:
+    """Return the operator that was defined as `library::operator.overload`.
+
+    What a library defined that is gone is listed still, and None is returned for it.
+    """
+    library, _, in_library = name.partition("::")
+    packet_name, _, overload = in_library.partition(".")
+    packets = getattr(torch.ops, library)
+    packet = getattr(packets, packet_name, None)
+    return getattr(packet, overload or "default", None)
+
+
+def _runs(overload: Any, function: FunctionType) -> bool:
+    """Whether an operator runs a function, as its name, its kernels and its arguments say."""
+    _, _, name = overload.name().partition("::")
+    names_in_call = {overload.namespace, name}
+    calls_operator = names_in_call.issubset(function.__code__.co_names)
+    if calls_operator or not has_python_kernel(overload):
+        return False
+    parameters = list(inspect.signature(function).parameters)
+    schema = overload._schema  # noqa: SLF001
+    return parameters == [argument.name for argument in schema.arguments]
 
 
 def loaded_torch() -> Any:

@@ -15,8 +15,16 @@ from typing import Any
 
 from patchkit.core.rows.target import Item
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.objects.kernels import has_python_kernel, loaded_torch
-from patchkit.runtime.changes.owners import FIELDS, MISSING, Location, heirs, is_built
+from patchkit.runtime.changes.objects.kernels import is_kernel
+from patchkit.runtime.changes.owners import (
+    CACHED,
+    FIELDS,
+    MISSING,
+    Location,
+    heirs,
+    is_built,
+    is_decorated,
+)
 
 _HEAP = 1 << 9
 """`Py_TPFLAGS_HEAPTYPE` of CPython: the class was made at run time."""
@@ -168,75 +176,6 @@ def _is_member(owner: enum.EnumMeta, location: Location, new: Any) -> bool:
     return location.value is MISSING
 
 
-def refuse_registered(value: Any, label: str) -> None:
-    """Refuse a function that an operator of torch goes on calling.
-
-    Args:
-        value: What the target holds.
-        label: The change as its row declares it, which begins the error.
-
-    Raises:
-        TargetError: An operator was made of the function.
-    """
-    if not isinstance(value, FunctionType):
-        return
-    operator = _operator_made_of(value)
-    if operator:
-        raise TargetError(
-            f"{label}: found the function of the operator {operator}, which torch goes on calling;"
-            f" name the operator ({value.__module__}:{operator}) or Edit the function"
-        )
-
-
-def _operator_made_of(function: FunctionType) -> str | None:
-    """Name the operator that was made of a function, as far as that can be told.
-
-    torch does not tell which function a kernel is. It is taken for one where an operator with a
-    kernel from Python has its name and its arguments, and it does not call that operator itself.
-    """
-    torch = loaded_torch()
-    if torch is None:
-        return None
-    plain = function.__name__.strip("_")
-    base = plain.removesuffix("_impl")
-    ends = (f"::{plain}\n", f"::_{plain}\n", f"::{base}\n")
-    definitions = torch.library._defs  # noqa: SLF001 - what Python has defined; torch has no other list
-    text = "\n".join((*definitions, ""))
-    # Most are not: this takes some microseconds.
-    if not any(end in text for end in ends):
-        return None
-    names = [name for name in text.splitlines() if f"{name}\n".endswith(ends)]
-    for name in sorted(names):
-        operator = _operator_named(torch, name)
-        if operator is not None and _runs(operator, function):
-            return f"torch.ops.{operator}".removesuffix(".default")
-    return None
-
-
-def _operator_named(torch: Any, name: str) -> Any:
-    """Return the operator that was defined as `library::operator.overload`.
-
-    What a library defined that is gone is listed still, and None is returned for it.
-    """
-    library, _, in_library = name.partition("::")
-    packet_name, _, overload = in_library.partition(".")
-    packets = getattr(torch.ops, library)
-    packet = getattr(packets, packet_name, None)
-    return getattr(packet, overload or "default", None)
-
-
-def _runs(overload: Any, function: FunctionType) -> bool:
-    """Whether an operator runs a function, as its name, its kernels and its arguments say."""
-    _, _, name = overload.name().partition("::")
-    names_in_call = {overload.namespace, name}
-    calls_operator = names_in_call.issubset(function.__code__.co_names)
-    if calls_operator or not has_python_kernel(overload):
-        return False
-    parameters = list(inspect.signature(function).parameters)
-    schema = overload._schema  # noqa: SLF001
-    return parameters == [argument.name for argument in schema.arguments]
-
-
 def refused_call(old: Any, new: Any) -> str | None:
     """Find a call that the original allows and the replacement does not.
 
@@ -302,6 +241,40 @@ def _signature(value: Any) -> inspect.Signature | None:
         return inspect.signature(function)
     except (TypeError, ValueError):
         return None
+
+
+def refuse_unrelated(label: str, old: Any, new: Any) -> None:
+    """Refuse an object that is of another kind than the original.
+
+    Args:
+        label: The change as its row declares it, which begins the error.
+        old: The original.
+        new: The body's object.
+
+    Raises:
+        TargetError: It cannot serve as the original does.
+    """
+    fault = ""
+    # Not by `issubclass`: a Protocol forbids it, and a class may answer what it likes.
+    if isinstance(old, type) and not (isinstance(new, type) and old in new.__mro__):
+        whose = f"{old.__module__}.{old.__qualname__}"
+        fault = f"found {new!r}, expected a class that derives from {whose}"
+    elif _is_code(old):
+        if not (callable(new) or _is_code(new)):
+            fault = f"found {new!r}, expected something to call in place of {old!r}"
+    elif is_kernel(old) and not is_kernel(new):
+        fault = (
+            f"found {new!r}, expected a kernel; to run a function in its place, Wrap it"
+        )
+    if fault:
+        raise TargetError(f"{label}: {fault} (unrelated=True allows another)")
+
+
+def _is_code(value: Any) -> bool:
+    """Whether this is a function, or a descriptor or cache around one."""
+    if isinstance(value, (FunctionType, staticmethod, classmethod, property, CACHED)):
+        return True
+    return is_decorated(value)
 
 
 def refuse_other_kind(label: str, name: str, old: Any, new: Any) -> None:

@@ -16,19 +16,18 @@ from patchkit.core.rows.declaration import Add, Replace
 from patchkit.core.rows.target import Item
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context, PreparedLayers
-from patchkit.runtime.changes.objects.kernels import is_kernel, operator_at
+from patchkit.runtime.changes.objects.kernels import operator_at, refuse_registered
 from patchkit.runtime.changes.objects.refusals import (
     refuse_fixed,
     refuse_members_and_slots,
     refuse_other_kind,
-    refuse_registered,
+    refuse_unrelated,
     refused_call,
 )
 from patchkit.runtime.changes.owners import (
     CACHED,
     MISSING,
     Location,
-    is_decorated,
     locate,
     locate_free,
     read,
@@ -73,10 +72,10 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
         return _prepared_layers(operator.locations, new, context)
     if old is MISSING:
         locate(context.module, qualname)  # raises, and says what is near
-    refuse_members_and_slots(location, new, label)
     refuse_registered(old, label)
+    refuse_members_and_slots(location, new, label)
     if not change.unrelated:
-        _refuse_unrelated(label, old, new)
+        refuse_unrelated(label, old, new)
         refuse_other_kind(label, change.by, old, new)
         _refuse_recursion(label, location, new)
     beneath = _beneath(location, context.sites)
@@ -199,30 +198,6 @@ def _refuse_call(label: str, name: str, old: Any, new: Any) -> None:
     fault = refused_call(old, new)
     if fault is not None:
         raise TargetError(f"{label}: {name} {fault} (unrelated=True allows another)")
-
-
-def _refuse_unrelated(label: str, old: Any, new: Any) -> None:
-    """Refuse an object that is of another kind than the original."""
-    fault = ""
-    # Not by `issubclass`: a Protocol forbids it, and a class may answer what it likes.
-    if isinstance(old, type) and not (isinstance(new, type) and old in new.__mro__):
-        whose = f"{old.__module__}.{old.__qualname__}"
-        fault = f"found {new!r}, expected a class that derives from {whose}"
-    elif is_kernel(old) and not is_kernel(new):
-        fault = (
-            f"found {new!r}, expected a kernel; to run a function in its place, Wrap it"
-        )
-    elif _is_code(old) and not (callable(new) or _is_code(new)):
-        fault = f"found {new!r}, expected something to call in place of {old!r}"
-    if fault:
-        raise TargetError(f"{label}: {fault} (unrelated=True allows another)")
-
-
-def _is_code(value: Any) -> bool:
-    """Whether this is a function, or a descriptor or cache around one."""
-    if isinstance(value, (FunctionType, staticmethod, classmethod, property, CACHED)):
-        return True
-    return is_decorated(value)
 
 
 def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any:

@@ -30,10 +30,10 @@ from patchkit.runtime.changes.objects.kernels import (
     is_kernel,
     launch_location,
     operator_at,
+    refuse_registered,
 )
 from patchkit.runtime.changes.objects.refusals import (
     refuse_fixed,
-    refuse_registered,
     refused_call,
 )
 from patchkit.runtime.changes.owners import (
