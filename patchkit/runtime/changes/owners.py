@@ -7,6 +7,7 @@ import functools
 import sys
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
+from weakref import getweakrefcount
 
 from patchkit.core.rows.target import Item, TargetStep, steps_of
 from patchkit.errors import TargetError, near
@@ -338,12 +339,18 @@ def inside(value: Any) -> tuple[Any, ...]:
 def held_elsewhere(values: list[Any]) -> list[Any]:
     """Return the values of a list that are held elsewhere, too; nobody can come with the others.
 
+    A weak reference counts: an event bus that has a `WeakMethod` would lose its subscriber.
+
     Args:
         values: The list, whose items the caller must hold in no other way.
     """
     lone = [object()]
     (least_count,) = [sys.getrefcount(value) for value in lone]
-    return [value for value in values if sys.getrefcount(value) > least_count]
+    return [
+        value
+        for value in values
+        if sys.getrefcount(value) > least_count or getweakrefcount(value)
+    ]
 
 
 def is_pydantic(cls: type) -> bool:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -302,6 +304,17 @@ def test_former_wrappers_and_former_replacements_are_kept_apart() -> None:
     held.append(site.current)
     undo_wrapper()
     assert (site.wrappers, site.replacements) == (held[2:], held[1:2])
+
+
+def test_a_former_wrapper_that_is_held_weakly_stays() -> None:
+    """An event bus with a weak reference to a wrapper keeps its subscriber when layers change."""
+    site = site_on(upstream())
+    push(site, wrapping(1))
+    subscriber = weakref.ref(site.current)
+    push(site, wrapping(2))
+    push(site, wrapping(3))
+    gc.collect()
+    assert subscriber() is not None
 
 
 def test_a_replacement_that_a_wrap_leaves_as_it_is() -> None:
