@@ -1,12 +1,12 @@
 """Rebuilds what pydantic has built of types beside their classes: adapters, validated functions.
 
-They are looked for where the classes that embed others are: in the modules of the packages of the
-changed classes, in the classes there, and one level deep in what these hold.
+Whatever keeps one, it refers to its class, and the garbage collector knows all that do.
 """
 
+import gc
 import sys
-from collections.abc import Collection, Iterator
-from types import CellType, FunctionType, MethodType, SimpleNamespace
+from collections.abc import Collection
+from types import SimpleNamespace
 from typing import Any, get_type_hints
 
 from patchkit.errors import TargetError
@@ -16,10 +16,7 @@ from patchkit.runtime.changes.fields.pydantic_classes import (
     dependents,
     packages_of,
 )
-from patchkit.runtime.changes.owners import inside, namespace
-
-_MOST = 1000
-"""A container with more items is not looked through."""
+from patchkit.runtime.changes.owners import namespace
 
 _ADAPTER = "TypeAdapter"
 _BUILDERS = (
@@ -79,7 +76,9 @@ def _dependent(changed: Collection[type]) -> list[Any]:
         return []
     packages = packages_of(changed)
     adapters = []
-    for adapter in _adapters(classes, packages):
+    for adapter in gc.get_referrers(*classes):
+        if type(adapter) not in classes:
+            continue
         named = classes_named(_annotations(adapter))
         parts = annotated_parts(list(named), packages)
         bases = {base for part in parts for base in part.__mro__}
@@ -97,13 +96,16 @@ def _rebuild(adapter: Any) -> None:
 
 def _names(adapter: Any) -> dict[str, Any]:
     """Return the globals where an adapter was made."""
-    return namespace(sys.modules.get(adapter._module_name))  # noqa: SLF001 - nobody else knows
+    module = namespace(adapter).get("_module_name")
+    return namespace(sys.modules.get(str(module)))
 
 
 def _annotations(adapter: Any) -> list[Any]:
     names = None
     if type(adapter).__name__ == _ADAPTER:
-        annotated: Any = SimpleNamespace(__annotations__={"type": adapter._type})  # noqa: SLF001
+        # One that another thread is making may have no type yet.
+        kind = namespace(adapter).get("_type")
+        annotated: Any = SimpleNamespace(__annotations__={"type": kind})
         names = _names(adapter)
     else:
         annotated = adapter.schema_type
@@ -118,64 +120,3 @@ def _words(adapter: Any) -> str:
     if type(adapter).__name__ == _ADAPTER:
         return f"{adapter!r} of {adapter._module_name}"  # noqa: SLF001 - nobody else knows
     return f"{adapter.module}:{adapter.qualname} (validate_call)"
-
-
-def _adapters(classes: set[type], packages: set[str]) -> list[Any]:
-    """Find the objects of some classes that the modules of packages hold."""
-    found: dict[int, Any] = {}
-    visited: set[int] = set()
-    pending = [
-        namespace(module)
-        for name, module in list(sys.modules.items())
-        if name.partition(".")[0] in packages
-    ]
-    while pending:
-        members = tuple(pending.pop().values())
-        for value in members:
-            if id(value) in visited:
-                continue
-            visited.add(id(value))
-            if issubclass(type(value), type):
-                if not packages.isdisjoint(packages_of([value])):
-                    pending.append(dict(vars(value)))
-                continue
-            for part in _parts(value):
-                if type(part) in classes:
-                    found[id(part)] = part
-    return list(found.values())
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    """Yield an object, what it is a method of, and what it holds, each again with what it is of."""
-    kind = type(value)
-    held: Collection[Any] = ()
-    if kind is dict:
-        held = value.values()
-    elif kind in {list, tuple, set, frozenset}:
-        held = value
-    elif kind is not FunctionType:
-        held = namespace(value).values()
-    if len(held) > _MOST:
-        held = ()
-    for part in (value, *held):
-        yield part
-        for function in (part, *inside(part)):
-            if type(function) is MethodType:
-                yield function.__self__
-            elif type(function) is FunctionType:
-                yield from _validators(function)
-
-
-def _validators(function: FunctionType) -> Iterator[Any]:
-    """Yield what a function may call to validate its arguments."""
-    for cell in function.__closure__ or ():
-        content = _content(cell)
-        if type(content) is MethodType:
-            yield content.__self__
-
-
-def _content(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # it is empty
-        return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.packages import module_of
 
 from patchkit import AddField, Wrap
 from patchkit.errors import TargetError
@@ -52,6 +53,15 @@ KEEPERS: dict[str, tuple[str, str]] = {
     "an object": (
         "kept = Kept()\nkept.adapter = TypeAdapter({cls})",
         "kept.adapter.validate_python({value})",
+    ),
+    "a table of tables": (
+        "kept = {{'x': [[TypeAdapter({cls})]]}}",
+        "kept['x'][0][0].validate_python({value})",
+    ),
+    "a closure": (
+        "kept = (lambda adapter: lambda value: adapter.validate_python(value))"
+        "(TypeAdapter({cls}))",
+        "kept({value})",
     ),
     "a class": (
         "class kept:\n    adapter = TypeAdapter({cls})",
@@ -122,6 +132,16 @@ def test_what_embeds_the_class(upstream: Upstream, cls: str) -> None:
     undo()
     made = read({name: {"added": 3}})
     assert not hasattr(made.standard if cls == "Model" else made["item"], "added")
+
+
+def test_what_another_package_keeps(upstream: Upstream) -> None:
+    """An adapter is found wherever it is, also in a package that is not the class's."""
+    source = "from upstream import Built, TypeAdapter\nkept = TypeAdapter(list[Built])"
+    other = module_of(source, "other_package")
+    undo = upstream.apply(AddField("upstream:Built", "added", "int", default=7))
+    assert other.kept.validate_python([{"added": 3}])[0].added == 3
+    undo()
+    assert not hasattr(other.kept.validate_python([{"added": 3}])[0], "added")
 
 
 def test_others_are_left_alone(upstream: Upstream) -> None:
