@@ -133,10 +133,15 @@ def _refuse_unreached(chain: list[Any]) -> None:
     ]
     if not decorators:
         return
-    from patchkit.runtime.changes.source.reaching import reaches  # noqa: PLC0415 - few have one
+    from patchkit.runtime.changes.calling import may_call  # noqa: PLC0415 - few have one
 
     for outer, inner in decorators:
-        if not reaches(outer, inner):
+        code = outer.__code__
+        is_same_code = getattr(inner, "__code__", None) is code
+        is_copy = is_same_code and inner.__closure__ is outer.__closure__
+        # Code that names a function may get it from anywhere.
+        is_named = getattr(inner, "__name__", None) in code.co_names
+        if is_copy or (not is_named and may_call(outer, inner) is False):
             raise TargetError(
                 f"found {_place(outer)}, which does not call what its __wrapped__ names, "
                 f"{_place(inner)}; an edit would change that and not the target"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from textwrap import dedent
 
 import pytest
 
 from patchkit.errors import TargetError
+from patchkit.runtime.changes import calling
 from patchkit.runtime.changes.source.edit import function_at
 from runtime.changes.source.edits import Desk
 
@@ -156,18 +156,38 @@ def test_a_function_that_only_names_another(source: str) -> None:
     assert desk.upstream.impl.__code__ is code
 
 
-def test_a_closure_over_half_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is too much to look through, the decorator is followed, as most call it."""
-    source = """
+@pytest.mark.parametrize("original", ["impl", "A().run"])
+def test_a_copy_of_what_it_names(original: str) -> None:
+    """A function with the same code is no decorator: an edit of the one leaves the other."""
+    source = f"""
+        import types
+        class A:
+            def run(self): return 'run'
+        original = {original}
+        target = types.FunctionType(original.__code__, globals())
+        functools.update_wrapper(target, original)
+    """
+    with pytest.raises(TargetError, match="does not call what its __wrapped__ names"):
+        _desk(source).edit("target", "'inner'", "'edited'")
+
+
+@pytest.mark.parametrize("loaded", ["kept", "f(), kept"])
+def test_a_closure_over_half_of_the_program(
+    monkeypatch: pytest.MonkeyPatch, loaded: str
+) -> None:
+    """However much a decorator holds, it is followed if its own code loads what it names."""
+    source = f"""
         def deco(f, kept):
             @functools.wraps(f)
-            def wrapper(): return kept
+            def wrapper(): return {loaded}
             return wrapper
         target = deco(impl, [object() for _ in range(20)])
     """
     desk = _desk(source)
-    with pytest.raises(TargetError):
-        function_at(desk.upstream, "target", desk.sites)
-    module = sys.modules["patchkit.runtime.changes.source.reaching"]
-    monkeypatch.setattr(module, "_MOST", 10)
-    assert function_at(desk.upstream, "target", desk.sites)[1] is desk.upstream.impl
+    monkeypatch.setattr(calling, "_MOST", 10)
+    if loaded == "kept":
+        with pytest.raises(TargetError, match="does not call what"):
+            function_at(desk.upstream, "target", desk.sites)
+    else:
+        _, function = function_at(desk.upstream, "target", desk.sites)
+        assert function is desk.upstream.impl
