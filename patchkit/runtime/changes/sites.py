@@ -165,18 +165,6 @@ class Sites(Record, frozen=False, eq=False):
         self._moved = []
         return moved
 
-    def _is_of_site(self, inheriting: Site, value: Any) -> bool:
-        """Whether an inherited value is what a site, or a copy that goes with one, holds."""
-        name = str(inheriting.name)
-        for cls in bases_of(inheriting.owner):
-            if name in vars(cls):
-                candidates = (self.get(cls, name), self.leader(cls, name))
-                return any(
-                    candidate is not None and candidate.knows(value)
-                    for candidate in candidates
-                )
-        return False
-
     def holds(self, owner: object, name: TargetStep) -> bool:
         """Whether a patch lies on this very attribute.
 
