@@ -11,6 +11,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from patchkit.errors import TargetError
+from patchkit.runtime.changes.calling import may_call
 from patchkit.runtime.changes.context import Context, PreparedLayers
 from patchkit.runtime.changes.foreign import described
 from patchkit.runtime.changes.owners import (
@@ -202,23 +203,16 @@ def refuse_recursion(location: Location, new: Any, label: str) -> None:
     module = namespace(location.owner)
     for method, member in vars(old).items():
         for function in _functions(member):
-            if function.__globals__ is not module or not _calls(
-                peek(new, method), method, member
-            ):
+            if function.__globals__ is not module:
                 continue
-            if name in _classes_named(function.__code__):
+            if name not in _classes_named(function.__code__):
+                continue
+            if may_call(peek(new, method), member, new):
                 raise TargetError(
                     f"{label}: found super({name}, …) in {function.__qualname__}, where {name} "
                     f"would be the class that replaces it, so that the method calls itself; Wrap or"
                     f" Edit methods of {name} (unrelated=True if this one is never called)"
                 )
-
-
-def _calls(member: Any, name: str, original: Any) -> bool:
-    """Whether a member is the original of its class, or may call that by name."""
-    if member is original:
-        return True
-    return any(name in function.__code__.co_names for function in _functions(member))
 
 
 def _functions(member: Any) -> Iterator[FunctionType]:
