@@ -29,7 +29,11 @@ from patchkit.runtime.changes.fields.pydantic_classes import (
     rebuild,
     with_default,
 )
-from patchkit.runtime.changes.fields.type_adapters import rebuild_adapters
+from patchkit.runtime.changes.fields.type_adapters import (
+    adapter_words,
+    adapters_of,
+    rebuild_adapter,
+)
 from patchkit.runtime.changes.owners import (
     DECORATORS,
     FIELDS,
@@ -80,7 +84,6 @@ class Rebuild:
         if not classes or "pydantic" not in sys.modules:
             return
         errors = self._sites.noted(Rebuilt).build(self, self._built)
-        errors += rebuild_adapters(self._built)
         if errors:
             raise TargetError(_joined(errors)) from errors[0]
 
@@ -112,7 +115,6 @@ class Rebuild:
             forget_caches(built)
         if built and "pydantic" in sys.modules:
             errors += self._sites.noted(Rebuilt).without(self, built)
-            errors += rebuild_adapters(built)
         if errors:
             raise UndoError(_joined(errors))
 
@@ -176,14 +178,14 @@ class Rebuilt:
         self._records: dict[type, _RebuiltClass] = {}
 
     def build(self, reason: object, changed: list[type]) -> list[Exception]:
-        """Build changed classes, those derived from them and those that embed any of these.
+        """Build changed classes, those derived from them, and what embeds any of these.
 
         Args:
             reason: Who asks for it.
             changed: The classes that are changed.
 
         Returns:
-            An error for each class that cannot be built.
+            An error for each class or adapter that cannot be built.
         """
         classes = dependents(changed)
         for cls in classes:
@@ -198,7 +200,7 @@ class Rebuilt:
             changed: The classes that are changed no more.
 
         Returns:
-            An error for each class that cannot be built.
+            An error for each class or adapter that cannot be built.
         """
         records = self._records
         classes = dependents(changed)
@@ -228,14 +230,12 @@ class Rebuilt:
     def _build(self, classes: list[type], changed: list[type]) -> list[Exception]:
         errors: list[Exception] = []
         for cls, step in self._steps(classes, changed):
-            try:
-                with self._records[cls].noting():
-                    step(cls)
-            except Exception as error:  # noqa: BLE001 - pydantic raises what it likes
-                name = f"{cls.__module__}:{cls.__qualname__}"
-                failure = TargetError(f"{name} cannot be rebuilt: {error}")
-                failure.__cause__ = error
-                errors.append(failure)
+            label = f"{cls.__module__}:{cls.__qualname__}"
+            with self._records[cls].noting(), _errors_kept(label, errors):
+                step(cls)
+        for adapter in adapters_of(changed):
+            with _errors_kept(adapter_words(adapter), errors):
+                rebuild_adapter(adapter)
         return errors
 
     def _steps(self, classes: list[type], changed: list[type]) -> list[_BuildStep]:
@@ -256,6 +256,17 @@ class Rebuilt:
 
     def _collect_decorators(self, cls: type) -> None:
         collect_decorators(cls, self._records[cls].decorators)
+
+
+@contextlib.contextmanager
+def _errors_kept(label: str, errors: list[Exception]) -> Iterator[None]:
+    """Add the error to a list with which something cannot be rebuilt."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - pydantic raises what it likes
+        failure = TargetError(f"{label} cannot be rebuilt: {error}")
+        failure.__cause__ = error
+        errors.append(failure)
 
 
 def _default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:

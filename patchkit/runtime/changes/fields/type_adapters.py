@@ -9,7 +9,6 @@ from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any, get_type_hints
 
-from patchkit.errors import TargetError
 from patchkit.runtime.changes.fields.pydantic_classes import (
     annotated_parts,
     classes_named,
@@ -26,26 +25,6 @@ _BUILDERS = (
 _MAKES_AGAIN = {"rebuild", "_create_validators"}
 
 
-def rebuild_adapters(changed: Collection[type]) -> list[Exception]:
-    """Rebuild the adapters and validated functions whose types are changed, or embed such a type.
-
-    Args:
-        changed: The classes, which are built anew.
-
-    Returns:
-        An error for each that cannot be rebuilt.
-    """
-    errors: list[Exception] = []
-    for adapter in _dependent(changed):
-        try:
-            _rebuild(adapter)
-        except Exception as error:  # noqa: BLE001 - pydantic raises what it likes
-            failure = TargetError(f"{_words(adapter)} cannot be rebuilt: {error}")
-            failure.__cause__ = error
-            errors.append(failure)
-    return errors
-
-
 def built_of(replaced: type) -> list[str]:
     """Name what pydantic has built of a class, and goes on with it when it is replaced.
 
@@ -60,11 +39,18 @@ def built_of(replaced: type) -> list[str]:
         for cls in dependents([replaced])
         if replaced not in cls.__mro__
     ]
-    return [*words, *map(_words, _dependent([replaced]))]
+    return [*words, *map(adapter_words, adapters_of([replaced]))]
 
 
-def _dependent(changed: Collection[type]) -> list[Any]:
-    """Find the adapters and validated functions of classes, and of what embeds these."""
+def adapters_of(changed: Collection[type]) -> list[Any]:
+    """Find the adapters and validated functions whose types are some classes, or embed these.
+
+    Args:
+        changed: The classes.
+
+    Returns:
+        The adapters, and what calls the functions.
+    """
     loaded = [
         vars(sys.modules[module])[name]
         for module, name in _BUILDERS
@@ -87,7 +73,12 @@ def _dependent(changed: Collection[type]) -> list[Any]:
     return adapters
 
 
-def _rebuild(adapter: Any) -> None:
+def rebuild_adapter(adapter: Any) -> None:
+    """Rebuild an adapter, or what calls a validated function, of its type as that is now.
+
+    Args:
+        adapter: One of `adapters_of`.
+    """
     if type(adapter).__name__ == _ADAPTER:
         adapter.rebuild(force=True, _types_namespace=_names(adapter))
     else:
@@ -116,7 +107,12 @@ def _annotations(adapter: Any) -> list[Any]:
     return list(hints.values())
 
 
-def _words(adapter: Any) -> str:
+def adapter_words(adapter: Any) -> str:
+    """Return the name of an adapter or a validated function for messages.
+
+    Args:
+        adapter: One of `adapters_of`.
+    """
     if type(adapter).__name__ == _ADAPTER:
         return f"{adapter!r} of {adapter._module_name}"  # noqa: SLF001 - nobody else knows
     return f"{adapter.module}:{adapter.qualname} (validate_call)"
