@@ -137,17 +137,11 @@ def _content(cell: CellType) -> Any:
 
 
 def _items(value: Any) -> _Parts:
-    """Return the items of a container, a dict's keys too; nothing of anything else."""
-    type_ = type(value)
-    is_mapping = type_ is dict or type_ is MappingProxyType
-    if not is_mapping and type_ not in _PLAIN_SEQUENCES:
+    """Return the items of a plain container, a dict's keys too; nothing of anything else."""
+    kind = _PLAIN_CONTAINERS.get(type(value))
+    if kind is None:
         return ()
-    if len(value) > MOST:
-        return ()
-    if is_mapping:
-        return (*value, *value.values())
-    container: _Parts = value
-    return container
+    return kind.parts(value)
 
 
 def _wrapper_parts(value: Any) -> _Parts:
@@ -290,8 +284,6 @@ def _instance_named(value: Any) -> _NamedParts:
 _PLAIN_KEYS = (str, int, bytes, bool, type(None))
 """Types whose `repr` runs no code of others."""
 _SEQUENCES = (list, tuple, set, frozenset, deque)
-_PLAIN_SEQUENCES = (list, tuple, set, frozenset)
-_NESTING = frozenset((dict, MappingProxyType, *_PLAIN_SEQUENCES, FunctionType))
 _WITHOUT_PARTS = (ModuleType, str, bytes, int, float)
 _MANAGED_DICT = 1 << 4
 """The flag of types in C whose instances have a dict without an offset."""
@@ -302,12 +294,20 @@ CLASS = HolderKind(lambda _: (), lambda _: iter(()))
 INSTANCE = HolderKind(_instance_parts, _instance_named)
 MAPPING = HolderKind(_mapping_parts, _mapping_named)
 """A dict's keys are places of their own, see `keys`."""
+_SEQUENCE = HolderKind(_sequence_parts, _sequence_named)
+_PROXY = HolderKind(_parts_of(_proxy_named), _proxy_named)
+_PLAIN_CONTAINERS: dict[type, HolderKind] = {
+    **dict.fromkeys((list, tuple, set, frozenset), _SEQUENCE),
+    dict: MAPPING,
+    MappingProxyType: _PROXY,
+}
+_NESTING = frozenset((FunctionType, *_PLAIN_CONTAINERS))
 _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((FunctionType,), HolderKind(_function_parts, _function_named)),
     ((type,), CLASS),
     (WRAPPERS, HolderKind(_wrapper_parts, _wrapper_named)),
     ((dict,), MAPPING),
-    (_SEQUENCES, HolderKind(_sequence_parts, _sequence_named)),
-    ((MappingProxyType,), HolderKind(_parts_of(_proxy_named), _proxy_named)),
+    (_SEQUENCES, _SEQUENCE),
+    ((MappingProxyType,), _PROXY),
     (_ALIASES, HolderKind(_alias_parts, _alias_named)),
 )
