@@ -90,14 +90,19 @@ def _lies_in(owner: Any, whole: Any) -> bool:
     """Whether a patched owner is an object, or lies in it: a nested class or container."""
     if owner is whole:
         return True
-    if isinstance(whole, dict):
-        return any(owner is value for value in tuple(whole.values()))
-    if isinstance(whole, list):
-        return any(owner is value for value in tuple(whole))
     if isinstance(whole, type) and isinstance(owner, type):
         is_below = owner.__qualname__.startswith(f"{whole.__qualname__}.")
         return is_below and owner.__module__ == whole.__module__
-    return any(owner is value for value in tuple(namespace(whole).values()))
+    return any(owner is value for value in _values_in(whole))
+
+
+def _values_in(whole: Any) -> tuple[Any, ...]:
+    """Return the items of a container, or the attributes of any other object."""
+    if isinstance(whole, dict):
+        return tuple(whole.values())
+    if isinstance(whole, list):
+        return tuple(whole)
+    return tuple(namespace(whole).values())
 
 
 def _edits_of(value: Any, sites: Sites) -> Iterator[str]:
@@ -107,8 +112,7 @@ def _edits_of(value: Any, sites: Sites) -> Iterator[str]:
 
 def _edits_inside(whole: Any, sites: Sites) -> Iterator[str]:
     """Yield the patches that edit functions of a class, or of a container."""
-    values = whole.values() if isinstance(whole, dict) else namespace(whole).values()
-    for value in tuple(values):
+    for value in _values_in(whole):
         yield from _edits_of(value, sites)
 
 
