@@ -16,7 +16,6 @@ from patchkit.runtime.changes.context import Context, PreparedLayers
 from patchkit.runtime.changes.foreign import described
 from patchkit.runtime.changes.owners import (
     CACHED,
-    MISSING,
     Location,
     heirs,
     inside,
@@ -102,11 +101,6 @@ def prepared_member(location: Location, new: Any, context: Context) -> PreparedL
         below_all = Layer(lambda _: None, base=True, patch=layer.patch)
         inherited = Location(cls, "__hash__", peek(cls, "__hash__"), own=False)
         parts.append((sites.at(inherited), below_all))
-    is_alike = _is_abstract(site.original) == _is_abstract(new)
-    # What another row makes of the base's decides there, too, and may change.
-    is_settled = is_alike and "_abc_impl" not in vars(cls)
-    if is_settled and site.original is not MISSING and len(parts) == 1:
-        return PreparedLayers(parts)
     return PreparedMember(parts, AbstractNames(cls, name, sites))
 
 
