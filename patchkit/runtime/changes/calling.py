@@ -150,6 +150,8 @@ class _Search:
         if issubclass(kind, ModuleType):
             self._look_up_in(values, home=self)
             return ()
+        if kind is FunctionType and holder.__module__ == "inspect":
+            return ()  # it looks at functions, and calls none
         if kind is FunctionType:
             self._look_up_in(holder.__globals__, home=holder.__globals__)
             if id(holder) in self._visited:  # else its code alone does not come to them

@@ -65,7 +65,7 @@ def adapters_of(changed: Collection[type]) -> list[Any]:
     for adapter in gc.get_referrers(*classes):
         if type(adapter) not in classes:
             continue
-        named = classes_named(_annotations(adapter))
+        named = classes_named(_annotations(adapter), _names(adapter))
         parts = annotated_parts(list(named), packages)
         bases = {base for part in parts for base in part.__mro__}
         if not bases.isdisjoint(changed):
@@ -86,8 +86,9 @@ def rebuild_adapter(adapter: Any) -> None:
 
 
 def _names(adapter: Any) -> dict[str, Any]:
-    """Return the globals where an adapter was made."""
-    module = namespace(adapter).get("_module_name")
+    """Return the globals where an adapter, or a validated function, was made."""
+    attribute = "_module_name" if type(adapter).__name__ == _ADAPTER else "module"
+    module = getattr(adapter, attribute, None)
     return namespace(sys.modules.get(str(module)))
 
 

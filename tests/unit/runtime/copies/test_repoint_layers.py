@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -179,11 +178,17 @@ def test_subclasses_of_a_replaced_class_are_named(loaded: Loaded) -> None:
 
 def test_a_layer_that_was_taken_off_lets_go_of_its_value(loaded: Loaded) -> None:
     """Who keeps the layer does not keep alive what it made, which would look like a copy."""
+    gone: list[bool] = []
+
+    class Telling:
+        def __del__(self) -> None:
+            gone.append(True)
+
     site = loaded.site("function")
-    layer = Layer(lambda _: New())
+    layer = Layer(lambda _: Telling())
     site.put(layer)
-    made = weakref.ref(site.current)
-    assert layer.value is made()
+    assert layer.value is site.current
     site.take(layer)
+    assert not gone
     site.put(Layer(lambda _: New()))
-    assert made() is None
+    assert gone
