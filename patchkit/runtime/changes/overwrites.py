@@ -189,8 +189,12 @@ def _other_module(now: Any, stop: RouteStep, route: Route) -> Overwrite | None:
     """Judge what stands in `sys.modules` now, where a target's module stood."""
     if now is MISSING or is_half_imported(now):
         return None  # its next import applies everything anew
-    origin = getattr(now, "__file__", None) or "made by hand"
-    by = f"another module under its name ({origin})"
+    origin = getattr(now, "__file__", None)
+    if origin and origin == getattr(stop[2], "__file__", None):
+        return (
+            None  # a copy that somebody has executed beside it: so does the next look
+        )
+    by = f"another module under its name ({origin or 'made by hand'})"
     return _compared_beyond(stop, now, by, route)
 
 

@@ -187,7 +187,8 @@ def _set(spec: object, key: str, value: object) -> None:
 def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
     """Let bodies write `import a.b` and use `a.b` while it is being imported.
 
-    importlib makes `b` an attribute of `a` only after that, and not at all where it fails.
+    importlib makes `b` an attribute of `a` only after that, and not at all where it fails, or where
+    somebody executes the module without `sys.modules`.
 
     Args:
         name: The dotted name of the module.
@@ -202,7 +203,8 @@ def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
         outer = object.__getattribute__(sys.modules.get(parent), "__dict__")
     except AttributeError:
         outer = None
-    if not isinstance(outer, dict) or outer.get(child) is module:
+    is_bound = not isinstance(outer, dict) or outer.get(child) is module
+    if is_bound or sys.modules.get(name) is not module:
         yield
         return
     former = {child: outer[child]} if child in outer else {}

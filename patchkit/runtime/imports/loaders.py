@@ -30,7 +30,7 @@ class Watcher(Protocol):
         """
 
     def imported(self, name: str, module: ModuleType) -> None:
-        """Hear that a module has executed.
+        """Hear that a module has executed, unless `sys.modules` holds another one of its name.
 
         Args:
             name: The dotted name of the module.
@@ -191,10 +191,11 @@ class _Execution(_StandIn):
     @_among_importlib
     def __call__(self, module: ModuleType) -> None:
         name, notifier = self.key
-        if not notifier.is_for(name) or id(module) in notifier.executing:
+        # A copy that somebody makes for himself, beside the module, is none of ours.
+        is_beside = sys.modules.get(name, module) is not module
+        if is_beside or not notifier.is_for(name) or id(module) in notifier.executing:
             self.method(module)  # nobody watches it, or a loader further out reports it
             return
-        before = sys.modules.get(name)
         notifier.executing.add(id(module))
         try:
             if name in notifier.names:
@@ -203,7 +204,8 @@ class _Execution(_StandIn):
             self.executed_by = get_ident()
         finally:
             notifier.executing.discard(id(module))
-        notifier.imported(name, _resulting_module(name, module, before))
+        # What it has put into `sys.modules` in place of itself, if anything.
+        notifier.imported(name, sys.modules.get(name) or module)
 
 
 class _Code(_StandIn):
@@ -236,20 +238,6 @@ def _is_for_main(depth: int) -> bool:
         run_name = frame.f_locals.get("run_name", "__main__")
         frame = frame.f_back
     return run_name in _NAMES_OF_MAIN
-
-
-def _resulting_module(
-    name: str, module: ModuleType, before: ModuleType | None
-) -> ModuleType:
-    """Return the module that was executed, or what it put into `sys.modules` instead.
-
-    What was there before and still is, though another module was executed, is a stranger's.
-    """
-    current = sys.modules.get(name)
-    is_strangers = current is before and before is not module
-    if current is None or is_strangers:
-        return module
-    return current
 
 
 def _stand_in_of(loader: object) -> _StandIn | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 import threading
 from typing import Any
@@ -294,6 +295,40 @@ def test_a_second_import_replaces_the_second_class(world: World) -> None:
     second = load("up.mod").Thing
     assert second.__module__ == "pack.patch_a"
     assert not issubclass(second, first.__mro__[1])
+
+
+def _private_copy(module: Any) -> Any:
+    """Execute a module once more, without `sys.modules`."""
+    spec: Any = importlib.util.spec_from_file_location(module.__name__, module.__file__)
+    copied = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(copied)
+    return copied
+
+
+def test_a_private_copy_of_a_module_leaves_the_module_alone(world: World) -> None:
+    """The module keeps its patch and its package's name; the copy has it once it stands there."""
+    session = a_world(world, WRAP)
+    session.arm(MAIN)
+    module = load("up.mod")
+    copied = _private_copy(module)
+    assert (module.function(), copied.function()) == (("by", "old"), "old")
+    assert load("up").mod is module
+    sys.modules["up.mod"] = copied
+    session.lookout.look_again()
+    assert copied.function() == ("by", "old")
+
+
+def test_a_private_copy_of_a_module_that_is_not_imported(world: World) -> None:
+    """The copy has the patch; its package has nothing of that name, as in plain Python."""
+    session = a_world(world, WRAP)
+    world.module("pack.patch_a", "def by(w, i, a, k): return ('by', w())")
+    module = load("up.mod")
+    del sys.modules["up.mod"], load("up").mod
+    session.arm(MAIN)
+    assert _private_copy(module).function() == ("by", "old")
+    assert not hasattr(load("up"), "mod")
+    assert load("up.mod").function() == ("by", "old")
+    assert load("up").mod is load("up.mod")
 
 
 def test_reload_of_a_module_that_only_reexports(world: World) -> None:
