@@ -69,16 +69,21 @@ class PreparedCall:
         function: The function.
         module: What it is given if it asks for one argument; None if it is given nothing.
         sites: Empty: what the function changes is not known.
+        left: What no undo takes back, in words.
     """
 
     function: Any
     module: ModuleType | None
     sites: tuple[Site, ...] = ()
+    left: tuple[str, ...] = ()
     _result: object = None
 
     def apply(self) -> None:
         """Call it, with the module if it asks for one."""
         self._result = self.function(*_arguments(self.function, self.module))
+        if not callable(self._result):
+            name = getattr(self.function, "__name__", "a function")
+            self.left = (f"what {name}() has done (it returned no undo)",)
 
     def undo(self) -> None:
         """Call what the function returned, once."""

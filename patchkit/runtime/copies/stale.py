@@ -192,6 +192,8 @@ class StaleValues:
             return True
         if self.proven(value) is site:
             return True
+        if any(value is wrapper for wrapper in site.wrappers):
+            return True  # made here, also where another site lay on it
         if value is not site.original:
             return False
         if is_served(site) or _is_foreign(site):

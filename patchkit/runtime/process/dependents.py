@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from patchkit.core.record import Record
-from patchkit.core.rows.declaration import AfterImport
+from patchkit.core.rows.declaration import AFTER, SERVING, AfterImport
 from patchkit.core.rows.target import TargetStep
 from patchkit.errors import PatchkitError
 from patchkit.runtime.changes.overwrites import hidden_on
@@ -27,6 +27,7 @@ from patchkit.runtime.copies.scope import SearchScope, all_modules
 from patchkit.runtime.process.making import Maker, NotWanted
 from patchkit.runtime.process.patch_state import (
     APPLIED,
+    ARMED,
     SKIPPED,
     ChangeGroup,
     PatchState,
@@ -150,6 +151,8 @@ class Dependents(Record, eq=False):
     def inside(self, groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:
         """List the applied groups of later rows whose targets lie in what some groups have put.
 
+        What lies in a module that one of them provides may be of an earlier row, too.
+
         Args:
             groups: groups that are made.
 
@@ -160,6 +163,8 @@ class Dependents(Record, eq=False):
         found: list[ChangeGroup] = []
         for whole in wholes:
             objects = _objects(whole)
+            if whole.moment == SERVING and whole.applied_to:
+                found += self.schedule.due(whole.module, AFTER)
             added = [
                 site
                 for site in _bases(whole)
@@ -231,7 +236,11 @@ class Dependents(Record, eq=False):
         errors: list[Exception] = []
         for group in _ordered(groups):
             module = sys.modules.get(group.module)
-            if group.patch.status != APPLIED or module is None:
+            if group.patch.status != APPLIED:
+                continue
+            if module is None:
+                if not any(other.applied_to for other in group.patch.groups):
+                    self.maker.states.set(group.patch, ARMED)
                 continue
             with self.maker.turns.within(group):
                 try:

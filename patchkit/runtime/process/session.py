@@ -318,17 +318,16 @@ class Session:
         """
         self.roles.clear()
         self.journal.write("become", roles=[str(role) for role in roles])
-        applied = [
-            state for state in reversed(self.states.values()) if state.status == APPLIED
-        ]
         unneeded = [
-            state for state in applied if eligibility(state, roles).answer == NOT_YET
+            state
+            for state in reversed(self.states.values())
+            if state.status == APPLIED and eligibility(state, roles).answer == NOT_YET
         ]
         kept = self._undoing.leave_to_others(unneeded)
         for state in unneeded:
             self._states.set(state, ARMED, "for another role")
-            if state.name in kept:
-                self.lookout.tell_kept(state.name, kept[state.name])
+        for name, holders in kept.items():
+            self.lookout.tell_kept(name, holders)
         for role in sorted(roles):
             self.enter(role)
 

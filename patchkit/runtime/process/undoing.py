@@ -95,24 +95,24 @@ class Undoing(Record, eq=False):
             patches: in the order in which they are undone.
 
         Returns:
-            By the names of the patches, what goes on holding what they have made, in words.
+            By the names of the patches, what goes on holding what they have made, and what could
+            not be taken back, in words.
         """
         if not patches:
             return {}
         names: dict[Site, list[str]] = {}
-        kept: dict[str, list[str]] = {}
+        kept: dict[str, list[str]] = {patch.name: [] for patch in patches}
         for patch in patches:
             for group in patch.groups:
                 for _, site in group.made.sites:
                     names.setdefault(site, []).append(patch.name)
-                    holders = kept.setdefault(patch.name, [])
-                    holders += subclasses_left(site.current, site.original)
-        errors, left = self._undo(patches, deep=True)
+                    kept[patch.name] += subclasses_left(site.current, site.original)
+        errors, left = self._undo(patches, kept)
         self.states.say_undo_errors(errors)
         for holder in left:
             # A site of others may have lain on one of these.
-            for name in names.get(holder.site, [patch.name for patch in patches]):
-                kept.setdefault(name, []).append(holder.words)
+            for name in names.get(holder.site, kept):
+                kept[name].append(holder.words)
         return {name: holders for name, holders in kept.items() if holders}
 
     def undo(self, *patches: PatchState) -> list[Exception]:
@@ -124,26 +124,38 @@ class Undoing(Record, eq=False):
         Returns:
             What went wrong on the way.
         """
-        errors, left = self._undo(patches, deep=False)
+        errors, left = self._undo(patches)
         for copy in left:
             self.states.say("info", f"undo: out of reach: {copy.words}")
         return errors
 
     def _undo(
-        self, patches: Iterable[PatchState], *, deep: bool
+        self, patches: Iterable[PatchState], kept: dict[str, list[str]] | None = None
     ) -> tuple[list[Exception], list[Holder]]:
+        """Undo patches; with `kept`, note there what cannot be, and look deep for copies.
+
+        Args:
+            patches: in the order in which they are undone.
+            kept: by the names of the patches, what goes on, in words; None where nobody asks.
+
+        Returns:
+            What went wrong, but what is in `kept`; and what holds a copy all the same.
+        """
         errors: list[Exception] = []
         dependents = self.dependents
         groups = [group for patch in patches for group in reversed(patch.groups)]
         aside = dependents.set_aside(dependents.inside(groups))
         for group in groups:
             with self.turns.within(group):
-                errors += group.take_back()
+                if kept is None:
+                    errors += group.take_back()
+                else:
+                    kept[group.patch.name] += _left_after(group)
         if aside:
             self.restore_copies(False)  # their targets may be reached through a copy
         again, failures = dependents.make_again(aside)
         dependents.repoint(again)
-        faults, left = self.restore_copies(deep)
+        faults, left = self.restore_copies(kept is not None)
         dependents.tell_hidden(dependents.find_hidden(self.schedule.groups()))
         return [*errors, *failures, *faults], left
 
@@ -161,6 +173,15 @@ class Undoing(Record, eq=False):
                 group.take_back()
                 group.thread = None
                 group.loads = False
+
+
+def _left_after(group: ChangeGroup) -> list[str]:
+    """Take a group back, and tell in words what is left of it."""
+    undos = group.made.undos[:]
+    words = [f"what its undo has left ({error})" for error in group.take_back()]
+    for undo in undos:  # a method of the change; few kinds leave anything
+        words += getattr(getattr(undo, "__self__", None), "left", ())
+    return words
 
 
 class Inspection(Record, eq=False):

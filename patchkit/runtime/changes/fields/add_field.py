@@ -52,6 +52,15 @@ class PreparedField(PreparedLayers, frozen=False):
         _refuse_taken(self.cls, self.name)
         super().apply()
 
+    @property
+    def left(self) -> list[str]:
+        """The subclasses that were made with the field, and have it after an undo."""
+        return [
+            f"{cls.__module__}:{cls.__qualname__} (derives from it)"
+            for cls in heirs(self.cls, FIELDS)
+            if self.name in vars(cls)[FIELDS]
+        ]
+
 
 def prepare(change: AddField, context: Context) -> PreparedField:
     """Find the class that is to get a field.

@@ -13,7 +13,7 @@ from support.packages import World, row
 from patchkit import Role
 from patchkit.errors import UndoError, UnknownPatchError
 from patchkit.runtime.copies.search import CopySearch
-from patchkit.runtime.process.patch_state import ARMED
+from patchkit.runtime.process.patch_state import APPLIED, ARMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -198,3 +198,140 @@ def count_searches(monkeypatch: pytest.MonkeyPatch) -> list[CopySearch]:
 
     monkeypatch.setattr(CopySearch, "through", through)
     return searches
+
+
+# -- in a process of another role ------------------------------------------------------------------
+
+
+def kept_by_an_engine_core(session: Session) -> dict[str, list[str]]:
+    """Have a main process become an engine core, as a fork does; return what its journal names."""
+    session.become({Role.ENGINE_CORE})
+    entries = [entry for entry in session.journal.entries if entry["event"] == "kept"]
+    return {entry["name"]: entry["holders"] for entry in entries}
+
+
+BOTH = "{Role.MAIN, Role.ENGINE_CORE}"
+
+
+def test_what_import_calls_have_done_is_told_where_it_stays(world: World) -> None:
+    """A call without an undo, and one whose undo raises, are named; one that is undone is not."""
+    world.module("up.mod", "log = []")
+    world.pack(
+        row("before", "patch_a", "BeforeImport('up.mod', call='before')"),
+        row("lasting", "patch_a", "AfterImport('up.mod', call='lasting')"),
+        row("raising", "patch_a", "AfterImport('up.mod', call='raising')"),
+        row("undone", "patch_a", "AfterImport('up.mod', call='undone')"),
+        patch_a="""
+        def before(): ...
+        def lasting(module): module.log.append("lasting")
+        def raising(module): return lambda: 1 / 0
+        def undone(module):
+            module.log.append("undone")
+            return module.log.pop
+        """,
+    )
+    session = world.session()
+    session.arm(MAIN)
+    assert load("up.mod").log == ["lasting", "undone"]
+    assert kept_by_an_engine_core(session) == {
+        "before": ["what before() has done (it returned no undo)"],
+        "lasting": ["what lasting() has done (it returned no undo)"],
+        "raising": ["what its undo has left (division by zero)"],
+    }
+    assert load("up.mod").log == ["lasting"]
+
+
+def test_edits_that_another_edit_builds_on_are_told(world: World) -> None:
+    """An edit that cannot be taken out from below another one is named with the reason."""
+    world.module("up.mod", "def function():\n    return 1\n")
+    world.pack(
+        row("one", "patch_a", "Edit('up.mod:function', old='1', new='2')"),
+        row("two", "patch_a", "Edit('up.mod:function', old='2', new='3')", roles=BOTH),
+        patch_a="",
+    )
+    session = world.session()
+    session.arm(MAIN)
+    assert load("up.mod").function() == 3
+    ((name, holders),) = kept_by_an_engine_core(session).items()
+    assert name == "one"
+    assert "stays in effect until the edit is undone that builds on it" in holders[0]
+    assert session.states["two"].status == APPLIED
+
+
+def test_subclasses_that_were_made_with_a_field_are_told(world: World) -> None:
+    """A dataclass that was derived while a field was there has it still; an earlier one has not."""
+    world.module(
+        "up.mod",
+        """
+        from dataclasses import dataclass
+        @dataclass
+        class Base: a: int = 1
+        @dataclass
+        class Early(Base): b: int = 2
+        """,
+    )
+    world.module(
+        "up.late",
+        """
+        from dataclasses import dataclass
+        from up.mod import Base
+        @dataclass
+        class Late(Base): c: int = 3
+        """,
+    )
+    change = "AddField('up.mod:Base', 'new', 'int', default=0)"
+    world.pack(row("p", "patch_a", change), patch_a="")
+    session = world.session()
+    session.arm(MAIN)
+    assert load("up.late").Late(new=1).new == load("up.mod").Early(new=1).new == 1
+    assert kept_by_an_engine_core(session) == {"p": ["up.late:Late (derives from it)"]}
+
+
+@pytest.mark.parametrize("disabled", [(), ("outer",)])
+def test_a_wrapper_below_another_patch_is_told(
+    world: World, disabled: tuple[str, ...]
+) -> None:
+    """A container that holds a wrapper on which another patch lay names the wrapper's patch."""
+    world.module("up.mod", UPSTREAM)
+    world.module(
+        "up.user", "from up.mod import function as other\nTABLE = {'k': other}"
+    )
+    world.pack(
+        row("inner", "patch_a", WRAP),
+        row("outer", "patch_a", "Wrap('up.user:other', by='by')"),
+        patch_a=BODY,
+    )
+    session = world.session(disabled=disabled)
+    session.arm(MAIN)
+    assert load("up.user").TABLE["k"]() == ("by", "old")
+    assert kept_by_an_engine_core(session) == {"inner": ["up.user:TABLE['k']"]}
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_a_patch_of_a_provided_module_waits_for_it_again(
+    world: World, names: tuple[str, str]
+) -> None:
+    """Once the module is gone its patch is armed, whichever row comes first."""
+    provide, wrap = names
+    change = "Wrap('up.extra:function', by='by')"
+    world.module("up.mod", UPSTREAM)
+    rows = {
+        provide: row(provide, "patch_a", "Provide('up.extra', by='names')"),
+        wrap: row(wrap, "patch_b", change, roles=BOTH),
+    }
+    world.pack(
+        rows["a"],
+        rows["b"],
+        patch_a="names = ['function']\ndef function(): return 'new'",
+        patch_b=BODY,
+    )
+    session = world.session()
+    session.arm(MAIN)
+    assert load("up.extra").function() == ("by", "new")
+    assert session.states[wrap].status == APPLIED
+    session.become({Role.ENGINE_CORE})
+    assert "up.extra" not in sys.modules
+    assert session.states[wrap].status == ARMED
+    session.become({Role.MAIN})
+    assert load("up.extra").function() == ("by", "new")
+    assert session.states[wrap].status == APPLIED
