@@ -258,6 +258,12 @@ class PatchStates:
             patch.status = ARMED
         patch.is_decided = patch.status == APPLIED
 
+    def reopen_skipped(self) -> None:
+        """Do so with all that was skipped: the process is another, and its environment may be."""
+        for patch in self.patches.values():
+            if patch.status == SKIPPED:
+                self.reopen(patch)
+
     def restore(self, patch: PatchState) -> None:
         """Give a patch the status that it had before it was decided anew.
 

@@ -328,6 +328,7 @@ class Session:
             self._states.set(state, ARMED, "for another role")
         for name, holders in kept.items():
             self.lookout.tell_kept(name, holders)
+        self._states.reopen_skipped()
         for role in sorted(roles):
             self.enter(role)
 

@@ -283,7 +283,7 @@ def _ask_helper(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _begin(session: Session, process: Any) -> int:
-    """Take on the role of a child process; return exit code 1 where a required patch failed."""
+    """Take on the role of a child process; return exit code 1 where it cannot run in that."""
     role = _role(session.processes.of_process(process))
     former = function_run_by(process)
     is_under_its_name = _under_its_name(former) == former
@@ -294,15 +294,21 @@ def _begin(session: Session, process: Any) -> int:
             session.become((role,))
         elif not session.roles:
             session.enter(Role.MAIN)
+        # A forked child has what its parent has read; a spawned one reads it anew, in its own role.
+        if is_under_its_name:
+            function = _under_its_name(former)
+            if function is None and former is not None:
+                raise TargetError(
+                    f"the process is to run {former.__module__}.{former.__qualname__}, which a "
+                    "patch for another role had put there"
+                )
+            process._target = _around(process._target, function)  # noqa: SLF001
     except PatchkitError:
         from traceback import print_exc  # noqa: PLC0415 - no start pays for it
 
         print_exc()
         session.lookout.end_as_told()  # from Python 3.13 on, a forked child has its `atexit` too
         return 1
-    # A forked child has what its parent has read; a spawned one reads it anew, in its own role.
-    if is_under_its_name:
-        process._target = _around(process._target, _under_its_name(former))  # noqa: SLF001
     return 0
 
 

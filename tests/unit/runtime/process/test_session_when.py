@@ -8,9 +8,12 @@ from support import packages
 from support.one_patch import MAIN, UPSTREAM, load
 from support.packages import World, row
 
+from patchkit import Role
 from patchkit.runtime.process.patch_state import APPLIED, ARMED, SKIPPED
 
 if TYPE_CHECKING:
+    import pytest
+
     from patchkit.runtime.process.session import Session
 
 world = packages.world
@@ -88,3 +91,30 @@ def test_a_when_of_a_change_that_gives_no_answer_fails_the_row(world: World) -> 
     assert load("up.other").value == "old"
     assert module.function() == "old"
     assert "when() of pack.patch_a returned None" in session.states["p"].reason
+
+
+def test_what_was_skipped_is_asked_again_in_another_role(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that becomes another one may have an environment in which a patch applies."""
+    world.module("up.mod", UPSTREAM)
+    both = "{Role.MAIN, Role.ENGINE_CORE}"
+    world.pack(
+        row("env", "patch_a", TWO_CHANGES[0], roles=both, env="'LAB_FLAG'"),
+        row("when", "patch_b", TWO_CHANGES[1], roles=both, when="'when'"),
+        row("never", "patch_a", TWO_CHANGES[0], roles=both, requires="('up>=2',)"),
+        patch_a=VALUE,
+        patch_b=f"import os\n{VALUE}"
+        "def when(): return 'LAB_FLAG' in os.environ or 'no flag'",
+    )
+    world.module("up.other", "value = 'old'")
+    session = world.session()
+    session.arm(MAIN)
+    module = load("up.mod")
+    assert (module.function(), load("up.other").value) == ("old", "old")
+    assert {state.status for state in session.states.values()} == {SKIPPED}
+    monkeypatch.setenv("LAB_FLAG", "1")
+    session.become({Role.ENGINE_CORE})
+    assert (module.function(), load("up.other").value) == ("new", "new")
+    never = session.states["never"]
+    assert (never.status, never.reason) == (SKIPPED, "up 1.0 is outside >=2")

@@ -499,6 +499,31 @@ def test_a_child_for_which_nothing_is_patched_runs_the_original(world: World) ->
 
 
 @pytest.mark.processes
+@pytest.mark.parametrize("method", METHODS)
+def test_a_child_whose_function_is_not_there_in_its_role_fails(
+    world: World, method: str
+) -> None:
+    """A child that is to run what only a patch for its parent adds ends with an error."""
+    world.module("up.mod", "class Thing: ...\n")
+    world.pack(
+        row("p", "patch_a", "Add('up.mod:Thing.run', by='run')"),
+        patch_a="def run(self): ...\n",
+    )
+    code = f"""
+    import json, multiprocessing
+    import patchkit.auto
+    import up.mod
+    if __name__ == "__main__":
+        context = multiprocessing.get_context({method!r})
+        child = context.Process(target=up.mod.Thing().run, name="EngineCore_DP0")
+        child.start()
+        child.join()
+        print(json.dumps(child.exitcode))
+    """
+    assert world.script(code) == 1
+
+
+@pytest.mark.processes
 def test_a_function_that_only_has_the_name_of_a_target_stays(world: World) -> None:
     """What is not under the name that it carries is somebody else's, and runs as it is."""
     _wraps_own_targets(world)
