@@ -13,6 +13,7 @@ from patchkit.runtime.changes.owners import (
     bases_of,
     can_inherit,
     inherited,
+    namespace,
     read,
     site_key,
 )
@@ -64,6 +65,19 @@ class Sites(Record, frozen=False, eq=False):
                 else:
                     self._inheriting.pop(key, None)
         return site
+
+    def forget(self, module: str) -> None:
+        """Let go of what was changed in a module that has executed anew, and is not any more.
+
+        Args:
+            module: The name of the module.
+        """
+        for site in self:
+            homes = (site.home, namespace(site.owner).get("__module__"))
+            if module in homes and not site.layers:
+                key = site_key(site.owner, site.name)
+                self._sites.pop(key, None)
+                self._inheriting.pop(key, None)
 
     def get(self, owner: object, name: TargetStep) -> Site | None:
         """Return the latest site of an attribute; None if it was never changed.

@@ -107,6 +107,7 @@ class Maker(Record, eq=False):
             raise ApplyError(f"{name} was imported before patchkit could run before it")
         if group.applied_to is not None:
             group.made.take_back()  # what the module's last execution left of it
+            self.sites.forget(group.module)
         body = self._load(group)
         if body is None or not self._has_no_half_body(group):
             return False  # the body itself asks for the module that it provides

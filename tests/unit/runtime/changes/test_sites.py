@@ -219,6 +219,23 @@ def test_a_new_execution_makes_a_new_site() -> None:
     assert module.name == "reloaded"
 
 
+def test_what_is_bare_in_a_module_that_has_executed_anew_is_forgotten() -> None:
+    """Sites without layers are let go of that lie in a module, or in a class of it."""
+    module = upstream()
+    sites = Sites()
+    named, patched, other = (
+        sites.at(Location(module, name, "original", True))
+        for name in ("name", "alias", "other")
+    )
+    cls = type("Thing", (), {"__module__": "up.mod", "name": 1})
+    sites.at(Location(cls, "name", 1, True))
+    named.home = patched.home = "up.mod"
+    module.alias = "original"
+    push(patched, wrapping(1))
+    sites.forget("up.mod")
+    assert list(sites) == [patched, other]
+
+
 def test_a_value_that_cannot_be_set_leaves_the_site_usable() -> None:
     """An owner that refuses the attribute raises, and a later try begins from the original."""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
+import sys
 import threading
+import weakref
 from typing import Any
 
 from support import packages
@@ -36,6 +39,46 @@ def test_a_body_executes_anew_with_its_module(world: World) -> None:
     assert module.function() == ("by", "old")
     assert counter.executed == 2
     assert load("pack.patch_a").Thing is module.Thing is not first_class
+
+
+def test_a_module_that_is_imported_again_and_again_is_not_kept(world: World) -> None:
+    """Of a module that was imported once more nothing stays alive for the sake of its patches."""
+    source = """
+    from dataclasses import dataclass
+    class Base:
+        def method(self): ...
+    class Thing(Base): ...
+    @dataclass
+    class Fields: a: int = 1
+    def function(): return 'old'
+    """
+    world.module("up.mod", source)
+    changes = [
+        WRAP,
+        "Wrap('up.mod:Thing.method', by='by')",
+        "AddField('up.mod:Fields', 'new', 'int', default=0)",
+    ]
+    world.pack(
+        row("one", "patch_a", *changes),
+        row("two", "patch_a", WRAP, "Wrap('up.other:function', by='by')"),
+        patch_a="def by(w, i, a, k): return ('by', w())",
+    )
+    world.module("up.other", UPSTREAM)
+    session = world.session()
+    session.arm(MAIN)
+    former = []
+    counts = []
+    for _ in range(5):
+        for name in ("up.mod", "up.other"):
+            sys.modules.pop(name, None)
+            module = load(name)
+            former.append(weakref.ref(module))
+        counts.append(len(list(session.sites)))
+    del module
+    gc.collect()
+    # What a body that two rows share has held is let go of one import later.
+    assert [reference() for reference in former[:6]] == [None] * 6
+    assert counts[1:] == counts[1:2] * 4
 
 
 def test_a_body_that_was_imported_before_its_target_executes_once(
