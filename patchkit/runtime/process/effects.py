@@ -57,6 +57,10 @@ class CallEvidence(Record, frozen=False, eq=False):
             self.is_unseen = True
 
 
+Evidence = Mapping[Key, CallEvidence]
+"""What can be seen of each target of the patches that are applied."""
+
+
 class Compilers(Record, frozen=False, eq=False):
     """What torch.compile has told of the code that it has traced.
 
@@ -129,6 +133,8 @@ class Effects:
     def _begin(self) -> None:
         self.compilers = Compilers()
         self._guard = threading.Lock()
+        # At the last look, and each time since that anything was applied or made anew.
+        self._observed: list[Evidence] = []
         self._called: set[Key] = set()
         self._written: dict[Key, str] = {}
 
@@ -136,7 +142,7 @@ class Effects:
         """Begin to observe what was applied."""
         if self._journal.directory is not None:
             with self._guard:
-                self._observations()
+                self._observe()
 
     def look(self, *, is_last: bool = False) -> None:
         """Write which targets have another observation than at the last look.
@@ -159,7 +165,7 @@ class Effects:
 
     def after_fork(self) -> None:
         """Begin anew: what the parent has called says nothing of the child."""
-        self._observer.watch(())
+        self._observer.close()
         self._begin()
         self.observe()
 
@@ -167,18 +173,35 @@ class Effects:
         """Observe nothing more."""
         with self._guard:
             self._observer.close()
+            self._observed.clear()
 
     # -- the evidence -----------------------------------------------------------------------------
 
-    def _observations(self) -> dict[Key, str]:
-        """Say of each applied target whether it was called, and observe those that are new."""
+    def _observe(self) -> None:
+        """Observe what is applied now, beside what the next look has still to read."""
         evidence = self._evidence()
-        self._called &= evidence.keys()
-        codes: list[CodeType] = []
         for target_evidence in evidence.values():
-            codes += target_evidence.codes
-        self._observer.watch(codes)
+            self._observer.watch(target_evidence.codes)
+        self._observed.append(evidence)
+
+    def _observations(self) -> dict[Key, str]:
+        """Say of each applied target whether it was called.
+
+        Code that is there no more is read first: its target may be made anew since it was called.
+        """
+        self._observe()
+        *former, evidence = self._observed
         traced = self.compilers.traced()
+        for former_evidence in former:
+            self._judge(former_evidence, traced)
+            for target_evidence in former_evidence.values():
+                self._observer.forget(target_evidence.codes)
+        del self._observed[: len(former)]
+        self._called &= evidence.keys()
+        return self._judge(evidence, traced)
+
+    def _judge(self, evidence: Evidence, traced: Collection[int]) -> dict[Key, str]:
+        """Say of each target whether it was called, and remember those that were."""
         shared = _shared(evidence)
         observations: dict[Key, str] = {}
         for key, target_evidence in evidence.items():
@@ -192,7 +215,7 @@ class Effects:
                 observations[key] = NOT_OBSERVABLE
         return observations
 
-    def _evidence(self) -> dict[Key, CallEvidence]:
+    def _evidence(self) -> Evidence:
         """Gather what can be seen of each target of the patches that are applied."""
         groups = [
             group for group in self._schedule.groups() if group.patch.status == APPLIED
@@ -259,7 +282,7 @@ def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
     return evidence
 
 
-def _shared(evidence: Mapping[Key, CallEvidence]) -> set[int]:
+def _shared(evidence: Evidence) -> set[int]:
     """Identify the code that serves several targets: nobody knows for which it was called."""
     targets_by_code: dict[int, set[str]] = {}
     for (_, target), target_evidence in evidence.items():

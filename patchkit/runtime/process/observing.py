@@ -31,21 +31,34 @@ class Counted:
     """Reads the count that the interpreter keeps, which ends where code counts as hot."""
 
     def __init__(self) -> None:
-        self._codes: dict[int, CodeType] = {}  # by identity: equal code is another's
+        # By identity, as equal code is another's; each as often as it is to be forgotten.
+        self._codes: dict[int, list[CodeType]] = {}
         self._first: dict[int, int] = {}
 
     def watch(self, codes: Iterable[CodeType]) -> None:
-        """Observe some code, and no other any more.
+        """Observe some code, until it is forgotten as often.
 
         Args:
-            codes: The code; what was not observed before is from now on.
+            codes: The code; what is not observed yet is from now on.
         """
-        watched = {id(code): code for code in codes}
-        for identity in self._codes.keys() - watched.keys():
-            self._leave(self._codes.pop(identity))
-        for identity in watched.keys() - self._codes.keys():
-            self._codes[identity] = watched[identity]
-            self._begin(watched[identity])
+        for code in codes:
+            watched = self._codes.setdefault(id(code), [])
+            if not watched:
+                self._begin(code)
+            watched.append(code)
+
+    def forget(self, codes: Iterable[CodeType]) -> None:
+        """Take back that some code is observed.
+
+        Args:
+            codes: The code.
+        """
+        for code in codes:
+            watched = self._codes[id(code)]
+            watched.pop()
+            if not watched:
+                del self._codes[id(code)]
+                self._leave(code)
 
     def has_run(self, code: CodeType) -> bool | None:
         """Say whether code has run since it is observed.
@@ -64,7 +77,8 @@ class Counted:
 
     def close(self) -> None:
         """Observe nothing more."""
-        self.watch(())
+        for watched in list(self._codes.values()):
+            self.forget(list(watched))
 
     def _begin(self, code: CodeType) -> None:
         count, end = self._count(code)

@@ -78,11 +78,11 @@ class Session:
         copies = CopiesPass(self.sites, schedule, states)
         maker = Maker(self.sites, states, table, executions, turns)
         dependents = Dependents(schedule, maker, copies.repoint)
-        undoing = Undoing(
-            self.sites, schedule, states, turns, dependents, copies.restore
+        observe = self.lookout.effects.observe
+        self._undoing = undoing = Undoing(
+            self.sites, schedule, states, turns, dependents, copies.restore, observe
         )
         note_applied = self.lookout.note_applied
-        self._undoing = undoing
         self._applier = Applier(
             schedule, states, table, executions, undoing, copies, note_applied
         )

@@ -45,6 +45,7 @@ class Undoing(Record, eq=False):
         dependents: makes anew what lies in what is taken back.
         restore_copies: repoints what was copied since; returns what went wrong, and what holds a
             copy that cannot be repointed. It looks for all of these where it is told to look deep.
+        on_made: is called when groups were made anew.
     """
 
     sites: Sites
@@ -53,6 +54,7 @@ class Undoing(Record, eq=False):
     turns: Turns
     dependents: Dependents
     restore_copies: Callable[[bool], tuple[list[Exception], list[Holder]]]
+    on_made: Callable[[], None]
 
     def prepare_execution(self, module: str) -> None:
         """Take back what was applied to a module before it executes once more.
@@ -154,7 +156,9 @@ class Undoing(Record, eq=False):
         if aside:
             self.restore_copies(False)  # their targets may be reached through a copy
         again, failures = dependents.make_again(aside)
-        dependents.repoint(again)
+        if again:
+            self.on_made()
+            dependents.repoint(again)
         faults, left = self.restore_copies(kept is not None)
         dependents.tell_hidden(dependents.find_hidden(self.schedule.groups()))
         return [*errors, *failures, *faults], left

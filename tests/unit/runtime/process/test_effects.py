@@ -13,6 +13,7 @@ from support.packages import row
 from support.programs import program
 
 from patchkit import Role
+from patchkit.errors import ApplyError
 from patchkit.runtime.process.effects import (
     CALLED,
     NEVER_CALLED,
@@ -23,6 +24,8 @@ from runtime.process.lookouts import AWAIT
 
 if TYPE_CHECKING:
     from support.packages import World
+
+    from patchkit.runtime.process.session import Session
 
 world = packages.world
 
@@ -188,6 +191,79 @@ def test_a_patch_that_is_undone_and_applied_again(applied: Any) -> None:
     patched.effects.look()
     patched.session.become([Role.MAIN])
     assert list(patched.words().values()) == [NEVER_CALLED]
+
+
+@pytest.fixture
+def two_rows(world: World) -> Any:
+    """Return a function that declares `p` for the main process, and `q` for an engine core."""
+    roles = {"p": "{Role.MAIN}", "q": "{Role.ENGINE_CORE}"}
+
+    def make(*, q_works: bool = True, **changes: str) -> Session:
+        verify = {"p": "None", "q": "None" if q_works else "'function'"}
+        world.module("up.mod", UP)
+        rows = [
+            row(name, f"patch_{name}", change, roles=roles[name], verify=verify[name])
+            for name, change in changes.items()
+        ]
+        world.pack(*rows, patch_p=BODY, patch_q=BODY)
+        session = world.session()
+        session.journal.directory = str(world.journal)
+        return session
+
+    return make
+
+
+def look_at_p(session: Session) -> list[str]:
+    """Look, and return the latest words of the journal on the targets of `p`."""
+    session.lookout.effects.look()
+    words: dict[str, str] = {}
+    for entry in session.journal.entries:
+        if entry["event"] == "in-effect":
+            words |= entry["patches"].get("p", {})
+    return list(words.values())
+
+
+WRAP = "Wrap('up.mod:function', by='by')"
+EDIT = "Edit('up.mod:function', old=\"'old'\", new=\"'new'\")"
+
+
+@pytest.mark.parametrize("is_looked_at", [True, False])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (WRAP, WRAP),
+        (EDIT, "Edit('up.mod:function', old='return', new='return 1 and')"),
+    ],
+)
+def test_a_call_of_what_a_later_row_has_made_anew(
+    two_rows: Any, first: str, second: str, *, is_looked_at: bool
+) -> None:
+    """A target counts as called if what ran for it is gone at the next look."""
+    session = two_rows(p=first, q=second)
+    session.arm({Role.MAIN})
+    mod = __import__("up.mod").mod
+    if is_looked_at:
+        assert look_at_p(session) == [NEVER_CALLED]
+    mod.function()
+    session.enter(Role.ENGINE_CORE)
+    assert session.states["q"].status == "applied"
+    assert look_at_p(session) == [CALLED]
+    assert look_at_p(session) == [CALLED]
+
+
+def test_a_call_of_what_an_undo_has_made_anew(two_rows: Any) -> None:
+    """What an undo makes anew is observed at once, not from the next look on."""
+    session = two_rows(
+        q="Replace('up.mod:Bare', by='Bare')",
+        p="Wrap('up.mod:Bare.method', by='by')",
+        q_works=False,
+    )
+    session.arm({Role.MAIN})
+    mod = __import__("up.mod").mod
+    with pytest.raises(ApplyError, match="required patch q"):
+        session.enter(Role.ENGINE_CORE)
+    assert mod.Bare().method() == "old"
+    assert look_at_p(session) == [CALLED]
 
 
 def test_without_a_journal_nothing_is_observed(world: World) -> None:

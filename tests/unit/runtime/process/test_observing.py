@@ -62,7 +62,7 @@ def test_what_ran_before_does_not_count(code_observer: Any) -> None:
     assert code_observer.has_run(code) is False
     function()
     assert code_observer.has_run(code) is True
-    code_observer.watch([])
+    code_observer.forget([code])
     assert code_observer.has_run(code) is None
     code_observer.watch([code])
     assert code_observer.has_run(code) is False
@@ -87,7 +87,18 @@ def test_what_is_not_watched_is_not_known(code_observer: Any) -> None:
     """Whether code has run that is not watched is None, not False."""
     _, code = new()
     assert code_observer.has_run(code) is None
-    code_observer.watch([])
+
+
+def test_code_that_is_watched_twice(code_observer: Any) -> None:
+    """Watching it once more begins nothing anew, and it is observed until it is forgotten twice."""
+    function, code = new()
+    code_observer.watch([code])
+    function()
+    code_observer.watch([code])
+    code_observer.forget([code])
+    assert code_observer.has_run(code) is True
+    code_observer.forget([code])
+    assert code_observer.has_run(code) is None
 
 
 @needs_counts
@@ -132,7 +143,7 @@ def test_the_monitoring_tool_is_given_back(code_observer: Any) -> None:
     code_observer.watch([code])
     assert monitoring.get_tool(4) == "patchkit"
     assert monitoring.get_local_events(4, code) == monitoring.events.PY_START
-    code_observer.watch([])
+    code_observer.forget([code])
     assert monitoring.get_local_events(4, code) == 0
     code_observer.close()
     assert monitoring.get_tool(4) is None
