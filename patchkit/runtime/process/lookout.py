@@ -246,8 +246,12 @@ class Verifier:
 
     @property
     def may_start(self) -> bool:
-        """Whether it is to look at all, and does not do so yet."""
-        return self.seconds != 0 and self._thread is None
+        """Whether it is to look at all, and does not do so yet.
+
+        Before Python 3.12, a thread that is started while the interpreter ends never begins, and
+        who starts it waits for that.
+        """
+        return self.seconds != 0 and self._thread is None and not sys.is_finalizing()
 
     def start(self) -> None:
         """Begin to look, unless it does already; the first look is a while away."""
@@ -263,7 +267,7 @@ class Verifier:
             if self._thread is None and not self._forking:
                 thread = threading.Thread(
                     target=self._run,
-                    args=(self._end,),
+                    args=(self._end, self.seconds),
                     name="patchkit-verify",
                     daemon=True,
                 )
@@ -273,9 +277,8 @@ class Verifier:
                 atexit.register(self.stop)
 
     def stop(self) -> None:
-        """End it."""
-        with self._guard:
-            self._wanted = False
+        """End it; it begins no more."""
+        self.seconds = 0
         self._halt(_PATIENCE)
 
     def before_fork(self) -> None:
@@ -322,13 +325,13 @@ class Verifier:
                 return True
         return False
 
-    def _run(self, end: threading.Event) -> None:
-        due = time.monotonic() + self.seconds
-        while not end.wait(min(self.seconds, _GLANCE)):
+    def _run(self, end: threading.Event, seconds: float) -> None:
+        due = time.monotonic() + seconds
+        while not end.wait(min(seconds, _GLANCE)):
             self._glance()
             if time.monotonic() >= due:
                 self._look()
-                due = time.monotonic() + self.seconds
+                due = time.monotonic() + seconds
 
 
 def _await_end(thread: int | None) -> None:

@@ -94,6 +94,17 @@ def test_a_verifier_stops_for_a_fork(verifier: Callable[..., Verifier]) -> None:
     assert "patchkit-verify" not in thread_names()
 
 
+def test_a_verifier_that_was_stopped_begins_no_more(
+    verifier: Callable[..., Verifier],
+) -> None:
+    """What is applied in an exit handler after the verifier's own starts no thread again."""
+    looking = verifier(lambda: None)
+    looking.start()
+    looking.stop()
+    looking.start()
+    assert "patchkit-verify" not in thread_names()
+
+
 # -- in a process ---------------------------------------------------------------------------------
 
 
@@ -210,6 +221,36 @@ def test_forks_beside_the_verifier(upstream: World, seconds: str) -> None:
     (upstream.folder / "forks.py").write_text(FORKS)
     done = upstream.run("-W", "error", "forks.py", "twice", PATCHKIT_VERIFY=seconds)
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n2\n2\n", "")
+
+
+LAST_IMPORT = """
+import patchkit.auto
+class Client:
+    def __init__(self): self.callback = self.close
+    def close(self):
+        from up.mod import function
+        print(function())
+    def __del__(self): self.close()
+client = Client()
+{}
+del client
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("earlier", ["", "import up.other"])
+def test_an_object_that_imports_a_target_when_the_interpreter_ends(
+    upstream: World, earlier: str
+) -> None:
+    """The target is patched, and the process ends, whether or not a thread had looked before."""
+    upstream.module("up.other", "def function(): return 'old'\n")
+    rows = [
+        row("p", "patch_a", WRAP, roles="set(Role)"),
+        row("q", "patch_a", "Wrap('up.other:function', by='by')", roles="set(Role)"),
+    ]
+    upstream.pack(*rows, patch_a=BY)
+    done = upstream.run("-c", LAST_IMPORT.format(earlier))
+    assert (done.returncode, done.stdout) == (0, "('by', 'old')\n"), done.stderr
 
 
 # -- what a look and an end tell -------------------------------------------------------------------
