@@ -24,6 +24,9 @@ CALLED = "called"
 NEVER_CALLED = "never called"
 NOT_OBSERVABLE = "not observable"
 
+_PATIENCE = 1.0
+"""Seconds to wait for another thread's look, within which others' finalizers may run."""
+
 _EDITED = "an edited file"
 """Home of edited code, which artefacts do not name."""
 
@@ -139,10 +142,16 @@ class Effects:
         self._written: dict[Key, str] = {}
 
     def observe(self) -> None:
-        """Begin to observe what was applied."""
-        if self._journal.directory is not None:
-            with self._guard:
-                self._observe()
+        """Begin to observe what was applied, beside what the next look has still to read.
+
+        No lock is waited for: within a look, a finalizer may import a target.
+        """
+        if self._journal.directory is None:
+            return
+        evidence = self._evidence()
+        for target_evidence in evidence.values():
+            self._observer.watch(target_evidence.codes)
+        self._observed.append(evidence)
 
     def look(self, *, is_last: bool = False) -> None:
         """Write which targets have another observation than at the last look.
@@ -152,7 +161,9 @@ class Effects:
         """
         if self._journal.directory is None:
             return
-        with self._guard:
+        if not self._guard.acquire(timeout=_PATIENCE):
+            return
+        try:
             observations = self._observations()
             changed: dict[str, dict[str, str]] = {}
             for key, observation in observations.items():
@@ -160,6 +171,8 @@ class Effects:
                     patch, target = key
                     changed.setdefault(patch, {})[target] = observation
             self._written = observations
+        finally:
+            self._guard.release()
         if changed:
             self._journal.write("in-effect", patches=changed)
 
@@ -171,25 +184,20 @@ class Effects:
 
     def close(self) -> None:
         """Observe nothing more."""
-        with self._guard:
-            self._observer.close()
-            self._observed.clear()
+        self._observer.close()
 
     # -- the evidence -----------------------------------------------------------------------------
-
-    def _observe(self) -> None:
-        """Observe what is applied now, beside what the next look has still to read."""
-        evidence = self._evidence()
-        for target_evidence in evidence.values():
-            self._observer.watch(target_evidence.codes)
-        self._observed.append(evidence)
 
     def _observations(self) -> dict[Key, str]:
         """Say of each applied target whether it was called.
 
         Code that is there no more is read first: its target may be made anew since it was called.
         """
-        self._observe()
+        is_latest = False
+        while not is_latest:  # a finalizer has observed within, and more
+            count = len(self._observed)
+            self.observe()
+            is_latest = len(self._observed) == count + 1
         *former, evidence = self._observed
         traced = self.compilers.traced()
         for former_evidence in former:

@@ -82,8 +82,7 @@ class Lookout:
 
     def note_applied(self) -> None:
         """Patches were applied; what that needs to know of versions is known now."""
-        if self._states.journal.directory is not None:
-            self.effects.observe()
+        self.effects.observe()
         self.begin()
         if self._unmet is None:
             self.tell_unmet()
@@ -239,7 +238,8 @@ class Verifier:
 
     def _begin(self) -> None:
         self._end = threading.Event()
-        self._guard = threading.Lock()
+        # Reentrant: a signal handler or finalizer that runs within may import a target.
+        self._guard = threading.RLock()
         self._thread: threading.Thread | None = None
         self._ending: list[threading.Thread] = []
         self._forking = 0
@@ -257,22 +257,22 @@ class Verifier:
         """Begin to look, unless it does already; the first look is a while away."""
         if not self.may_start:
             return
-        # No thread is to be had: nobody looks.
-        with (
-            self._guard,
-            suppress(RuntimeError),
-        ):
+        with self._guard:
             self._wanted = True
-            # Else the last fork starts it.
-            if self._thread is None and not self._forking:
-                thread = threading.Thread(
-                    target=self._run,
-                    args=(self._end, self.seconds),
-                    name="patchkit-verify",
-                    daemon=True,
-                )
-                thread.start()
+            thread = threading.Thread(
+                target=self._run,
+                args=(self._end, self.seconds),
+                name="patchkit-verify",
+                daemon=True,
+            )
+            # Else the last fork starts it, or somebody has within.
+            if self.may_start and not self._forking:
                 self._thread = thread
+                try:
+                    thread.start()
+                except RuntimeError:  # none is to be had: nobody looks
+                    self._thread = None
+                    return
                 atexit.unregister(self.stop)
                 atexit.register(self.stop)
 
@@ -304,11 +304,12 @@ class Verifier:
 
     def _halt(self, patience: float) -> None:
         with self._guard:
+            end = self._end
+            self._end = threading.Event()
             if self._thread is not None:
                 self._ending.append(self._thread)
             self._thread = None
-            self._end.set()
-            self._end = threading.Event()
+        end.set()
         for thread in list(self._ending):
             if thread is not threading.current_thread() and self._ends(
                 thread, patience

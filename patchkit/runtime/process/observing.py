@@ -6,6 +6,7 @@ Before, the interpreter itself counts the first calls of code, to know what is w
 
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from itertools import pairwise
 from types import CodeType
@@ -54,10 +55,10 @@ class Counted:
             codes: The code.
         """
         for code in codes:
-            watched = self._codes[id(code)]
+            watched = self._codes.get(id(code), [code])
             watched.pop()
             if not watched:
-                del self._codes[id(code)]
+                self._codes.pop(id(code), None)
                 self._leave(code)
 
     def has_run(self, code: CodeType) -> bool | None:
@@ -150,7 +151,7 @@ class Monitored(Counted):
     def _free_tool(self) -> int | None:
         monitoring = self._monitoring
         for tool in _TOOLS:
-            if monitoring.get_tool(tool) is None:
+            with suppress(ValueError):  # it is somebody's
                 monitoring.use_tool_id(tool, _NAME)
                 monitoring.register_callback(
                     tool, monitoring.events.PY_START, self._started

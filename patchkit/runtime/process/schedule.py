@@ -168,7 +168,7 @@ class Turns:
 
     def after_fork(self) -> None:
         """Forget the other threads, which are gone."""
-        self._free = threading.Condition(threading.Lock())
+        self._free = threading.Condition()  # reentrant, for finalizers that run within
         self._awaited: dict[int, TurnTaker] = {}
 
     def take(self, target: TurnTaker, is_left: Callable[[], bool]) -> bool:
@@ -271,7 +271,7 @@ class Turns:
             try:
                 self._free.wait(_SECONDS_BETWEEN_CHECKS)
             finally:
-                del self._awaited[me]
+                self._awaited.pop(me, None)  # who ran within may have waited, too
 
     def _first_busy(self, targets: Sequence[TurnTaker]) -> TurnTaker | None:
         """Find the first turn of a thread that does not wait for this one."""

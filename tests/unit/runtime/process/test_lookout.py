@@ -6,7 +6,7 @@ import sys
 import threading
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import packages
@@ -103,6 +103,25 @@ def test_a_verifier_that_was_stopped_begins_no_more(
     looking.stop()
     looking.start()
     assert "patchkit-verify" not in thread_names()
+
+
+def test_a_finalizer_starts_a_verifier_that_is_being_started(
+    verifier: Callable[..., Verifier], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs while the thread is made may start it, and there is one."""
+    looking = verifier(lambda: None)
+    plain = threading.Thread
+
+    def finalize(**arguments: Any) -> threading.Thread:
+        monkeypatch.undo()
+        looking.start()
+        return plain(**arguments)
+
+    starting = plain(target=looking.start, daemon=True)
+    monkeypatch.setattr(threading, "Thread", finalize)
+    starting.start()
+    starting.join(10)
+    assert thread_names().count("patchkit-verify") == 1
 
 
 # -- in a process ---------------------------------------------------------------------------------

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import signal
+import threading
 from typing import TYPE_CHECKING
 
+import pytest
 from support.samples import row
 
 from patchkit import AfterImport, BeforeImport, Provide, Replace, Wrap
@@ -9,10 +12,11 @@ from patchkit.core.rows.declaration import AFTER, BEFORE, SERVING
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.process.applier import CopiesPass
 from patchkit.runtime.process.patch_state import ARMED
-from patchkit.runtime.process.schedule import Schedule
+from patchkit.runtime.process.schedule import Schedule, Turns
 
 if TYPE_CHECKING:
     from patchkit.core.rows.declaration import Row
+    from patchkit.runtime.process.patch_state import ChangeGroup
 
 
 def schedule_of(*rows: Row) -> Schedule:
@@ -106,3 +110,54 @@ def test_rows_are_added_and_removed() -> None:
     schedule.remove("one")
     assert (schedule.patches, list(schedule.groups())) == ({}, [])
     assert not schedule.serves_beneath("n")
+
+
+# -- turns ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def groups() -> list[ChangeGroup]:
+    """Two change groups, at which it is another thread's turn."""
+    rows = [row(name, changes=(Replace("m:a", by="a"),)) for name in ("p", "q")]
+    made = schedule_of(*rows).groups()
+    for group in made:
+        group.thread = -1
+    return made
+
+
+def test_a_turn_is_taken_by_what_runs_within(groups: list[ChangeGroup]) -> None:
+    """A finalizer that runs while its thread is about to wait for a turn may take another one."""
+    turns = Turns()
+    first, second = groups
+    second.thread = None
+    taken: list[bool] = []
+
+    def finalize() -> bool:
+        with turns.turn(second, lambda: False) as is_taken:
+            taken.append(is_taken)
+        return True
+
+    thread = threading.Thread(target=turns.take, args=(first, finalize), daemon=True)
+    thread.start()
+    thread.join(10)
+    assert taken == [True]
+    assert second.thread is None
+
+
+def test_a_turn_is_awaited_by_what_runs_within(groups: list[ChangeGroup]) -> None:
+    """A signal handler that runs while its thread waits for a turn may wait for another one."""
+    turns = Turns()
+    first, second = groups
+    answers = iter([False, True])
+    is_over = threading.Event()
+
+    def handle(*_: object) -> None:
+        assert not turns.take(second, lambda: next(answers))
+        is_over.set()
+
+    former = signal.signal(signal.SIGALRM, handle)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        assert not turns.take(first, is_over.is_set)
+    finally:
+        signal.signal(signal.SIGALRM, former)
