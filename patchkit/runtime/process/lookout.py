@@ -101,7 +101,7 @@ class Lookout:
                 self.effects.look()
         except PatchkitError:
             pass  # it has been told
-        except Exception as error:  # noqa: BLE001 - an attribute of upstream's, read by nobody else
+        except BaseException as error:  # noqa: BLE001 - others' code, called by nobody else
             self._states.say("warning", f"cannot look at what is applied: {error!r}")
         self._states.journal.verified()
 
@@ -329,7 +329,8 @@ class Verifier:
     def _run(self, end: threading.Event, seconds: float) -> None:
         due = time.monotonic() + seconds
         while not end.wait(min(seconds, _GLANCE)):
-            self._glance()
+            with suppress(Exception):  # it is told when everything is looked at
+                self._glance()
             if time.monotonic() >= due:
                 self._look()
                 due = time.monotonic() + seconds

@@ -294,7 +294,7 @@ class PatchStates:
 
     # -- failures ---------------------------------------------------------------------------------
 
-    def fail(self, patch: PatchState, error: Exception, **facts: Any) -> None:
+    def fail(self, patch: PatchState, error: BaseException, **facts: Any) -> None:
         """Note that a patch has failed.
 
         The failure of a required patch that is told already, perhaps another's while this one's

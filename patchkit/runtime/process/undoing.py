@@ -243,7 +243,9 @@ class Inspection(Record, eq=False):
         patch.verified = True  # first, as the answer may take a while, or enter a role
         try:
             refuse_unverified(patch.row.patch, sys.modules[patch.body])
-        except Exception as error:  # noqa: BLE001 - whatever it raises is the patch's failure
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever else it raises is the patch's failure
             states.journal.write("verify", name=patch.name, answer=str(error))
             self.undoing.undo(patch)
             states.fail(patch, error)

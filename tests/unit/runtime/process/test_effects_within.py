@@ -11,6 +11,7 @@ from support.packages import row
 
 from patchkit import Role
 from patchkit.runtime.process.effects import CALLED, Compilers, Effects
+from patchkit.runtime.process.lookout import Verifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,3 +87,14 @@ def test_an_end_beside_a_look_that_hangs(
     assert returns(session.lookout.tell_at_end)
     over.set()
     hanging.join(10)
+
+
+def test_a_look_that_raises_does_not_end_the_thread() -> None:
+    """A thread whose look at what was called raises goes on to look at everything."""
+    looked = threading.Semaphore(0)
+    looking = Verifier(looked.release, 0.001, lambda _: False, lambda: 1 / 0)
+    looking.start()
+    try:
+        assert all(looked.acquire(timeout=10) for _ in range(2))
+    finally:
+        looking.stop()

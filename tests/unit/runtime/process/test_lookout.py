@@ -276,7 +276,7 @@ def test_an_object_that_imports_a_target_when_the_interpreter_ends(
 
 SHY = """
 def function(): return 'old'
-def __getattr__(name): raise RuntimeError(f"{name} is closed")
+def __getattr__(name): raise ERROR(f"{name} is closed")
 """
 
 
@@ -286,11 +286,12 @@ def unmet_reasons(session: Session) -> list[dict[str, str]]:
     return [entry["reasons"] for entry in entries if entry["event"] == "unmet"]
 
 
+@pytest.mark.parametrize("error", ["RuntimeError", "SystemExit"])
 def test_a_look_that_raises_is_a_warning(
-    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    world: World, capsys: Any, monkeypatch: pytest.MonkeyPatch, error: str
 ) -> None:
     """Where upstream's code raises at a look, the patch stays applied; the next look succeeds."""
-    world.module("up.mod", SHY)
+    world.module("up.mod", SHY.replace("ERROR", error))
     world.pack(row("p", "patch_a", WRAP), patch_a=BY)
     session = world.session()
     session.arm(frozenset({Role.MAIN}))
@@ -299,7 +300,7 @@ def test_a_look_that_raises_is_a_warning(
     patched = vars(module).pop("function")
     assert capsys.readouterr().err == ""
     session.lookout.look()
-    text = "warning: cannot look at what is applied: RuntimeError('function is closed')"
+    text = f"warning: cannot look at what is applied: {error}('function is closed')"
     assert text in capsys.readouterr().err
     assert session.states["p"].status == "applied"
     module.function = patched

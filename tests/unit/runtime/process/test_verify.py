@@ -66,6 +66,7 @@ def test_a_verify_is_asked_once(session: Any) -> None:
         ("return None", "returned None, expected True or what is wrong"),
         ("return ''", "returned '', expected True"),
         ("raise ValueError('broken')", "broken"),
+        ("raise SystemExit('broken')", "broken"),
     ],
 )
 def test_any_answer_but_true_is_a_failure(
@@ -76,11 +77,20 @@ def test_any_answer_but_true_is_a_failure(
     mod = importlib.import_module("up.mod")
     with pytest.raises(ApplyError, match=words) as caught:
         armed.enter(Role.MAIN)
-    assert isinstance(caught.value.__cause__, (VerifyError, ValueError))
+    assert isinstance(caught.value.__cause__, (VerifyError, ValueError, SystemExit))
     assert armed.states["p"].status == "failed"
     assert mod.function() == "old"
     (entry,) = [entry for entry in armed.journal.entries if entry["event"] == "verify"]
     assert words in entry["answer"]
+
+
+def test_who_interrupts_a_verify_is_heard(session: Any) -> None:
+    """A KeyboardInterrupt is no answer: it goes on to who entered the role."""
+    armed = session("raise KeyboardInterrupt")
+    importlib.import_module("up.mod")
+    with pytest.raises(KeyboardInterrupt):
+        armed.enter(Role.MAIN)
+    assert armed.states["p"].status == "applied"
 
 
 def test_a_look_asks_the_verify_of_a_late_patch(session: Any) -> None:
