@@ -27,6 +27,9 @@ NOT_OBSERVABLE = "not observable"
 _PATIENCE = 1.0
 """Seconds to wait for another thread's look, within which others' finalizers may run."""
 
+_MOST = 100
+"""How often something is applied before what ran is read, where nobody looks."""
+
 _EDITED = "an edited file"
 """Home of edited code, which artefacts do not name."""
 
@@ -152,6 +155,8 @@ class Effects:
         for target_evidence in evidence.values():
             self._observer.watch(target_evidence.codes)
         self._observed.append(evidence)
+        if len(self._observed) > _MOST:
+            self._observations(0)
 
     def look(self, *, is_last: bool = False) -> None:
         """Write which targets have another observation than at the last look.
@@ -161,18 +166,15 @@ class Effects:
         """
         if self._journal.directory is None:
             return
-        if not self._guard.acquire(timeout=_PATIENCE):
+        observations = self._observations(_PATIENCE)
+        if observations is None:
             return
-        try:
-            observations = self._observations()
-            changed: dict[str, dict[str, str]] = {}
-            for key, observation in observations.items():
-                if is_last or self._written.get(key) != observation:
-                    patch, target = key
-                    changed.setdefault(patch, {})[target] = observation
-            self._written = observations
-        finally:
-            self._guard.release()
+        changed: dict[str, dict[str, str]] = {}
+        for key, observation in observations.items():
+            if is_last or self._written.get(key) != observation:
+                patch, target = key
+                changed.setdefault(patch, {})[target] = observation
+        self._written = observations
         if changed:
             self._journal.write("in-effect", patches=changed)
 
@@ -188,25 +190,30 @@ class Effects:
 
     # -- the evidence -----------------------------------------------------------------------------
 
-    def _observations(self) -> dict[Key, str]:
-        """Say of each applied target whether it was called.
+    def _observations(self, patience: float) -> dict[Key, str] | None:
+        """Say of each applied target whether it was called; None while another thread is at it.
 
         Code that is there no more is read first: its target may be made anew since it was called.
         """
-        is_latest = False
-        while not is_latest:  # a finalizer has observed within, and more
-            count = len(self._observed)
-            self.observe()
-            is_latest = len(self._observed) == count + 1
-        *former, evidence = self._observed
-        traced = self.compilers.traced()
-        for former_evidence in former:
-            self._judge(former_evidence, traced)
-            for target_evidence in former_evidence.values():
-                self._observer.forget(target_evidence.codes)
-        del self._observed[: len(former)]
-        self._called &= evidence.keys()
-        return self._judge(evidence, traced)
+        if not self._guard.acquire(timeout=patience):
+            return None
+        try:
+            while True:
+                count = len(self._observed)
+                self.observe()
+                if len(self._observed) == count + 1:
+                    break  # else a finalizer has observed within, and more
+            *former, evidence = self._observed
+            traced = self.compilers.traced()
+            for former_evidence in former:
+                self._judge(former_evidence, traced)
+                for target_evidence in former_evidence.values():
+                    self._observer.forget(target_evidence.codes)
+            del self._observed[: len(former)]
+            self._called &= evidence.keys()
+            return self._judge(evidence, traced)
+        finally:
+            self._guard.release()
 
     def _judge(self, evidence: Evidence, traced: Collection[int]) -> dict[Key, str]:
         """Say of each target whether it was called, and remember those that were."""
@@ -214,8 +221,10 @@ class Effects:
         observations: dict[Key, str] = {}
         for key, target_evidence in evidence.items():
             runs = self._runs(target_evidence.codes, traced)
-            if self._is_called(key, target_evidence, runs, shared):
+            has_run = any(ran and code not in shared for code, ran in runs.items())
+            if has_run or target_evidence.is_called:
                 self._called.add(key)
+            if key in self._called:
                 observations[key] = CALLED
             elif self._is_observable(target_evidence, runs):
                 observations[key] = NEVER_CALLED
@@ -246,18 +255,6 @@ class Effects:
             else:
                 runs[identity] = self._observer.has_run(code)
         return runs
-
-    def _is_called(
-        self,
-        key: Key,
-        evidence: CallEvidence,
-        runs: Mapping[int, bool | None],
-        shared: Collection[int],
-    ) -> bool:
-        """Whether a target was called, now or at an earlier look."""
-        if evidence.is_called or key in self._called:
-            return True
-        return any(has_run and code not in shared for code, has_run in runs.items())
 
     def _is_observable(
         self, evidence: CallEvidence, runs: Mapping[int, bool | None]

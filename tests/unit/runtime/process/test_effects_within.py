@@ -69,6 +69,19 @@ def test_a_finalizer_imports_a_target_within_a_look(
     assert words == {"up.late:function": CALLED}
 
 
+def test_what_is_observed_is_read_where_nobody_looks(session: Session) -> None:
+    """What comes and goes is not kept until the end, and what was called stays so."""
+    effects = session.lookout.effects
+    __import__("up.mod").mod.function()
+    for _ in range(250):
+        effects.observe()
+        assert len(effects._observed) <= 101
+    effects.look()
+    assert session.journal.entries[-1]["patches"] == {
+        "mod": {"up.mod:function": CALLED}
+    }
+
+
 def test_an_end_beside_a_look_that_hangs(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
