@@ -42,6 +42,13 @@ _DEVICES = (
 _KEYS = (*_DEVICES, *_COMPOSITE)
 """Dispatch keys under which an operator's own code lies."""
 
+_MODIFIER = "_torchscript_modifier"
+"""Where `@torch.jit.ignore` notes what it is for."""
+_UNSUPPORTED = (
+    "found {name} with a Wrap of patchkit on it, expected a function whose source is all that it "
+    "does. Replace or Edit it instead of the Wrap, or script what calls it"
+)
+
 
 def is_kernel(value: Any) -> bool:
     """Whether this is a kernel like Triton's, or one with a tuner or heuristics around it.
@@ -64,6 +71,24 @@ def launch_location(kernel: Any) -> Location:
     """
     is_own = "run" in namespace(kernel)
     return Location(kernel, "run", read(kernel, "run"), is_own)
+
+
+def keep_from_torch_script(wrapper: FunctionType) -> None:
+    """Have code that torch.jit compiles call a wrapper, and refuse to compile the wrapper itself.
+
+    torch.jit reads the source through `__wrapped__`, which is that of the original.
+
+    Args:
+        wrapper: The function, to which it is told.
+    """
+    torch_jit = sys.modules.get("torch._jit_internal")
+    modifiers: Any = getattr(torch_jit, "FunctionModifiers", None)
+    if modifiers is None:  # upstream was imported without torch
+        return
+    attributes = wrapper.__dict__
+    attributes["__script_unsupported"] = _UNSUPPORTED.format(name=wrapper.__name__)
+    if attributes.get(_MODIFIER) is not modifiers.UNUSED:
+        attributes[_MODIFIER] = modifiers.IGNORE
 
 
 class Operator(NamedTuple):

@@ -11,7 +11,6 @@ A wrapper has the shape of what it stands for: a coroutine function stays one fo
 
 import dataclasses
 import functools
-import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from inspect import (
     CO_ASYNC_GENERATOR,
@@ -28,18 +27,17 @@ from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context, Prepared, PreparedLayers
 from patchkit.runtime.changes.objects.kernels import (
     is_kernel,
+    keep_from_torch_script,
     launch_location,
     operator_at,
     refuse_registered,
 )
-from patchkit.runtime.changes.objects.refusals import (
-    refuse_fixed,
-    refused_call,
-)
+from patchkit.runtime.changes.objects.refusals import refuse_fixed, refused_call
 from patchkit.runtime.changes.owners import (
     CACHED,
     MISSING,
     Location,
+    inherited,
     inside,
     is_decorated,
     locate,
@@ -130,8 +128,10 @@ def _maker(location: Location, site: Site, by: By) -> Callable[[Any], Any]:
     """Return what makes the wrapper around the value of a location."""
     is_class = isinstance(location.owner, type)
     is_in_dict = site.own or isinstance(location.name, Item)
-    if is_in_dict or is_class or isinstance(location.owner, ModuleType):
+    if is_in_dict or isinstance(location.owner, ModuleType):
         return functools.partial(_wrapper, by=by, in_class=is_class)
+    if is_class:
+        return functools.partial(_inherited_wrapper, by=by, site=site)
     return functools.partial(_instance_wrapper, by=by, site=site)
 
 
@@ -235,6 +235,17 @@ def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
     return _wrapped_function(value, by)
 
 
+def _inherited_wrapper(value: Any, *, by: By, site: Site) -> Any:
+    """Wrap what a class inherits, or what other patches have made of that."""
+    # torch.compile cannot trace `super().size` of a property.
+    is_read = isinstance(value, (property, functools.cached_property))
+    if value is inherited(site.owner, str(site.name)) and not is_read:
+        from patchkit.runtime.changes.objects.inheriting import from_above  # noqa: PLC0415 - few inherit
+
+        by = from_above(by, site)
+    return _wrapper(value, by=by, in_class=True)
+
+
 def _instance_wrapper(value: Any, *, by: By, site: Site) -> Any:
     """Wrap a method of an instance's class for this instance alone.
 
@@ -332,31 +343,8 @@ def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
     own_flags = shaped.__code__.co_flags | (flags & CO_ITERABLE_COROUTINE)
     shaped.__code__ = shaped.__code__.replace(co_flags=own_flags)
     wrapper = cast("FunctionType", functools.update_wrapper(shaped, function))
-    _keep_from_torch_script(wrapper)
+    keep_from_torch_script(wrapper)
     return wrapper
-
-
-def _keep_from_torch_script(wrapper: FunctionType) -> None:
-    """Have code that torch.jit compiles call a wrapper, and refuse to compile the wrapper itself.
-
-    torch.jit reads the source through `__wrapped__`, which is that of the original.
-    """
-    torch_jit = sys.modules.get("torch._jit_internal")
-    modifiers: Any = getattr(torch_jit, "FunctionModifiers", None)
-    if modifiers is None:  # upstream was imported without torch
-        return
-    attributes = wrapper.__dict__
-    attributes["__script_unsupported"] = _UNSUPPORTED.format(name=wrapper.__name__)
-    if attributes.get(_MODIFIER) is not modifiers.UNUSED:
-        attributes[_MODIFIER] = modifiers.IGNORE
-
-
-_MODIFIER = "_torchscript_modifier"
-"""Where `@torch.jit.ignore` notes what it is for."""
-_UNSUPPORTED = (
-    "found {name} with a Wrap of patchkit on it, expected a function whose source is all that it "
-    "does. Replace or Edit it instead of the Wrap, or script what calls it"
-)
 
 
 def _coroutine(plain: Callable[..., Any]) -> Callable[..., Any]:
