@@ -233,12 +233,15 @@ def _substitute_in_class(location: Location, new: Any, decorate: _Decorate) -> A
     if isinstance(old, property):
         return old.getter(new)
     if isinstance(old, functools.cached_property):
-        return _with_name_set(owner, name, functools.cached_property(new))
+        twin: Any = copy.copy(old)
+        twin.func = new
+        twin.__doc__ = new.__doc__
+        return _with_name_set(owner, name, twin)
     if isinstance(old, staticmethod):
-        return staticmethod(decorate(old.__func__, new))
+        return type(old)(decorate(old.__func__, new))
     method = _named_function(owner, name, new)
     if isinstance(old, classmethod):
-        return classmethod(decorate(old.__func__, method))
+        return type(old)(decorate(old.__func__, method))
     if isinstance(old, FunctionType):
         return decorate(old, method)
     from patchkit.runtime.changes.objects.creation import as_in_body  # noqa: PLC0415 - of classes only

@@ -9,6 +9,7 @@ A wrapper has the shape of what it stands for: a coroutine function stays one fo
 `__wrapped__`.
 """
 
+import copy
 import dataclasses
 import functools
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
@@ -162,24 +163,26 @@ class _Wrapping:
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
         self._function: FunctionType | None = None
+        self._original: Any = None
         self._attributes: dict[str, Any] = {}
 
     def __call__(self, below: Any) -> Any:
         value = self._make(below)
         written = self._written()
         self._function = None
-        for part in inside(value) or (value,):
+        originals = inside(below) or (below,)
+        for part, original in zip(inside(value) or (value,), originals, strict=False):
             if isinstance(part, FunctionType) and part.__globals__ is globals():
                 self._function = part
-                _write(part.__wrapped__, written)  # type: ignore[attr-defined]
+                self._original = original
+                _write(original, written)
                 _write(part, written)
                 self._attributes = dict(vars(part))
         return value
 
     def carry_back(self) -> None:
         """Write on the original what was written on the wrapper."""
-        original = self._attributes.get("__wrapped__")
-        _write(original, self._written())
+        _write(self._original, self._written())
         self._function = None
 
     def _written(self) -> dict[str, Any]:
@@ -208,18 +211,16 @@ def _write(function: Any, attributes: dict[str, Any]) -> None:
 def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
     """Wrap what is stored: a descriptor stays one of its kind."""
     if isinstance(value, staticmethod):
-        return staticmethod(_wrapped_function(value.__func__, by))
+        return type(value)(_wrapped_function(value.__func__, by))
     if isinstance(value, classmethod):
-        return classmethod(_wrapped_callable(value.__func__, by, around_method))
+        return type(value)(_wrapped_callable(value.__func__, by, around_method))
     if isinstance(value, property):
         if value.fget is None:
             raise TypeError("cannot wrap a property that has no getter")
         return value.getter(_wrapped_callable(value.fget, by, around_method))
     if isinstance(value, functools.cached_property):
-        new = functools.cached_property(
-            _wrapped_callable(value.func, by, around_method)
-        )
-        new.attrname = value.attrname
+        new = copy.copy(value)
+        new.func = _wrapped_callable(value.func, by, around_method)
         return new
     if isinstance(value, type):
         raise TypeError(
@@ -342,9 +343,12 @@ def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
     # Its own, so that its calls can be told apart; awaitable if `types.coroutine` says so.
     own_flags = shaped.__code__.co_flags | (flags & CO_ITERABLE_COROUTINE)
     shaped.__code__ = shaped.__code__.replace(co_flags=own_flags)
-    wrapper = cast("FunctionType", functools.update_wrapper(shaped, function))
+    wrapper: Any = functools.update_wrapper(shaped, function)
+    if hasattr(function, "cache_info"):
+        # It leads past the cache.
+        wrapper.__wrapped__ = getattr(function, "__wrapped__", function)
     keep_from_torch_script(wrapper)
-    return wrapper
+    return cast("FunctionType", wrapper)
 
 
 def _coroutine(plain: Callable[..., Any]) -> Callable[..., Any]:

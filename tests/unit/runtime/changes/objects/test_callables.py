@@ -185,3 +185,72 @@ def test_a_cache_replaced_by_what_cannot_be_called_is_refused(bench: Bench) -> N
     """Replace refuses a list in the place of a cached function."""
     with pytest.raises(TargetError, match="expected something to call"):
         replace(bench, "cached", "calls")
+
+
+def test_the_way_past_a_wrapped_cache(bench: Bench) -> None:
+    """`__wrapped__` is the function that is cached, below one wrapper or several."""
+    original = bench.upstream.cached
+    undos = [bench.apply(Wrap("upstream:cached", by="by")) for _ in range(2)]
+    cached = bench.upstream.cached
+    assert cached.__wrapped__ is original.__wrapped__
+    assert cached(1) is cached(1) is not cached.__wrapped__(1)
+    assert inspect.signature(cached) == inspect.signature(original)
+    cached.calls = 1
+    for undo in undos:
+        undo()
+    assert bench.upstream.cached is original
+    assert original.calls == 1
+    assert type(original.__wrapped__) is FunctionType
+
+
+SUBCLASSES = """
+import functools
+class Expiring(functools.cached_property):
+    age = 0
+    def __get__(self, instance, owner=None): return (self.age, self.func(instance))
+class Hybrid(classmethod):
+    def __get__(self, instance, owner=None): return self.__func__.__get__(instance or owner)
+class Static(staticmethod):
+    def __get__(self, instance, owner=None): return functools.partial(self.__func__, 'static')
+class Decorator(classmethod):
+    def __init__(self, function, option): super().__init__(function)
+class C:
+    value = Expiring(lambda self: 'old')
+    value.age = 5
+    value.__set_name__(None, 'value')
+    who = Hybrid(lambda self: (type(self), 'old'))
+    static = Static(lambda first: (first, 'old'))
+    decorated = Decorator(lambda cls: 'old', 1)
+"""
+NEW = (
+    WATCHED
+    + """
+def value(self): return 'new'
+def who(self): return (type(self), 'new')
+def static(first): return (first, 'new')
+"""
+)
+
+
+@pytest.mark.parametrize("is_wrap", [True, False])
+def test_a_descriptor_of_a_subclass_stays_one(is_wrap: bool) -> None:
+    """What it does when it is read, and what was set on it, is upstream's."""
+    bench = Bench(SUBCLASSES, NEW)
+    cls = bench.upstream.C
+    for name in ("value", "who", "static"):
+        target = f"upstream:C.{name}"
+        bench.apply(Wrap(target, by="by") if is_wrap else Replace(target, by=name))
+    thing = cls()
+    answer = "old" if is_wrap else "new"
+    assert thing.value == (5, answer)
+    assert (thing.who(), cls.who()) == ((cls, answer), (type, answer))
+    assert thing.static() == ("static", answer)
+    assert len(bench.body.calls) == (4 if is_wrap else 0)
+
+
+def test_a_descriptor_that_cannot_be_made_anew_is_refused() -> None:
+    """Its class takes more than the function."""
+    bench = Bench(SUBCLASSES, NEW)
+    with pytest.raises(TargetError, match="missing 1 required positional argument"):
+        bench.apply(Wrap("upstream:C.decorated", by="by"))
+    assert bench.upstream.C.decorated() == "old"
