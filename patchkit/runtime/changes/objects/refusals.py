@@ -47,6 +47,16 @@ _LAZY_RESULT = re.compile(
 )
 """Found in the annotation of what may be a coroutine or a generator."""
 
+_OF_TYPES = re.compile(
+    r"__(call|init|new|del|repr|str|bytes|format|hash|bool|dir|sizeof|copy|fspath"
+    r"|get|set|delete|set_name|getattr|getattribute|setattr|delattr|instancecheck|subclasscheck"
+    r"|len|length_hint|getitem|setitem|delitem|missing|contains|reversed"
+    r"|a?iter|a?next|a?enter|a?exit|await|lt|le|eq|ne|gt|ge"
+    r"|[ir]?(add|sub|mul|matmul|truediv|floordiv|mod|divmod|pow|lshift|rshift|and|xor|or)"
+    r"|neg|pos|abs|invert|complex|int|float|index|round|trunc|floor|ceil)__"
+)
+"""Methods that Python looks up on the type of an object, whatever the object has itself."""
+
 _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
 
 
@@ -86,6 +96,11 @@ def _fixed_fault(location: Location) -> str:
         )
     if isinstance(owner, ModuleType) or location.own:
         return ""
+    if _OF_TYPES.fullmatch(str(location.name)):
+        return (
+            f"found {location.name} of one object of {kind!r}, which Python looks up on the class; "
+            "name the class"
+        )
     if hasattr(type(location.value), "__set__") or not hasattr(owner, "__dict__"):
         return (
             f"found {location.value!r} of {kind!r}, which an instance cannot have for itself; "

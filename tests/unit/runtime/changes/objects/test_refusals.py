@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import re
 import sys
@@ -210,3 +211,39 @@ def test_descriptors_are_compared_by_their_functions() -> None:
     assert refused_call(property(unary), property(binary))
     assert refused_call(len, binary) is None
     assert refused_call(unary, object()) is None
+
+
+SPECIAL = """
+class Net:
+    def __call__(self): return 'call'
+    def __deepcopy__(self, memo): return 'copied'
+net = Net()
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Wrap("upstream:net.__call__", by="by"),
+        Replace("upstream:net.__call__", by="method"),
+        Add("upstream:net.__len__", by="method"),
+        Add("upstream:net.__radd__", by="method"),
+        Wrap("upstream:net.__repr__", by="by"),
+    ],
+)
+def test_what_python_looks_up_on_the_class_is_refused(change: Change) -> None:
+    """On one object it would be `applied`, and never called; the error names the class."""
+    bench = Bench(SPECIAL, WATCHED + "def method(self): return 1")
+    with pytest.raises(TargetError, match=r"upstream\.Net'>, .*; name the class$"):
+        bench.apply(change)
+    assert vars(bench.upstream.net) == {}
+    bench.apply(Wrap("upstream:Net.__call__", by="by"))
+    assert (bench.upstream.net(), len(bench.body.calls)) == ("call", 1)
+
+
+def test_what_is_read_off_the_object_is_wrapped() -> None:
+    """`copy.deepcopy` asks the object itself."""
+    bench = Bench(SPECIAL)
+    bench.apply(Wrap("upstream:net.__deepcopy__", by="by"))
+    assert copy.deepcopy(bench.upstream.net) == "copied"
+    assert len(bench.body.calls) == 1
