@@ -337,9 +337,7 @@ def inside(value: Any) -> tuple[Any, ...]:
 
 
 def held_elsewhere(values: list[Any]) -> list[Any]:
-    """Return the values of a list that are held elsewhere, too; nobody can come with the others.
-
-    A weak reference counts: an event bus that has a `WeakMethod` would lose its subscriber.
+    """Return the values of a list that are held elsewhere, if only weakly (by an event bus).
 
     Args:
         values: The list, whose items the caller must hold in no other way.

@@ -82,7 +82,8 @@ class Lookout:
 
     def note_applied(self) -> None:
         """Patches were applied; what that needs to know of versions is known now."""
-        self.effects.observe()
+        if self._states.journal.directory is not None:
+            self.effects.observe()
         self.begin()
         if self._unmet is None:
             self.tell_unmet()
