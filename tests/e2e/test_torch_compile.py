@@ -48,6 +48,16 @@ class Inner(torch.nn.Module):
     def forward(self, x):
         return x + 1
 
+class Heir(Inner):
+    pass
+
+class OtherHeir(Inner):
+    def forward(self, x):
+        return super().forward(x) * 100
+
+class Both(Heir, OtherHeir):
+    pass
+
 class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -89,6 +99,10 @@ PATCHES = tuple(
             Add("compiled_net:Model.tenfold", by="tenfold"),
             Edit("compiled_net:Model.forward", old="scale(x)", new="self.tenfold(scale(x))"),
         ),
+    ),
+    Patch(
+        name="inherited", body="patch_net", requires=("torch",), roles={Role.MAIN},
+        env="KIND=inherited", changes=(Wrap("compiled_net:Heir.forward", by="wrap_1"),),
     ),
     Patch(
         name="field", requires=("torch",), roles={Role.MAIN}, env="KIND=AddField",
@@ -164,6 +178,26 @@ def test_the_compiled_model_is_the_patched_one(kind: str, backend: str) -> None:
         session.stand_down()
     assert torch.equal(model(x), (x * 2 + 1 - 1) / 2)
     assert torch.equal(compiled(x), model(x))
+
+
+@pytest.mark.usefixtures("places")
+def test_a_wrapped_inherited_method_is_traced() -> None:
+    """What `super()` finds in a class with a further base is traced, too."""
+    settings = Settings(packs=("net_pack",))
+    selection = Selection(
+        settings, Versions.of(settings), environ={"KIND": "inherited"}
+    )
+    session = Session(Registry.collect(settings), selection, Journal())
+    session.arm({Role.MAIN})
+    try:
+        net = importlib.import_module("compiled_net")
+        x = torch.arange(4.0)
+        for model, expected in ((net.Heir(), x + 10), (net.Both(), (x + 1) * 100 + 9)):
+            compiled = torch.compile(model, fullgraph=True, backend="eager")
+            assert torch.equal(compiled(x), expected)
+    finally:
+        session.become([])
+        session.stand_down()
 
 
 SCRIPT = """
