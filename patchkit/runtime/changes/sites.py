@@ -174,10 +174,10 @@ class Sites(Record, frozen=False, eq=False):
         return False
 
     def take_moved(self) -> list[Site]:
-        """Return the sites that have followed what they derive from since this was last asked."""
+        """Return the patched sites that have followed what they derive from since the last time."""
         moved = self._moved
         self._moved = []
-        return moved
+        return [site for site in moved if site.layers]
 
     def holds(self, owner: object, name: TargetStep) -> bool:
         """Whether a patch lies on this very attribute.

@@ -175,6 +175,12 @@ def is_told(place: str, rows: list[Change], on: set[int]) -> bool:
     late=False,
     share=False,
 )
+@example(
+    rows=[Change(place, "Wrap") for place in ("f", "api", "f", "f", "f")],
+    steps=[(True, {0, 1, 4}), (False, {1, 4}), (True, {2})],
+    late=False,
+    share=False,
+)
 def test_places_that_hang_together_are_changed_together(
     rows: list[Change], steps: list[Any], late: bool, share: bool
 ) -> None:
