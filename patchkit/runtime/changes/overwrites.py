@@ -191,9 +191,8 @@ def _other_module(now: Any, stop: RouteStep, route: Route) -> Overwrite | None:
         return None  # its next import applies everything anew
     origin = getattr(now, "__file__", None)
     if origin and origin == getattr(stop[2], "__file__", None):
-        return (
-            None  # a copy that somebody has executed beside it: so does the next look
-        )
+        # Somebody has executed a copy beside it; the next look applies everything to that.
+        return None
     by = f"another module under its name ({origin or 'made by hand'})"
     return _compared_beyond(stop, now, by, route)
 
