@@ -286,6 +286,8 @@ class Trial:
     def _become(self, number: int) -> None:
         self.role = ROLES[number % len(ROLES)]
         self.session.become([self.role])
+        if self.undone:  # which it has asked again, as what is skipped
+            undo(self.session, [f"p{number}" for number in sorted(self.undone)])
 
     # -- the oracle --------------------------------------------------------------------------------
 
