@@ -177,7 +177,9 @@ def _refuse_present(label: str, location: Location, context: Context) -> None:
     elif is_inherited:
         cls = _class_with(owner, str(name))
         if cls is not None:
-            whose = f"upstream's {cls.__module__}.{cls.__qualname__}"
+            is_patched = context.sites.holds(cls, name)
+            giver = "another patch's" if is_patched else "upstream's"
+            whose = f"{giver} {cls.__module__}.{cls.__qualname__}"
     raise TargetError(
         f"{label}: {whose} has it: found {value!r:.80}; "
         "retire the patch if upstream has it now, Replace it, or let an AfterImport extend it"

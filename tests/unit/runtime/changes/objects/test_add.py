@@ -139,6 +139,15 @@ def test_a_target_that_upstream_has_by_now_is_refused(
     assert "Replace" in str(caught.value)
 
 
+def test_what_another_patch_has_added_to_a_base_is_refused(bench: Bench) -> None:
+    """The error says that another patch has given it to the base."""
+    undo = add(bench, "Base.fresh")
+    with pytest.raises(TargetError, match=r"another patch's upstream\.Base has it"):
+        add(bench, "Thing.fresh")
+    undo()
+    add(bench, "Thing.fresh")()
+
+
 def test_what_every_object_has_may_be_added(bench: Bench) -> None:
     """A class that has only object's `__repr__` can get one of its own."""
     undo = add(bench, "Thing.__repr__", "another_name")
