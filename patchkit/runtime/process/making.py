@@ -238,7 +238,7 @@ def in_waves(changes: Iterable[Placed]) -> list[list[Placed]]:
 def _hang_together(change: Change, earlier: Change) -> bool:
     """Whether one lies in what the other puts in place, or one replaces what the other edits."""
     kinds = {change.kind, earlier.kind}
-    if change.place == earlier.place and kinds == {"Edit", "Replace"}:
+    if kinds == {"Edit", "Replace"} and change.place == earlier.place:
         return True
     return _is_inside(change, earlier) or _is_inside(earlier, change)
 
