@@ -12,8 +12,10 @@ from patchkit.analysis.check.coverage import (
     projects_of,
 )
 from patchkit.analysis.check.findings import Finding, Place, finding_of_row
+from patchkit.analysis.check.loading import load_fault
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.requiring import unrequired
 from patchkit.core.rows.declaration import Change, Row
 from patchkit.core.versions.requirements import allows_any, canonical
 
@@ -34,7 +36,8 @@ def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
         pack: Its pack.
 
     Yields:
-        A finding for each field without text, and for each name that the body does not define.
+        A finding for each field without text, for a body that cannot be loaded, and for each name
+        that the body does not define.
     """
     row_place = pack.place(row)
     for field, (code, expected) in _TEXTS.items():
@@ -43,8 +46,12 @@ def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
             yield finding_of_row(
                 code, message, f"say it in the row: {field}=…", row, row_place
             )
-    if row.patch.body is None:
-        return
+    if row.patch.body is None or not pack.has_body(row.patch):
+        return  # that it is missing is a finding of its own
+    fault = load_fault(pack, row)
+    if fault is not None:
+        place = (fault.file, fault.line)
+        yield finding_of_row(codes.BODY_BROKEN, fault.message, fault.fix, row, place)
     for name in _body_names(row):
         facts = pack.facts(row, name)
         if facts.state == "absent":
@@ -80,6 +87,7 @@ def of_ranges(
         The findings, those of the row itself first.
     """
     yield from _unmatched(row, known_versions, row_place)
+    yield from _not_required(row, coverage, row_place)
     for requirement in open_requirements(row):
         comma = ""
         if any(sign in requirement for sign in "<>=!~"):
@@ -112,6 +120,22 @@ def _unmatched(
                 yield finding_of_row(
                     codes.NO_RELEASE, message, _CORRECT, row, row_place, target=target
                 )
+
+
+def _not_required(
+    row: Row, coverage: Coverage, row_place: Place
+) -> Iterator[Finding]:
+    """Find packages that the row changes, and of which no requirement is.
+
+    Where a name is a slip of the package's, no process has the distribution that it names.
+    """
+    for package in unrequired(row, coverage):
+        code = codes.NOT_REQUIRED
+        fix = f"require it: requires=('{canonical(package.package)}>=…,<…',)"
+        if package.slip:
+            code = codes.NO_RELEASE
+            fix = f"write {package.package} in place of {package.slip}"
+        yield finding_of_row(code, str(package), fix, row, row_place)
 
 
 def _why_empty(
@@ -219,6 +243,30 @@ def unordered(
         for inner, outer in combinations(rows_by_name.values(), 2):
             if meet(inner, outer) and inner.name not in predecessors[outer.name]:
                 yield target, inner.name, outer.name
+
+
+def order_of(inner: Row, outer: Row, target: str) -> str:
+    """Say how two rows that change one target are put in order.
+
+    Args:
+        inner: The row that comes first now.
+        outer: The other row.
+        target: What both change.
+
+    Returns:
+        The fix; of an Edit and a Replace, no order makes both act.
+    """
+    kinds = {
+        change.kind
+        for change in (*inner.patch.changes, *outer.patch.changes)
+        if str(change.place) == target
+    }
+    if {"Edit", "Replace"} <= kinds:
+        return (
+            f"conflicts=({inner.name!r},) in {outer.name}, or let the Replace bring what the Edit "
+            "changes: where both apply, one is refused"
+        )
+    return f"after=({inner.name!r},) in {outer.name}, or conflicts"
 
 
 def _predecessors(rows: Sequence[Row]) -> dict[str, set[str]]:

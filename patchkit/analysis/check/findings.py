@@ -1,7 +1,7 @@
 """Define what a check reports: faults of changes, findings, and the states of patches."""
 
 import enum
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -237,6 +237,30 @@ class Report:
     def is_fine(self) -> bool:
         """Whether nothing has to be done."""
         return all(finding.severity == "info" for finding in self.findings)
+
+
+def mark_errors(
+    grid: Mapping[str, dict[str, State]], findings: Iterable[Finding]
+) -> None:
+    """Let the grid say `broken` wherever an error holds.
+
+    An error that is of no single release holds in each that the patch is for; of a patch that is for
+    none of them, in each that was looked at.
+
+    Args:
+        grid: For each patch, its state in the releases; it is changed.
+        findings: The findings.
+    """
+    for finding in findings:
+        if finding.severity is not codes.Severity.ERROR or finding.patch not in grid:
+            continue
+        states = grid[finding.patch]
+        if finding.release:
+            states[finding.release] = State.BROKEN
+            continue
+        in_range = [name for name in states if states[name] is not State.OUT_OF_RANGE]
+        for name in in_range or list(states):
+            states[name] = State.BROKEN
 
 
 def cause_of(error: UpstreamError) -> str:

@@ -209,6 +209,12 @@ def _read_process_fact(process: ProcessStatus, event: str, entry: _Entry) -> Non
             process.left_without[entry.text("name")] = entry.text("reason")
         case "in-effect":
             _read_effects(process, entry)
+        case "imported":
+            _read_imports(process, entry)
+        case "unpatched":
+            for name, targets in entry.texts_by_name("patches").items():
+                if name in process.patches:
+                    process.patches[name].unpatched += targets
         case "full":
             process.is_cut = True
 
@@ -275,8 +281,19 @@ def _forget_changes(process: ProcessStatus, patch: PatchStatus) -> None:
 def _read_effects(process: ProcessStatus, entry: _Entry) -> None:
     process.glanced = entry.time or None
     patches = entry.mapping("patches")
+    silent = entry.texts_by_name("silent")
     for name in patches.keys() & process.patches.keys():
-        process.patches[name].effects.update(patches.text_by_name(name))
+        patch = process.patches[name]
+        patch.effects.update(patches.text_by_name(name))
+        patch.silent += silent.get(name, ())
+
+
+def _read_imports(process: ProcessStatus, entry: _Entry) -> None:
+    process.looked = entry.time or None
+    process.imported += entry.texts("modules")
+    for name, modules in entry.texts_by_name("patches").items():
+        if name in process.patches:
+            process.patches[name].imported += modules
 
 
 def _read_patch_fact(patch: PatchStatus, event: str, entry: _Entry) -> None:

@@ -13,6 +13,7 @@ from patchkit.analysis.status.findings import (
     disagreements,
     findings,
     obstacles,
+    wrong_roles,
 )
 from patchkit.analysis.status.journals import parse_journal
 from patchkit.analysis.status.process_status import CALLED, ChildStart, ProcessStatus
@@ -85,6 +86,7 @@ def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Pictu
     agreeing = agreement(processes, {role for role, _ in differing})
     picture = Picture(_in_order(processes), agreeing, now=now)
     picture.findings += findings(picture.processes)
+    picture.findings += wrong_roles(picture.processes)
     picture.findings += (finding for _, finding in differing)
     picture.findings += obstacles(nodes)
     picture.notes = _notes(nodes, picture)

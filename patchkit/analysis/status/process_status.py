@@ -1,7 +1,7 @@
 """Holds what is known of a process: its roles, its patches, the process that started it."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -83,6 +83,9 @@ class PatchStatus:
         answer: What `verify` said was wrong.
         left_out: By target, why the target is not for this process.
         kept: What holds code of a patch that was taken back, as it is for another role.
+        imported: The modules of its targets that are imported, though it has not changed them.
+        unpatched: The targets that ran without it, as it is for another role.
+        silent: The targets that are not observable, and of whose code nothing has run.
     """
 
     name: str
@@ -100,6 +103,9 @@ class PatchStatus:
     answer: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
+    imported: tuple[str, ...] = ()
+    unpatched: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
 
     def is_for(self, role: str) -> bool:
         """Whether a process of this role needs the patch.
@@ -167,6 +173,15 @@ class PatchStatus:
         return "unknown"
 
     @property
+    def is_silent(self) -> bool:
+        """Whether none of its code has run, though some of it could act without running."""
+        calls = self.calls
+        return bool(calls) and all(
+            call == NEVER_CALLED or (call == NOT_OBSERVABLE and target in self.silent)
+            for target, call in calls.items()
+        )
+
+    @property
     def is_unused(self) -> bool:
         """Whether no code of the patch has run, and not because other patches hide it."""
         return self.in_effect == "no" and self.hidden.keys() != set(self.targets)
@@ -194,6 +209,8 @@ class ProcessStatus:
         digests: By role, the digest of its patch set.
         disagreements: By role, how it differs from its engine.
         verified: When it last verified what it had applied.
+        imported: The modules of targets, whatever their patches' roles, that it has imported.
+        looked: When it last reported which of them are.
         glanced: When it last reported what was called.
         unmet: By patch, why its role alone is met.
         unknown: What it runs, if it has vLLM loaded and no row describes it.
@@ -224,6 +241,8 @@ class ProcessStatus:
     digests: dict[str, str] = field(default_factory=dict)
     disagreements: dict[str, str] = field(default_factory=dict)
     verified: float | None = None
+    imported: list[str] = field(default_factory=list)
+    looked: float | None = None
     glanced: float | None = None
     unmet: dict[str, str] = field(default_factory=dict)
     unknown: str = ""
@@ -304,3 +323,43 @@ def _hash(lines: Iterable[str]) -> str:
     return hashlib.sha256(
         "\n".join(sorted(lines)).encode(errors="replace")
     ).hexdigest()[:16]
+
+
+def engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStatus]]:
+    """Group processes by engine: the tree of one main process, and what has lost it.
+
+    There may be several runs. A process without a main process belongs to the latest one that
+    started before it.
+
+    Args:
+        processes: The processes, in any order.
+
+    Returns:
+        The processes of each engine, the oldest first.
+    """
+    processes_by_main: dict[ProcessStatus | None, list[ProcessStatus]] = {}
+    latest: ProcessStatus | None = None
+    for process in sorted(processes, key=lambda process: process.started):
+        root = process
+        while root.parent is not None:
+            root = root.parent
+        is_main = root.is_reached and "main" in root.roles
+        if is_main and root is process:
+            latest = process
+        if is_main:
+            processes_by_main.setdefault(root, []).append(process)
+        else:
+            processes_by_main.setdefault(latest, []).append(process)
+    return processes_by_main.values()
+
+
+def label_of(process: ProcessStatus) -> str:
+    """Name a process by its rank, pid and host.
+
+    Args:
+        process: The process.
+    """
+    address = f"pid {process.pid} on {process.host}"
+    if process.rank is None:
+        return address
+    return f"rank {process.rank}, {address}"

@@ -4,6 +4,7 @@ import ast
 import base64
 import hashlib
 import re
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import FileHash, PackageNotFoundError, distribution
@@ -304,6 +305,20 @@ class _InstalledFile(NamedTuple):
         return text.rstrip("=") == self.recorded.value
 
 
+class FileComparison(NamedTuple):
+    """How the files of an installed distribution compare with what was installed.
+
+    Args:
+        edited: the paths of those that differ, or are gone.
+        compared: how many were compared.
+        total: how many there are.
+    """
+
+    edited: list[str]
+    compared: int
+    total: int
+
+
 class EditedInstallation:
     """What somebody has edited of an installed distribution, by the hashes of its RECORD.
 
@@ -330,6 +345,28 @@ class EditedInstallation:
             raise UpstreamError(f"{name}: found no hashes in its RECORD, expected some")
         self.version = installed.version
 
+    def compare(self, first: Iterable[str], deadline: float) -> FileComparison:
+        """Compare files with their hashes, until the time is over.
+
+        Args:
+            first: the paths of files that are compared first, and in any case.
+            deadline: when to end, by `time.monotonic`.
+        """
+        preferred = [path for path in dict.fromkeys(first) if path in self._files]
+        edited = []
+        compared = 0
+        for path in dict.fromkeys([*preferred, *self._files]):
+            if compared >= len(preferred) and time.monotonic() > deadline:
+                break
+            compared += 1
+            if self._is_edited(path):
+                edited.append(path)
+        return FileComparison(edited, compared, len(self._files))
+
+    def _is_edited(self, path: str) -> bool:
+        file = self._files[path]
+        return not file.was(file.read())
+
     def differing(self, source: ReleaseSource) -> list[Differing]:
         """Return the files that differ from the release that the installation is of.
 
@@ -339,9 +376,7 @@ class EditedInstallation:
         Raises:
             UpstreamError: the installation is another build of the release.
         """
-        edited = [
-            path for path, file in self._files.items() if not file.was(file.read())
-        ]
+        edited = list(filter(self._is_edited, self._files))
         source.prefetch(edited)
         files = [
             Differing(path, source.read(path), self._files[path].read())

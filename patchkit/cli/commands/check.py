@@ -1,7 +1,6 @@
 """`patchkit check`: check patches against the sources of upstream releases."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 import click
 
@@ -134,7 +133,15 @@ def check_patches(
         if rows:
             releases = inputs.open_packages(release_options, packages, library)
         versions = _versions_on_index(releases, library)
-        check = Check(rows, releases, reviewed, versions, commands, inverse=inverse)
+        check = Check(
+            rows,
+            releases,
+            reviewed,
+            versions,
+            commands,
+            faults=faults,
+            inverse=inverse,
+        )
         report = check.run(progress)
         is_unread = any(
             finding.code is RELEASE_UNREADABLE for finding in report.findings
@@ -144,7 +151,6 @@ def check_patches(
         diffs: Sequence[Difference] = ()
         if with_diffs:
             diffs = differences(rows, releases, reviewed)
-    report = replace(report, findings=[*faults, *report.findings])
     return report.accepting(project.ignore, project.accept), diffs
 
 

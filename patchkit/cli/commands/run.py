@@ -28,7 +28,7 @@ from patchkit.core.rows.project import Project
 from patchkit.core.rows.selection import check_names
 from patchkit.core.versions.installed import Versions
 from patchkit.errors import PatchkitError
-from patchkit.registry import Registry, installed_processes
+from patchkit.registry import OWN_PACKS, Registry, installed_processes, packs_for
 from patchkit.runtime.reach.told_rows import environment_of
 from patchkit.settings import Settings
 
@@ -66,6 +66,9 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
         say("PATCHKIT=0: the command runs without patches")
         return execute(argv, os.environ)
     _check(settings, packs)
+    has_packs = bool(set(packs_for(settings, packs)).difference(OWN_PACKS))
+    if not has_packs:
+        say(_no_packs())
     journal = settings.journal or str(new_run())
     say(f"journal in {journal}")
     started = time.time()
@@ -75,6 +78,8 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
         if settings.journal:
             status_command = f"'patchkit status {journal}'"
         _say_result(journal, started, status_command)
+        if not has_packs:
+            say(_no_packs())
     elif settings.journal is None:
         with suppress(OSError):  # there is a journal in it
             Path(journal).rmdir()
@@ -84,12 +89,20 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
 def _check(settings: Settings, packs: Sequence[str]) -> None:
     """Raise the error that every process of the command would stop at; warn of idle patches."""
     Versions.of(settings).check()
-    if settings.only or settings.disabled:
-        check_names(settings, [row.name for row in Registry.collect(settings, packs)])
+    registry = Registry.collect(settings, packs)
+    check_names(settings, [row.name for row in registry])
     if any(ProcessTable(installed_processes()).switched_on(os.environ)):
-        registry = Registry.collect(settings, packs)
         for name, message in without_process(registry, selection_of(settings)):
             say(f"{name} {message}")
+
+
+def _no_packs() -> str:
+    """Say that there is no pack but patchkit's own, and which may have been meant."""
+    text = "no packs but patchkit's own"
+    packs = Project.read().packs_here()
+    if packs:
+        return f"{text}; --patches {packs[0]} adds the one in this folder"
+    return f"{text}; --patches MODULE adds one"
 
 
 def environment_here(packs: Sequence[str], journal: str) -> dict[str, str]:

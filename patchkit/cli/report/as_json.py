@@ -101,7 +101,7 @@ def show_json(row_here: RowHere) -> str:
             "requirements": requirements,
             "changes": [_change_here(change) for change in row_here.changes],
             **named(patch, "required", "after", "conflicts", "env", "verify", "data"),
-            "lock": row_here.lock,
+            **named(row_here, "lock", "faults"),
         }
     )
 

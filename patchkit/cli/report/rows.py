@@ -151,6 +151,8 @@ def _fields(row_here: RowHere) -> Table:
     row = row_here.row
     table = columns(whole(style="note"), folded())
     table.add_row("here", _selected(row_here.reason))
+    for fault in row_here.faults:
+        table.add_row("", Text(fault, "bad"))
     table.add_row("roles", _roles(row))
     table.add_row("requires", _requirements(row_here))
     fields = {label: getattr(row.patch, label) for label in _TEXTS}

@@ -47,7 +47,7 @@ def _process(process: ProcessStatus, now: float) -> Data:
         "verified": _age(process.verified, now),
         "observed": _age(process.observed, now),
         "parent": parent,
-        **named(process, "name", "argv", "started", "alive"),
+        **named(process, "name", "argv", "started", "alive", "imported"),
         **named(process, copy="is_copy", reached="is_reached", starting="is_starting"),
         "reason": process.reason or None,
     }
@@ -75,7 +75,7 @@ def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
             target: {patch.name: upper} for target, upper in patch.hidden.items()
         },
         "strangers": [stranger._asdict() for stranger in patch.strangers],
-        **named(patch, "unreviewed", "left_out"),
+        **named(patch, "unreviewed", "left_out", "imported", "unpatched"),
     }
 
 

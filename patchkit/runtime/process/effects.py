@@ -133,7 +133,7 @@ class Effects:
     def __init__(self, schedule: Schedule, journal: Journal) -> None:
         self._schedule = schedule
         self._journal = journal
-        self._observer = observer()
+        self.observer = observer()
         self._begin()
 
     def _begin(self) -> None:
@@ -143,6 +143,8 @@ class Effects:
         self._observed: list[Evidence] = []
         self._called: set[Key] = set()
         self._written: dict[Key, str] = {}
+        # Of the targets that are not observable, those of whose code nothing has run.
+        self._silent: set[Key] = set()
 
     def observe(self) -> None:
         """Begin to observe what was applied, beside what the next look has still to read.
@@ -153,7 +155,7 @@ class Effects:
             return
         evidence = self._evidence()
         for target_evidence in evidence.values():
-            self._observer.watch(target_evidence.codes)
+            self.observer.watch(target_evidence.codes)
         self._observed.append(evidence)
         if len(self._observed) > _MOST:
             self._observations(0)
@@ -170,23 +172,26 @@ class Effects:
         if observations is None:
             return
         changed: dict[str, dict[str, str]] = {}
+        silent: dict[str, list[str]] = {}
         for key, observation in observations.items():
             if is_last or self._written.get(key) != observation:
                 patch, target = key
                 changed.setdefault(patch, {})[target] = observation
+                if key in self._silent:
+                    silent.setdefault(patch, []).append(target)
         self._written = observations
         if changed:
-            self._journal.write("in-effect", patches=changed)
+            self._journal.write("in-effect", patches=changed, silent=silent)
 
     def after_fork(self) -> None:
         """Begin anew: what the parent has called says nothing of the child."""
-        self._observer.close()
+        self.observer.close()
         self._begin()
         self.observe()
 
     def close(self) -> None:
         """Observe nothing more."""
-        self._observer.close()
+        self.observer.close()
 
     # -- the evidence -----------------------------------------------------------------------------
 
@@ -208,7 +213,7 @@ class Effects:
             for former_evidence in former:
                 self._judge(former_evidence, traced)
                 for target_evidence in former_evidence.values():
-                    self._observer.forget(target_evidence.codes)
+                    self.observer.forget(target_evidence.codes)
             del self._observed[: len(former)]
             self._called &= evidence.keys()
             return self._judge(evidence, traced)
@@ -230,6 +235,8 @@ class Effects:
                 observations[key] = NEVER_CALLED
             else:
                 observations[key] = NOT_OBSERVABLE
+                if runs and all(ran is False for ran in runs.values()):
+                    self._silent.add(key)
         return observations
 
     def _evidence(self) -> Evidence:
@@ -253,7 +260,7 @@ class Effects:
             if identity in traced:
                 runs[identity] = True
             else:
-                runs[identity] = self._observer.has_run(code)
+                runs[identity] = self.observer.has_run(code)
         return runs
 
     def _is_observable(

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.machinery import PathFinder
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import PatchkitError
 from patchkit.runtime.imports.finder import home, others
@@ -24,6 +24,9 @@ from patchkit.runtime.process.eligibility import EligibilityTable
 from patchkit.runtime.process.journal import process_facts
 from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates, layers_of
 from patchkit.runtime.process.schedule import Schedule, Turns
+
+if TYPE_CHECKING:
+    from patchkit.runtime.process.unpatched import UnpatchedTargets
 
 _PATIENCE = 1.0
 """Seconds to wait for the end of a look; whoever exits goes on after that."""
@@ -60,7 +63,8 @@ class Lookout:
         self._look_at_patches = look_at_patches
         self._unmet: dict[str, str] | None = None
         self.effects = Effects(schedule, states.journal)
-        self.verifier = Verifier(self.look, 0, turns.is_waiting, self.effects.look)
+        self._unpatched: UnpatchedTargets | None = None
+        self.verifier = Verifier(self.look, 0, turns.is_waiting, self.glance)
 
     def take_charge(self) -> None:
         """See to the process: look again at what is applied, and to the exit code."""
@@ -79,6 +83,35 @@ class Lookout:
         """Begin to look, if there is anything to look at."""
         if self.verifier.may_start and self._table.open_patches():
             self.verifier.start()
+
+    @property
+    def unpatched(self) -> "UnpatchedTargets | None":
+        """What observes targets of patches for other roles; None where nobody would read it."""
+        if self._unpatched is None and self._states.journal.directory is not None:
+            from patchkit.runtime.process.unpatched import UnpatchedTargets  # noqa: PLC0415 - as it says
+
+            self._unpatched = UnpatchedTargets(
+                self._schedule, self._states, self.effects.observer
+            )
+        return self._unpatched
+
+    def note_import(self, module: str) -> None:
+        """Observe what patches for other roles would change in a module.
+
+        Args:
+            module: The name of the module, which has been imported.
+        """
+        if self.unpatched is not None and module in self._schedule.targets:
+            self.unpatched.watch(module)
+
+    def note_role(self) -> None:
+        """A role was entered: look at what is applied, where upstream has been imported."""
+        packages = {name.partition(".")[0] for name in self._schedule.targets}
+        if not packages.isdisjoint(sys.modules):
+            self.begin()
+            if self.unpatched is not None:
+                self.unpatched.watch()
+        self.tell_unmet(anew=False)
 
     def note_applied(self) -> None:
         """Patches were applied; what that needs to know of versions is known now."""
@@ -99,12 +132,28 @@ class Lookout:
             try:
                 self.look_again()
             finally:
-                self.effects.look()
+                self.glance()
         except PatchkitError:
             pass  # it has been told
         except BaseException as error:  # noqa: BLE001 - others' code, called by nobody else
             self._states.say("warning", f"cannot look at what is applied: {error!r}")
         self._states.journal.verified()
+
+    def glance(self, *, is_last: bool = False) -> None:
+        """Write what was called or imported since the last time.
+
+        Args:
+            is_last: Whether the process ends.
+        """
+        self.effects.look(is_last=is_last)
+        if self.unpatched is not None:
+            self.unpatched.look()
+
+    def after_fork(self) -> None:
+        """Begin anew to observe, in the child."""
+        self.effects.after_fork()
+        if self._unpatched is not None:
+            self._unpatched.after_fork()
 
     def exit_code(self, code: Any) -> Any:
         """Write what a child has to say at its end, and choose its exit code.
@@ -202,7 +251,7 @@ class Lookout:
         if self._states.journal.directory is None:
             return
         with suppress(Exception):  # the process ends as it would without
-            self.effects.look(is_last=True)
+            self.glance(is_last=True)
             tops = {name.partition(".")[0] for name in self._schedule.targets}
             is_cheap = {
                 "importlib.metadata",

@@ -485,3 +485,36 @@ def test_on_failure_warn_lets_an_unpatched_process_go_on(patchkit_run: Python) -
     child = patchkit_run(*words, PATCHKIT_ON_FAILURE="warn")
     assert child.returncode == 0
     assert "this process is not patched" in child.stderr
+
+
+def test_a_pack_that_is_not_found_stops_before_the_command_starts(
+    patchkit_run: Python, tmp_path: Path
+) -> None:
+    """A typo is told in one line, with exit code 2, whoever names the pack."""
+    mark = tmp_path / "started"
+    command = ("--", sys.executable, "-c", f"open({str(mark)!r}, 'w')")
+    for words, environ in (
+        (("--patches", "typo"), {}),
+        ((), {"PATCHKIT_PATCHES": "typo"}),
+    ):
+        child = patchkit_run(*words, *command, **environ)
+        assert child.returncode == 2
+        assert "No module named 'typo'" in child.stderr
+        assert "Traceback" not in child.stderr
+        assert not mark.exists()
+
+
+def test_a_folder_without_packs_is_told_of_before_and_after(
+    patchkit_run: Python, write_pack: Pack
+) -> None:
+    """With patchkit's own packs alone there is a line at the start and one at the end."""
+    words = "no packs but patchkit's own"
+    child = patchkit_run("--", sys.executable, "-c", "")
+    assert child.stderr.count(words) == 2
+    assert child.stderr.index(words) < child.stderr.index("journal in")
+    assert "--patches MODULE" in child.stderr
+    write_pack("corp_patches", pack_source(row_source()))
+    child = patchkit_run("--", sys.executable, "-c", "")
+    assert "--patches corp_patches" in child.stderr
+    child = patchkit_run("--patches", "corp_patches", "--", sys.executable, "-c", "")
+    assert words not in child.stderr

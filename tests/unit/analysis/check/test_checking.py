@@ -107,7 +107,7 @@ def test_each_change_has_its_needs(
     lib = "def f():\n    x = 1\nclass C:\n    def f(self):\n        x = 1\n"
     report = checked([subject("1.0", mod=mod, lib=lib)])
     assert codes(report) == expected
-    harmless = {"PK104", "PK503"}
+    harmless = {"PK104"}
     if change == REPLACE:
         harmless.add("PK122")
     if not set(expected) <= harmless:
@@ -334,7 +334,7 @@ def test_bodies_and_rows_that_miss_each_other(world: World) -> None:
     """A body without a row and a row without a body are findings; the other rows are checked."""
     world.pack(
         row("lost", "patch_lost", WRAP),
-        row("p", "patch_a", WRAP),
+        row("p", "patch_a", WRAP, after="('lost',)"),
         patch_a=BODY,
         patch_loose="",
     )
@@ -344,7 +344,7 @@ def test_bodies_and_rows_that_miss_each_other(world: World) -> None:
         "pack pack has patch_loose.py"
     )
     assert only_finding(report, "PK502").patch == "lost"
-    assert report.grid == {"p": {"up 1.0": "ok"}}
+    assert report.grid == {"lost": {"up 1.0": "broken"}, "p": {"up 1.0": "ok"}}
 
 
 def test_each_missing_text_of_a_row_is_a_finding(world: World) -> None:
@@ -434,3 +434,20 @@ def test_changes_with_a_when_of_their_own_may_overlap(world: World) -> None:
     assert codes(report) == ["PK101"]
     assert only_finding(report, "PK101").target == "up.late:f"
     assert "w decides where it would apply" in only_finding(report, "PK101").message
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("    return super().m()\n", ["PK102"]),
+        ("    return super(C, instance).m()\n", []),
+        ("    class D:\n        def m(self): return super().m()\n", []),
+    ],
+)
+def test_super_in_a_wrapper(world: World, body: str, expected: list[str]) -> None:
+    """`super()` in a function outside of a class fails when it is called, whatever is wrapped."""
+    source = f"from up.mod import C\ndef w(wrapped, instance, args, kwargs):\n{body}"
+    for target in ("up.mod:C.m", "up.mod:f"):
+        world.pack(row("p", "patch_a", f"Wrap({target!r}, by='w')"), patch_a=source)
+        mod = "class C:\n    def m(self): ...\ndef f(): ...\n"
+        assert codes(checked([subject("1.0", mod=mod)])) == expected
