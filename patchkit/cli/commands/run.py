@@ -27,7 +27,7 @@ from patchkit.core.rows.processes import ProcessTable
 from patchkit.core.rows.project import Project
 from patchkit.core.rows.selection import check_names
 from patchkit.core.versions.installed import Versions
-from patchkit.errors import PatchkitError
+from patchkit.errors import DeclarationError, PatchkitError
 from patchkit.registry import OWN_PACKS, Registry, installed_processes, packs_for
 from patchkit.runtime.reach.told_rows import environment_of
 from patchkit.settings import Settings
@@ -67,10 +67,10 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
         return execute(argv, os.environ)
     _check(settings, packs)
     has_packs = bool(set(packs_for(settings, packs)).difference(OWN_PACKS))
-    if not has_packs:
-        say(_no_packs())
     journal = settings.journal or str(new_run())
     say(f"journal in {journal}")
+    if not has_packs:
+        say(_no_packs())
     started = time.time()
     code = run_and_wait(argv, environment_here((*settings.packs, *packs), journal))
     if code not in CANNOT_RUN:
@@ -89,7 +89,13 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
 def _check(settings: Settings, packs: Sequence[str]) -> None:
     """Raise the error that every process of the command would stop at; warn of idle patches."""
     Versions.of(settings).check()
-    registry = Registry.collect(settings, packs)
+    try:
+        registry = Registry.collect(settings, packs)
+    except DeclarationError as error:
+        if settings.on_failure == "stop":
+            raise
+        say(str(error))
+        return
     check_names(settings, [row.name for row in registry])
     if any(ProcessTable(installed_processes()).switched_on(os.environ)):
         for name, message in without_process(registry, selection_of(settings)):
