@@ -63,7 +63,7 @@ def edited_files(rows: Collection[Row]) -> Iterator[HealthLine]:
 
 
 def _compared(name: str, rows: Iterable[Row], deadline: float) -> HealthLine:
-    from patchkit.authoring.adopt.differing import EditedInstallation  # noqa: PLC0415 - for doctor alone
+    from patchkit.authoring.adopt.installation import EditedInstallation  # noqa: PLC0415 - for doctor alone
 
     try:
         comparison = EditedInstallation(name).compare(_files_of(rows), deadline)
@@ -103,13 +103,16 @@ def ways_of_pack(pack: str) -> str:
 
     Args:
         pack: The module of the pack, which the project names.
+
+    Returns:
+        The words for a message.
     """
     if pack in entry_points_of(Project.read(), GROUP):
         mend = "'pip install -e .' installs it"
     else:
         name = pack.partition(".")[0]
         mend = (
-            f"install it with the entry point {name} = \"{pack}\" in the group {GROUP}, or set "
+            f'install it with the entry point {name} = "{pack}" in the group {GROUP}, or set '
             f"PATCHKIT_PATCHES={pack}"
         )
     return (
@@ -123,6 +126,9 @@ def unread_packs(read: Collection[str]) -> Iterator[HealthLine]:
 
     Args:
         read: The packs that are read.
+
+    Yields:
+        A line for each such package.
     """
     for pack in Project.read().packs_here():
         if pack not in read:

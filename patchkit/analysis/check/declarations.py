@@ -122,9 +122,7 @@ def _unmatched(
                 )
 
 
-def _not_required(
-    row: Row, coverage: Coverage, row_place: Place
-) -> Iterator[Finding]:
+def _not_required(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Finding]:
     """Find packages that the row changes, and of which no requirement is.
 
     Where a name is a slip of the package's, no process has the distribution that it names.

@@ -12,7 +12,9 @@ from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.declaration import Add, Change, Edit, Replace, Row, Wrap
 from patchkit.core.rows.target import Item, Target
 
-_ONE_OF_THEM = "or keep one of them off where the other is: conflicts, and env or requires"
+_ONE_OF_THEM = (
+    "or keep one of them off where the other is: conflicts, and env or requires"
+)
 
 
 class Exclusion(NamedTuple):
@@ -126,9 +128,7 @@ class Exclusions:
             text for text in row.patch.requires if names.isdisjoint(projects_of([text]))
         }
 
-    def _refused(
-        self, due: _DueChange, replacement: _DueChange
-    ) -> Iterator[Exclusion]:
+    def _refused(self, due: _DueChange, replacement: _DueChange) -> Iterator[Exclusion]:
         """Find that a change, and a Replace of its target or of what holds it, exclude each other.
 
         Args:
@@ -148,8 +148,12 @@ class Exclusions:
             )
             fix = f"let the Replace bring what the Edit changes, {_ONE_OF_THEM}"
             yield Exclusion(later.row, earlier.row, target, message, fix)
-        elif is_part and due is earlier and isinstance(due.change, (Add, Replace, Wrap)):
-            message = f"{replacement.words} would discard {due.words}, which comes before it"
+        elif (
+            is_part and due is earlier and isinstance(due.change, (Add, Replace, Wrap))
+        ):
+            message = (
+                f"{replacement.words} would discard {due.words}, which comes before it"
+            )
             fix = f"after=({replacement.row.name!r},) in {due.row.name}"
             if due.row is replacement.row:
                 fix = f"declare the {replacement.change.kind} before the {due.change.kind}"

@@ -244,8 +244,8 @@ def mark_errors(
 ) -> None:
     """Let the grid say `broken` wherever an error holds.
 
-    An error that is of no single release holds in each that the patch is for; of a patch that is for
-    none of them, in each that was looked at.
+    An error that is of no single release holds in each that the patch is for; of a patch that is
+    for none of them, in each that was looked at.
 
     Args:
         grid: For each patch, its state in the releases; it is changed.

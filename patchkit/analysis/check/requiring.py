@@ -28,7 +28,9 @@ class Unrequired(NamedTuple):
 
     def __str__(self) -> str:
         names = ", ".join(self.required)
-        message = f"no requirement names {self.package}, which it changes; found {names}"
+        message = (
+            f"no requirement names {self.package}, which it changes; found {names}"
+        )
         if self.slip:
             return f"{message}; did you mean {self.package} by {self.slip}?"
         return message
@@ -56,9 +58,7 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
             yield Unrequired(package, tuple(required), _slip(package, required))
 
 
-def _provided_by(
-    package: str, projects: list[str], coverage: Coverage | None
-) -> bool:
+def _provided_by(package: str, projects: list[str], coverage: Coverage | None) -> bool:
     """Whether one of some distributions provides a package, as far as that is known here."""
     if canonical(package) in projects:
         return True

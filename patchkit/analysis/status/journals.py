@@ -175,6 +175,8 @@ def _read_entry(process: ProcessStatus, entry: _Entry) -> None:
             _read_status(process, entry)
         case "child":
             _read_child(process, entry)
+        case "in-effect" | "imported" | "unpatched":
+            _read_look(process, event, entry)
         case "left-out" | "verify" | "wrapped" | "overwritten" | "unreviewed" | "kept":
             patch = process.patches.get(entry.text("name"))
             if patch is not None:
@@ -207,14 +209,6 @@ def _read_process_fact(process: ProcessStatus, event: str, entry: _Entry) -> Non
             process.unknown = entry.text("target")
         case "left-without":
             process.left_without[entry.text("name")] = entry.text("reason")
-        case "in-effect":
-            _read_effects(process, entry)
-        case "imported":
-            _read_imports(process, entry)
-        case "unpatched":
-            for name, targets in entry.texts_by_name("patches").items():
-                if name in process.patches:
-                    process.patches[name].unpatched += targets
         case "full":
             process.is_cut = True
 
@@ -288,12 +282,21 @@ def _read_effects(process: ProcessStatus, entry: _Entry) -> None:
         patch.silent += silent.get(name, ())
 
 
-def _read_imports(process: ProcessStatus, entry: _Entry) -> None:
+def _read_look(process: ProcessStatus, event: str, entry: _Entry) -> None:
+    """Read what a look at targets has found: calls, imports, or calls without the patch."""
+    if event == "in-effect":
+        _read_effects(process, entry)
+        return
     process.looked = entry.time or None
     process.imported += entry.texts("modules")
-    for name, modules in entry.texts_by_name("patches").items():
-        if name in process.patches:
-            process.patches[name].imported += modules
+    for name, texts in entry.texts_by_name("patches").items():
+        patch = process.patches.get(name)
+        if patch is None:
+            continue
+        if event == "imported":
+            patch.imported += texts
+        else:
+            patch.unpatched += texts
 
 
 def _read_patch_fact(patch: PatchStatus, event: str, entry: _Entry) -> None:

@@ -56,7 +56,9 @@ def misplaced(processes: Iterable[ProcessStatus]) -> Iterator[MisplacedPatch]:
         A finding for each patch and engine.
     """
     for engine in engines(processes):
-        reached = [process for process in engine if process.is_reached and process.roles]
+        reached = [
+            process for process in engine if process.is_reached and process.roles
+        ]
         names: dict[str, None] = {}
         for process in reached:
             names.update(dict.fromkeys(process.patches))

@@ -358,6 +358,9 @@ def label_of(process: ProcessStatus) -> str:
 
     Args:
         process: The process.
+
+    Returns:
+        The name, for messages.
     """
     address = f"pid {process.pid} on {process.host}"
     if process.rank is None:

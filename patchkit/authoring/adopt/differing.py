@@ -1,26 +1,21 @@
-"""Makes rows of files that differ: by a diff, in a later release, or in an installation."""
+"""Makes rows of files that differ: by a diff, or in a later release."""
 
 import ast
-import base64
-import hashlib
 import re
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import FileHash, PackageNotFoundError, distribution
-from pathlib import Path
 from typing import NamedTuple
 
-from patchkit.analysis.upstream.reading.files import ROOTS, ReleaseSource, is_python
+from patchkit.analysis.upstream.reading.files import ROOTS, ReleaseSource
 from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.authoring.adopt.definitions import Definitions
 from patchkit.authoring.adopt.difference import UnexpressedCode, difference
 from patchkit.authoring.adopt.unified import applied, read_diff
-from patchkit.authoring.scaffold.plan import PackLocation, PlannedFile, write
+from patchkit.authoring.scaffold.plan import PackLocation, PlannedFile
 from patchkit.authoring.scaffold.rows import new_pack
 from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.core.rows.declaration import Change, Edit, Patch, Provide, Role
-from patchkit.errors import ScaffoldError, UpstreamError
+from patchkit.errors import ScaffoldError
 
 _MODULE = re.compile(r"(?:[^\W\d]\w*/)*[^\W\d]\w*\.py")
 _GONE = "the file is gone there; no row takes a module away"
@@ -284,127 +279,3 @@ def of_releases(
     new.prefetch(paths)
     files = (Differing(path, old.read(path), new.read(path)) for path in paths)
     return (file for file in files if file.old != file.new)
-
-
-class _InstalledFile(NamedTuple):
-    """A file of an installed distribution, with the hash that its installer has recorded."""
-
-    path: Path
-    recorded: FileHash
-
-    def read(self) -> bytes | None:
-        """Read the file; None where there is none."""
-        return self.path.read_bytes() if self.path.is_file() else None
-
-    def was(self, content: bytes | None) -> bool:
-        """Whether the file had this content when it was installed; None is no file."""
-        if content is None:
-            return False
-        digest = hashlib.new(self.recorded.mode, content).digest()
-        text = base64.urlsafe_b64encode(digest).decode()
-        return text.rstrip("=") == self.recorded.value
-
-
-class FileComparison(NamedTuple):
-    """How the files of an installed distribution compare with what was installed.
-
-    Args:
-        edited: the paths of those that differ, or are gone.
-        compared: how many were compared.
-        total: how many there are.
-    """
-
-    edited: list[str]
-    compared: int
-    total: int
-
-
-class EditedInstallation:
-    """What somebody has edited of an installed distribution, by the hashes of its RECORD.
-
-    Args:
-        name: the name of the distribution.
-
-    Raises:
-        UpstreamError: it is not installed, or its installer has recorded no hashes.
-    """
-
-    def __init__(self, name: str) -> None:
-        try:
-            installed = distribution(name)
-        except PackageNotFoundError:
-            raise UpstreamError(
-                f"found no distribution {name!r}, expected one that is"
-            ) from None
-        self._files: dict[str, _InstalledFile] = {}
-        for file in installed.files or ():
-            path = str(file)
-            if file.hash and is_python(path):
-                self._files[path] = _InstalledFile(Path(str(file.locate())), file.hash)
-        if not self._files:
-            raise UpstreamError(f"{name}: found no hashes in its RECORD, expected some")
-        self.version = installed.version
-
-    def compare(self, first: Iterable[str], deadline: float) -> FileComparison:
-        """Compare files with their hashes, until the time is over.
-
-        Args:
-            first: the paths of files that are compared first, and in any case.
-            deadline: when to end, by `time.monotonic`.
-        """
-        preferred = [path for path in dict.fromkeys(first) if path in self._files]
-        edited = []
-        compared = 0
-        for path in dict.fromkeys([*preferred, *self._files]):
-            if compared >= len(preferred) and time.monotonic() > deadline:
-                break
-            compared += 1
-            if self._is_edited(path):
-                edited.append(path)
-        return FileComparison(edited, compared, len(self._files))
-
-    def _is_edited(self, path: str) -> bool:
-        file = self._files[path]
-        return not file.was(file.read())
-
-    def differing(self, source: ReleaseSource) -> list[Differing]:
-        """Return the files that differ from the release that the installation is of.
-
-        Args:
-            source: the files of the release.
-
-        Raises:
-            UpstreamError: the installation is another build of the release.
-        """
-        edited = list(filter(self._is_edited, self._files))
-        source.prefetch(edited)
-        files = [
-            Differing(path, source.read(path), self._files[path].read())
-            for path in edited
-        ]
-        for file in files:
-            if not self._files[file.path].was(file.old):
-                fault = f"found another {file.path} than was installed, expected the same build"
-                raise UpstreamError(f"{source.name}: {fault}")
-        return files
-
-    def restore(self, files: Iterable[Differing]) -> None:
-        """Give files back as they were installed: all of them, or none.
-
-        Args:
-            files: what `differing` returned, or a part of it.
-
-        Raises:
-            ScaffoldError: a file cannot be written, or has changed since.
-        """
-        try:
-            write(
-                PlannedFile(
-                    "module", self._files[file.path].path, file.old or b"", file.new
-                )
-                for file in files
-            )
-        except ScaffoldError as error:
-            raise ScaffoldError(
-                f"the rows are written, no file is given back: {error}"
-            ) from error

@@ -13,10 +13,10 @@ from patchkit.authoring.adopt.dialects import dialects
 from patchkit.authoring.adopt.differing import (
     AdoptedRows,
     DifferenceRows,
-    EditedInstallation,
     of_diff,
     of_releases,
 )
+from patchkit.authoring.adopt.installation import EditedInstallation
 from patchkit.authoring.adopt.pile_order import read_pile
 from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.scaffold.plan import INIT, PackLocation, place_of, write

@@ -39,7 +39,10 @@ _WRITTEN = "written; review its diff before you commit it"
     "--lock", metavar="FILE", help="The lock; default: the project's or the packs'."
 )
 @click.option(
-    "--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change, or a body cannot be loaded."
+    "--check",
+    "dry",
+    is_flag=True,
+    help="Write nothing; exit 1 for a change, or a body that cannot be loaded.",
 )
 @inputs.library_option
 @options.patches_option

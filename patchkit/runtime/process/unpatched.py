@@ -14,7 +14,6 @@ from patchkit.core.rows.target import Target
 from patchkit.runtime.changes.own_code import functions_in
 from patchkit.runtime.changes.owners import MISSING, peek
 from patchkit.runtime.process.effects import Key
-from patchkit.runtime.process.journal import Journal
 from patchkit.runtime.process.observing import Counted
 from patchkit.runtime.process.patch_state import ARMED, ChangeGroup, PatchStates
 from patchkit.runtime.process.schedule import Schedule

@@ -111,9 +111,7 @@ def test_rows_that_a_condition_keeps_apart_may_be_alternatives(
 
 
 @pytest.mark.parametrize("fields", [{}, {"env": "'A'"}, {"roles": "{Role.WORKER}"}])
-def test_rows_in_conflict_are_both_broken(
-    world: World, fields: dict[str, str]
-) -> None:
+def test_rows_in_conflict_are_both_broken(world: World, fields: dict[str, str]) -> None:
     """If both are selected neither applies, whatever their roles."""
     change = "Wrap('up.mod:f', by='w')"
     rows = [named("one", change, conflicts="('two',)"), named("two", change, **fields)]
@@ -141,7 +139,5 @@ def test_an_edit_and_a_replace_without_order_are_no_matter_of_order(
 
 def test_one_row_may_exclude_its_own_changes(world: World) -> None:
     """An Edit and a Replace of one function in one row fail as in two."""
-    world.pack(
-        row("p", "patch_a", EDIT, REPLACE, requires=REQUIRES), patch_a=BODY
-    )
+    world.pack(row("p", "patch_a", EDIT, REPLACE, requires=REQUIRES), patch_a=BODY)
     assert excluded(checked([subject("1.0", mod=MOD)])) == ["p"]
