@@ -101,8 +101,8 @@ def _message(name: str, occurrences: Sequence[_Occurrence]) -> str:
     for occurrence in callers:
         targets.update(dict.fromkeys(occurrence.patch.unpatched))
     return (
-        f"{name} is for {roles}, and nothing called it there; {', '.join(targets)} is used without "
-        f"it in {_labels(callers)}: if the patch is for there, name that role in its row"
+        f"{name} is for {roles}, and no call of it was seen there; {', '.join(targets)} is used "
+        f"without it in {_labels(callers)}: if the patch is for there, name that role in its row"
     )
 
 

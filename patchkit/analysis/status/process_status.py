@@ -174,12 +174,15 @@ class PatchStatus:
 
     @property
     def is_silent(self) -> bool:
-        """Whether none of its code has run, though some of it could act without running."""
-        calls = self.calls
-        return bool(calls) and all(
-            call == NEVER_CALLED or (call == NOT_OBSERVABLE and target in self.silent)
-            for target, call in calls.items()
-        )
+        """Whether none of its code has run, though some of it could act without running.
+
+        Of an item of a container, such as a registry, nobody can see whether it is looked up.
+        """
+        for target, call in self.calls.items():
+            is_unseen = target in self.silent or target.endswith("]")
+            if call == CALLED or (call == NOT_OBSERVABLE and not is_unseen):
+                return False
+        return bool(self.targets)
 
     @property
     def is_unused(self) -> bool:

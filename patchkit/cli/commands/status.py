@@ -120,6 +120,9 @@ def _print(picture: Picture, name: str | None, *, unused: bool, verified: bool) 
         )
     if unused:
         page.print_unused(picture)
+        for finding in picture.findings:
+            if finding.kind == "misplaced":
+                click.echo(f"misplaced: {finding.message}")
     elif verified:
         page.print_verified(picture)
     else:

@@ -59,9 +59,23 @@ def test_a_target_that_is_imported_elsewhere_only() -> None:
 def test_a_target_that_is_called_elsewhere_only() -> None:
     """Applied and never called, while the target runs in the worker without the patch."""
     (message,) = messages(drawn([APPLIED, IMPORTED_BY_PATCH, NEVER], [IMPORTED, RAN]))
-    for words in ("one is for main", "nothing called it", "vllm.a:f", "pid 30"):
+    for words in ("one is for main", "no call of it was seen", "vllm.a:f", "pid 30"):
         assert words in message
     assert messages(drawn([APPLIED, IMPORTED_BY_PATCH, SILENT], [IMPORTED, RAN]))
+
+
+def test_an_item_that_is_used_elsewhere() -> None:
+    """Nobody sees whether an item is looked up: the use of its module elsewhere is enough."""
+    item = "vllm.a:TABLE['x']"
+    layers = {item: ["one"]}
+    entries = [
+        patch("one", "applied", module="vllm.a", layers=layers),
+        line("in-effect", patches={"one": {item: "not observable"}}),
+        IMPORTED_BY_PATCH,
+    ]
+    ran = line("unpatched", patches={"one": [item]})
+    assert messages(drawn(entries, [IMPORTED, ran]))
+    assert not messages(drawn(entries, [IMPORTED]))
 
 
 @pytest.mark.parametrize(
