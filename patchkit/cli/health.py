@@ -4,7 +4,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 
-from patchkit.analysis.check.coverage import packages_of
+from patchkit.analysis.check.coverage import package_of
 from patchkit.cli.report.here import HealthLine
 from patchkit.cli.report.words import count
 from patchkit.core.rows.declaration import Row
@@ -55,11 +55,21 @@ def edited_files(rows: Collection[Row]) -> Iterator[HealthLine]:
     """
     deadline = time.monotonic() + _SECONDS
     names: set[str] = set()
-    for package in packages_of(rows):
+    for package in _changed_packages(rows):
         provider = ProviderSearch(canonical(package), None).distribution()
         if provider is not None and provider.name not in names:
             names.add(provider.name)
             yield _compared(provider.name, rows, deadline)
+
+
+def _changed_packages(rows: Iterable[Row]) -> list[str]:
+    """Return the packages that rows change something in, each once."""
+    packages: dict[str, None] = {}
+    for row in rows:
+        for change in row.patch.changes:
+            if change.inside_module:
+                packages[package_of(change)] = None
+    return list(packages)
 
 
 def _compared(name: str, rows: Iterable[Row], deadline: float) -> HealthLine:

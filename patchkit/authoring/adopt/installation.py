@@ -1,7 +1,9 @@
 """Tells what somebody has edited in an installed distribution, and gives the files back."""
 
 import base64
+import csv
 import hashlib
+import math
 import time
 from collections.abc import Iterable
 from importlib.metadata import FileHash, PackageNotFoundError, distribution
@@ -65,16 +67,18 @@ class EditedInstallation:
                 f"found no distribution {name!r}, expected one that is"
             ) from None
         self._files: dict[str, _InstalledFile] = {}
-        for file in installed.files or ():
-            path = str(file)
-            if file.hash and is_python(path):
-                self._files[path] = _InstalledFile(Path(str(file.locate())), file.hash)
+        # Not `installed.files`, which leaves out what is gone from Python 3.12 on.
+        record = installed.read_text("RECORD") or ""
+        for path, *facts in csv.reader(record.splitlines()):
+            if facts and "=" in facts[0] and is_python(path):
+                place = Path(str(installed.locate_file(path)))
+                self._files[path] = _InstalledFile(place, FileHash(facts[0]))
         if not self._files:
             raise UpstreamError(f"{name}: found no hashes in its RECORD, expected some")
         self.version = installed.version
 
     def compare(self, first: Iterable[str], deadline: float) -> FileComparison:
-        """Compare files with their hashes, until the time is over.
+        """Compare files with their hashes, those that were written last first, until time is over.
 
         Args:
             first: the paths of files that are compared first, and in any case.
@@ -86,13 +90,21 @@ class EditedInstallation:
         preferred = [path for path in dict.fromkeys(first) if path in self._files]
         edited = []
         compared = 0
-        for path in dict.fromkeys([*preferred, *self._files]):
+        latest_first = sorted(self._files, key=self._written, reverse=True)
+        for path in dict.fromkeys([*preferred, *latest_first]):
             if compared >= len(preferred) and time.monotonic() > deadline:
                 break
             compared += 1
             if self._is_edited(path):
                 edited.append(path)
         return FileComparison(edited, compared, len(self._files))
+
+    def _written(self, path: str) -> float:
+        """Return when a file was written; one that is gone counts as written last."""
+        try:
+            return self._files[path].path.stat().st_mtime
+        except OSError:
+            return math.inf
 
     def _is_edited(self, path: str) -> bool:
         file = self._files[path]
