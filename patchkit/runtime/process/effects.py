@@ -4,6 +4,7 @@ A look asks, and writes to the journal; in the call itself nothing is written, a
 What torch.compile inlines is never called, but it lists the code that it traces.
 """
 
+import sys
 import threading
 from collections.abc import Collection, Iterable, Mapping
 from types import CodeType
@@ -12,9 +13,8 @@ from weakref import ref
 
 from patchkit.core.record import Record, field
 from patchkit.runtime.changes.own_code import functions_in, is_unseen, values_at
-from patchkit.runtime.process.journal import Journal
 from patchkit.runtime.process.observing import observer
-from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup
+from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup, PatchStates
 from patchkit.runtime.process.schedule import Schedule
 
 Key = tuple[str, str]
@@ -127,12 +127,14 @@ class Effects:
 
     Args:
         schedule: All change groups of this process.
-        journal: Where each look writes what has changed; without a directory nothing is observed.
+        states: Have the journal, where each look writes what has changed; without a directory
+            nothing is observed.
     """
 
-    def __init__(self, schedule: Schedule, journal: Journal) -> None:
+    def __init__(self, schedule: Schedule, states: PatchStates) -> None:
         self._schedule = schedule
-        self._journal = journal
+        self._states = states
+        self._journal = states.journal
         self.observer = observer()
         self._begin()
 
@@ -145,6 +147,8 @@ class Effects:
         self._written: dict[Key, str] = {}
         # Of the targets that are not observable, those of whose code nothing has run.
         self._silent: set[Key] = set()
+        # The modules of targets whose import has been told; None before the first look.
+        self._imported: set[str] | None = None
 
     def observe(self) -> None:
         """Begin to observe what was applied, beside what the next look has still to read.
@@ -168,6 +172,7 @@ class Effects:
         """
         if self._journal.directory is None:
             return
+        self._tell_imports()
         observations = self._observations(_PATIENCE)
         if observations is None:
             return
@@ -182,6 +187,26 @@ class Effects:
         self._written = observations
         if changed:
             self._journal.write("in-effect", patches=changed, silent=silent)
+
+    def _tell_imports(self) -> None:
+        """Write which modules of targets were imported since the last look, whatever their roles.
+
+        A process that has a role tells of none, too, so that readers know that it has looked.
+        """
+        told = self._imported or set()
+        targets = sorted(self._schedule.targets - told)
+        modules = [name for name in targets if name in sys.modules]
+        is_first = self._imported is None and bool(self._states.roles)
+        if not modules and not is_first:
+            return
+        self._imported = told.union(modules)
+        waiting: dict[str, list[str]] = {}
+        for group in self._schedule.groups():
+            if group.module in modules and group.applied_to is None:
+                names = waiting.setdefault(group.patch.name, [])
+                if group.module not in names:
+                    names.append(group.module)
+        self._journal.write("imported", modules=modules, patches=waiting)
 
     def after_fork(self) -> None:
         """Begin anew: what the parent has called says nothing of the child."""

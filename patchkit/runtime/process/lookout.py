@@ -16,6 +16,7 @@ from contextlib import suppress
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
+from patchkit.core.rows.declaration import AFTER
 from patchkit.errors import PatchkitError
 from patchkit.runtime.imports.finder import home, others
 from patchkit.runtime.imports.half_imported import forget_imports
@@ -62,8 +63,8 @@ class Lookout:
         self._table = table
         self._look_at_patches = look_at_patches
         self._unmet: dict[str, str] | None = None
-        self.effects = Effects(schedule, states.journal)
-        self._unpatched: UnpatchedTargets | None = None
+        self.effects = Effects(schedule, states)
+        self.unpatched: UnpatchedTargets | None = None
         self.verifier = Verifier(self.look, 0, turns.is_waiting, self.glance)
 
     def take_charge(self) -> None:
@@ -84,34 +85,38 @@ class Lookout:
         if self.verifier.may_start and self._table.open_patches():
             self.verifier.start()
 
-    @property
-    def unpatched(self) -> "UnpatchedTargets | None":
-        """What observes targets of patches for other roles; None where nobody would read it."""
-        if self._unpatched is None and self._states.journal.directory is not None:
-            from patchkit.runtime.process.unpatched import UnpatchedTargets  # noqa: PLC0415 - as it says
-
-            self._unpatched = UnpatchedTargets(
-                self._schedule, self._states, self.effects.observer
-            )
-        return self._unpatched
-
     def note_import(self, module: str) -> None:
         """Observe what patches for other roles would change in a module.
 
         Args:
             module: The name of the module, which has been imported.
         """
-        if self.unpatched is not None and module in self._schedule.targets:
-            self.unpatched.watch(module)
+        roles = self._states.roles
+        if not roles or self._states.journal.directory is None:
+            return
+        groups = self._schedule.due(module, AFTER)
+        if all(not roles.isdisjoint(group.patch.row.roles) for group in groups):
+            return
+        if self.unpatched is None:
+            from patchkit.runtime.process.unpatched import UnpatchedTargets  # noqa: PLC0415 - few need it
+
+            self.unpatched = UnpatchedTargets(
+                self._schedule, self._states, self.effects.observer
+            )
+        self.unpatched.watch(module)
 
     def note_role(self) -> None:
         """A role was entered: look at what is applied, where upstream has been imported."""
         packages = {name.partition(".")[0] for name in self._schedule.targets}
         if not packages.isdisjoint(sys.modules):
             self.begin()
-            if self.unpatched is not None:
-                self.unpatched.watch()
+            self._note_imports()
         self.tell_unmet(anew=False)
+
+    def _note_imports(self) -> None:
+        for module in self._schedule.targets:
+            if module in sys.modules:
+                self.note_import(module)
 
     def note_applied(self) -> None:
         """Patches were applied; what that needs to know of versions is known now."""
@@ -146,14 +151,15 @@ class Lookout:
             is_last: Whether the process ends.
         """
         self.effects.look(is_last=is_last)
+        self._note_imports()
         if self.unpatched is not None:
             self.unpatched.look()
 
     def after_fork(self) -> None:
         """Begin anew to observe, in the child."""
         self.effects.after_fork()
-        if self._unpatched is not None:
-            self._unpatched.after_fork()
+        if self.unpatched is not None:
+            self.unpatched.after_fork()
 
     def exit_code(self, code: Any) -> Any:
         """Write what a child has to say at its end, and choose its exit code.

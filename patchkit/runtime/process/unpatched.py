@@ -1,8 +1,7 @@
-"""Tells which targets are imported here, and which run here while their patch is for another role.
+"""Tells which targets run here without their patch, as it is for another role.
 
-A look writes to the journal what is new since the last one. What stands at a target is read without
-running any code. Where no call of it could be seen, as of an item that is data, the code of its
-module counts.
+What stands at a target is read without running any code. Where no call of it could be seen, as of
+an item that is data, the code of its module counts.
 """
 
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 from types import CodeType, ModuleType
 from typing import Any
 
+from patchkit.core.rows.declaration import AFTER
 from patchkit.core.rows.target import Target
 from patchkit.runtime.changes.own_code import functions_in
 from patchkit.runtime.changes.owners import MISSING, peek
@@ -42,43 +42,24 @@ class UnpatchedTargets:
     def after_fork(self) -> None:
         """Begin anew; the observer has forgotten what it observed."""
         self._codes: dict[Key, list[CodeType]] = {}
-        self._imported: set[str] = set()
-        self._has_looked = False
 
-    def watch(self, module: str | None = None) -> None:
-        """Begin to observe what patches for other roles would change.
+    def watch(self, module: str) -> None:
+        """Begin to observe what patches for other roles would change in a module.
 
         Args:
-            module: The module that has been imported; None for all that are.
+            module: The name of the module, which has been imported.
         """
-        if not self._states.roles:
-            return
-        for group in self._schedule.groups():
-            is_asked = module is None or group.module == module
-            if is_asked and self._is_for_others(group):
+        for group in self._schedule.due(module, AFTER):
+            if self._is_for_others(group):
                 self._watch_group(group)
 
     def look(self) -> None:
-        """Write which modules of targets are imported by now, and which targets have run."""
-        self.watch()
-        modules = [
-            name
-            for name in sorted(self._schedule.targets - self._imported)
-            if name in sys.modules
-        ]
-        journal = self._states.journal
-        is_first = bool(self._states.roles) and not self._has_looked
-        if modules or is_first:
-            self._imported.update(modules)
-            self._has_looked = True
-            waiting = self._waiting(set(modules))
-            journal.write("imported", modules=modules, patches=waiting)
+        """Write which targets have run since the last look."""
         ran: dict[str, list[str]] = {}
-        for key in self._newly_run():
-            patch, target = key
+        for patch, target in self._newly_run():
             ran.setdefault(patch, []).append(target)
         if ran:
-            journal.write("unpatched", patches=ran)
+            self._states.journal.write("unpatched", patches=ran)
 
     def _is_for_others(self, group: ChangeGroup) -> bool:
         """Whether a group waits for a role that this process does not have."""
@@ -96,16 +77,6 @@ class UnpatchedTargets:
                 codes = _codes_of(module, change.place)
                 self._codes[key] = codes
                 self._observer.watch(codes)
-
-    def _waiting(self, modules: set[str]) -> dict[str, list[str]]:
-        """Return by patch which modules are imported that it has not changed."""
-        waiting: dict[str, list[str]] = {}
-        for group in self._schedule.groups():
-            if group.module in modules and group.applied_to is None:
-                names = waiting.setdefault(group.patch.name, [])
-                if group.module not in names:
-                    names.append(group.module)
-        return waiting
 
     def _newly_run(self) -> list[Key]:
         """List the targets that have run since the last look; they are observed no more."""

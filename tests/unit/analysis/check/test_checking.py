@@ -50,6 +50,7 @@ BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN 
         (WRAP, "f = 3", ["PK102"]),
         (WRAP, "class f: ...", ["PK102"]),
         ("Wrap('up.mod:f', by='g')", "def f(): ...", ["PK103"]),
+        ("Wrap('up.mod:f', by='N')", "def f(): ...", ["PK102"]),
         ("Replace('up.mod:C', by='Sub')", "class C: ...", []),
         ("Replace('up.mod:C', by='g')", "class C: ...", ["PK102"]),
         ("Replace('up.mod:C', by='Loose')", "class C: ...", ["PK102"]),
