@@ -73,6 +73,7 @@ class Exclusions:
     def find(self) -> Iterator[Exclusion]:
         """Yield each row that is refused, once for each other row and target."""
         yield from self._conflicts()
+        yield from self._twice_added()
         replacements: dict[Target, list[_DueChange]] = {}
         for due in self._due:
             if isinstance(due.change, Replace):
@@ -101,6 +102,21 @@ class Exclusions:
             fix = "give one of them a condition (env), or a range that leaves this release out"
             yield Exclusion(row, other, "", message, fix)
             yield Exclusion(other, row, "", message, fix)
+
+    def _twice_added(self) -> Iterator[Exclusion]:
+        """Find names that more than one row adds."""
+        first: dict[Target, _DueChange] = {}
+        for due in self._due:
+            if not isinstance(due.change, Add):
+                continue
+            earlier = first.setdefault(due.change.place, due)
+            if earlier is not due and self._are_together(earlier, due):
+                message = f"{due.words} finds what {earlier.row.name} has added"
+                fix = (
+                    "add it once; the other row may Replace or Wrap it, after that one"
+                )
+                target = str(due.change.place)
+                yield Exclusion(due.row, earlier.row, target, message, fix)
 
     def _are_together(self, due: _DueChange, replacement: _DueChange) -> bool:
         """Whether some process makes both changes for sure."""
@@ -158,6 +174,20 @@ class Exclusions:
             if due.row is replacement.row:
                 fix = f"declare the {replacement.change.kind} before the {due.change.kind}"
             yield Exclusion(later.row, earlier.row, target, message, fix)
+        elif is_part and isinstance(due.change, (Replace, Wrap)):
+            yield from self._lacking(due, replacement)
+
+    def _lacking(self, due: _DueChange, replacement: _DueChange) -> Iterator[Exclusion]:
+        """Find that what a Replace brings lacks what a later change of it is about."""
+        whole = replacement.change.place
+        part = due.change.place.qualname.removeprefix(whole.qualname)
+        name = f"{replacement.change.body_name}{part}"
+        facts = self._packs[replacement.row.pack].facts(replacement.row, name)
+        if facts.state == "absent":
+            message = f"{due.words} finds no {name} in what {replacement.words} brings"
+            fix = f"define {name} in {replacement.row.body}"
+            target = str(due.change.place)
+            yield Exclusion(due.row, replacement.row, target, message, fix)
 
     def _discards(self, replacement: _DueChange, part: Target) -> bool:
         """Whether what is changed in a replaced object is surely not in what comes in its place."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 import pytest
 from support.packages import row
 
 from analysis.check.released import checked, codes, edit, only_finding, subject
+from patchkit import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,8 +24,10 @@ def f(): return 1
 def m(self): return 1
 def w(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)
 class Derived(C): ...
-class Other: ...
-TABLE = {}
+class Other:
+    def m(self): return 3
+class Bare: ...
+TABLE = {"a": 2}
 """
 MOD = """
 def f():
@@ -42,6 +46,22 @@ DERIVED = "Replace('up.mod:C', by='Derived')"
 WRAP_IN_CLASS = "Wrap('up.mod:C.m', by='w')"
 ITEM = "Replace('up.mod:TABLE[\"a\"]', by='f')"
 WHOLE_TABLE = "Replace('up.mod:TABLE', by='TABLE')"
+
+
+PLACES = [
+    "Replace('up.mod:C', by='Bare', unrelated=True)",
+    EDIT,
+    EDIT_IN_CLASS,
+    REPLACE,
+    UNRELATED,
+    DERIVED,
+    WRAP_IN_CLASS,
+    ITEM,
+    WHOLE_TABLE,
+    "Wrap('up.mod:f', by='w')",
+    "Add('up.mod:C.new', by='m')",
+    "Replace('up.mod:C.m', by='m')",
+]
 
 
 def report_of(world: World, *rows: str) -> Report:
@@ -87,6 +107,25 @@ def test_what_the_run_time_refuses_of_two_rows(
     assert excluded(report) == (["two"] if is_refused else [])
     assert (report.grid["two"]["up 1.0"] == "broken") is is_refused
     assert "PK401" not in codes(report)
+
+
+@pytest.mark.parametrize("first", PLACES)
+@pytest.mark.parametrize("second", PLACES)
+def test_check_says_what_the_run_time_does(
+    world: World, first: str, second: str
+) -> None:
+    """The law: of two changes, `check` calls the pair broken where a process refuses it."""
+    if "unrelated" in first and second == DERIVED:
+        pytest.skip("it depends on what the body has imported by then")
+    rows = [named("one", first), named("two", second, after="('one',)")]
+    report = report_of(world, *rows)
+    world.module("up.mod", MOD)
+    session = world.session(on_failure="warn")
+    session.arm({Role.MAIN})
+    importlib.import_module("up.mod")
+    statuses = {name: state.status for name, state in session.states.items()}
+    is_refused = "failed" in statuses.values()
+    assert (broken(report) != []) is is_refused, (statuses, codes(report))
 
 
 @pytest.mark.parametrize(
