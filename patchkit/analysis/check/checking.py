@@ -25,6 +25,7 @@ from patchkit.analysis.check.findings import (
 )
 from patchkit.analysis.check.judge import Judge
 from patchkit.analysis.check.learning import learn_all
+from patchkit.analysis.check.loading import PackBodies
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands, of_bases, of_reviews
@@ -100,8 +101,12 @@ class Check:
         findings = [*self._faults, *findings]
         self._coverage = every.without(unread)
         moves = Moves(self._coverage.releases, self._expected)
+        bodies: dict[str, PackBodies] = {}
         for row in every.rows:
-            findings += of_row(row, self._packs[row.pack])
+            pack = self._packs[row.pack]
+            if row.pack not in bodies:
+                bodies[row.pack] = PackBodies(pack)
+            findings += of_row(row, pack, bodies[row.pack])
             findings += self._of_row(row, moves)
         findings += self._order()
         findings += of_importers(self._coverage)

@@ -12,7 +12,7 @@ from patchkit.analysis.check.coverage import (
     projects_of,
 )
 from patchkit.analysis.check.findings import Finding, Place, finding_of_row
-from patchkit.analysis.check.loading import load_fault
+from patchkit.analysis.check.loading import PackBodies
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.requiring import unrequired
@@ -28,12 +28,13 @@ _TEXTS = {
 """Fields that say why a row exists, each with the code if it is empty, and what is expected."""
 
 
-def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
+def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
     """Find what is wrong with a row in every release.
 
     Args:
         row: The row.
         pack: Its pack.
+        bodies: The bodies of the pack.
 
     Yields:
         A finding for each field without text, for a body that cannot be loaded, and for each name
@@ -48,7 +49,7 @@ def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
             )
     if row.patch.body is None or not pack.has_body(row.patch):
         return  # that it is missing is a finding of its own
-    fault = load_fault(pack, row)
+    fault = bodies.fault(row)
     if fault is not None:
         place = (fault.file, fault.line)
         yield finding_of_row(codes.BODY_BROKEN, fault.message, fault.fix, row, place)

@@ -244,8 +244,7 @@ def mark_errors(
 ) -> None:
     """Let the grid say `broken` wherever an error holds.
 
-    An error that is of no single release holds in each that the patch is for; of a patch that is
-    for none of them, in each that was looked at.
+    An error that is of no single release holds in each that the patch is for.
 
     Args:
         grid: For each patch, its state in the releases; it is changed.
@@ -258,9 +257,9 @@ def mark_errors(
         if finding.release:
             states[finding.release] = State.BROKEN
             continue
-        in_range = [name for name in states if states[name] is not State.OUT_OF_RANGE]
-        for name in in_range or list(states):
-            states[name] = State.BROKEN
+        for name, state in states.items():
+            if state is not State.OUT_OF_RANGE:
+                states[name] = State.BROKEN
 
 
 def cause_of(error: UpstreamError) -> str:

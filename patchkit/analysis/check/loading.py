@@ -47,52 +47,74 @@ def load_faults(rows: Iterable[Row]) -> dict[str, LoadFault]:
     Returns:
         By the name of a row, what is wrong; rows without a fault are left out.
     """
-    packs: dict[str, PackSource] = {}
+    bodies: dict[str, PackBodies] = {}
     faults: dict[str, LoadFault] = {}
     for row in rows:
-        if row.pack not in packs:
-            packs[row.pack] = PackSource(row.pack)
-        fault = load_fault(packs[row.pack], row)
+        if row.pack not in bodies:
+            bodies[row.pack] = PackBodies(PackSource(row.pack))
+        fault = bodies[row.pack].fault(row)
         if fault is not None:
             faults[row.name] = fault
     return faults
 
 
-def load_fault(pack: PackSource, row: Row) -> LoadFault | None:
-    """Find the first thing that keeps the body of a row from being imported.
-
-    The body is compiled, and so is each module of the pack that it imports as it is loaded; names
-    that it imports from the pack are looked up there.
+class PackBodies:
+    """The bodies of a pack, and the modules of the pack that they import, each examined once.
 
     Args:
-        pack: The pack of the row.
-        row: The row.
-
-    Returns:
-        What is wrong; None where nothing is seen, or where there is no body.
+        pack: The pack.
     """
-    if row.patch.body is None:
-        return None
-    if not pack.has_body(row.patch):
-        file, line = pack.place(row)
-        message = f"pack {pack.name} has no {row.patch.body}.py"
-        return LoadFault(message, "write it, or delete the row", file, line)
-    pending = [row.body]
-    examined = {pack.name}
-    while pending:
-        module = pending.pop()
-        if module in examined:
-            continue
-        examined.add(module)
-        fault = _fault_of_source(pack, module)
-        if fault is not None:
-            return fault
-        for use in _imports_of_pack(pack, module):
-            fault = _fault_of_import(pack, use)
+
+    def __init__(self, pack: PackSource) -> None:
+        self._pack = pack
+        self._faults: dict[str, LoadFault | None] = {}
+        self._imported: dict[str, list[str]] = {}
+
+    def fault(self, row: Row) -> LoadFault | None:
+        """Find the first thing that keeps the body of a row from being imported.
+
+        The body is compiled, and so is each module of the pack that it imports as it is loaded;
+        names that it imports from the pack are looked up there.
+
+        Args:
+            row: The row, one of the pack's.
+
+        Returns:
+            What is wrong; None where nothing is seen, or where there is no body.
+        """
+        if row.patch.body is None:
+            return None
+        if not self._pack.has_body(row.patch):
+            file, line = self._pack.place(row)
+            message = f"pack {self._pack.name} has no {row.patch.body}.py"
+            return LoadFault(message, "write it, or delete the row", file, line)
+        pending = [row.body]
+        seen = {self._pack.name}
+        while pending:
+            module = pending.pop()
+            if module in seen:
+                continue
+            seen.add(module)
+            if module not in self._faults:
+                self._faults[module] = self._examine(module)
+            fault = self._faults[module]
             if fault is not None:
                 return fault
-            pending += _modules_of(pack, use.target)
-    return None
+            pending += self._imported[module]
+        return None
+
+    def _examine(self, module: str) -> LoadFault | None:
+        """Find what is wrong with one module, and note which of the pack it imports."""
+        self._imported[module] = []
+        fault = _fault_of_source(self._pack, module)
+        if fault is not None:
+            return fault
+        for use in _imports_of_pack(self._pack, module):
+            fault = _fault_of_import(self._pack, use)
+            if fault is not None:
+                return fault
+            self._imported[module] += _modules_of(self._pack, use.target)
+        return None
 
 
 def _fault_of_source(pack: PackSource, module: str) -> LoadFault | None:
