@@ -66,8 +66,15 @@ def _provided_by(package: str, projects: list[str], coverage: Coverage | None) -
         for release in coverage.releases:
             if release.project in projects and package in coverage.covered(release):
                 return True
+    return _distribution_here(package) in projects
+
+
+def _distribution_here(package: str) -> str:
+    """Return the name of the distribution that provides a package here; '' where none does."""
     provider = ProviderSearch(canonical(package), None).distribution()
-    return provider is not None and canonical(provider.name) in projects
+    if provider is None:
+        return ""
+    return canonical(provider.name)
 
 
 def _slip(package: str, projects: list[str]) -> str:

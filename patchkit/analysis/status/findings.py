@@ -53,13 +53,16 @@ def findings(processes: Iterable[ProcessStatus]) -> Iterator[ProcessFinding]:
             yield ProcessFinding("unreviewed", message, process)
 
 
-def wrong_roles(processes: Iterable[ProcessStatus]) -> Iterator[ProcessFinding]:
+def wrong_roles(
+    processes: Iterable[ProcessStatus], now: float
+) -> Iterator[ProcessFinding]:
     """Yield the patches whose targets are used where the patches are not.
 
     Args:
         processes: The processes of a picture.
+        now: The time of the look, in seconds since the epoch.
     """
-    for patch in misplaced(processes):
+    for patch in misplaced(processes, now):
         yield ProcessFinding("misplaced", patch.message)
 
 

@@ -44,13 +44,16 @@ class _Occurrence(NamedTuple):
         return bool(self.patch.imported or self.patch.modules or self.patch.unpatched)
 
 
-def misplaced(processes: Iterable[ProcessStatus]) -> Iterator[MisplacedPatch]:
+def misplaced(
+    processes: Iterable[ProcessStatus], now: float
+) -> Iterator[MisplacedPatch]:
     """Find patches that do not act where they are for, while their targets are used elsewhere.
 
     Nothing is said of an engine that has just started, nor of a patch that any process has called.
 
     Args:
         processes: The processes of a picture.
+        now: The time of the look, in seconds since the epoch.
 
     Yields:
         A finding for each patch and engine.
@@ -68,16 +71,18 @@ def misplaced(processes: Iterable[ProcessStatus]) -> Iterator[MisplacedPatch]:
                 for process in reached
                 if name in process.patches
             ]
-            message = _message(name, occurrences)
+            message = _message(name, occurrences, now)
             if message:
                 yield MisplacedPatch(name, message)
 
 
-def _message(name: str, occurrences: Sequence[_Occurrence]) -> str:
+def _message(name: str, occurrences: Sequence[_Occurrence], now: float) -> str:
     """Say what speaks for another role of a patch; '' where nothing does, or it is too early."""
     inside = [occurrence for occurrence in occurrences if occurrence.is_for_here]
     outside = [occurrence for occurrence in occurrences if not occurrence.is_for_here]
-    if not inside or not outside or not all(map(_is_conclusive, inside)):
+    if not inside or not outside:
+        return ""
+    if not all(_is_conclusive(occurrence, now) for occurrence in inside):
         return ""
     if any(CALLED in occurrence.patch.effects.values() for occurrence in occurrences):
         return ""
@@ -106,7 +111,7 @@ def _message(name: str, occurrences: Sequence[_Occurrence]) -> str:
     )
 
 
-def _is_conclusive(occurrence: _Occurrence) -> bool:
+def _is_conclusive(occurrence: _Occurrence, now: float) -> bool:
     """Whether a process that a patch is for has shown what it does with the patch."""
     process = occurrence.process
     status, _ = process.stand(occurrence.patch)
@@ -114,12 +119,13 @@ def _is_conclusive(occurrence: _Occurrence) -> bool:
         return False
     if process.is_copy:
         return True  # its original is asked
-    if process.looked is None and process.verified is None:
+    last_look = max(process.looked or 0, process.verified or 0)
+    if not last_look:
         return False
-    if process.alive is not True:
+    if process.alive is False:
         return True
-    last_look = process.verified or process.started
-    return last_look - process.started > _SETTLED
+    has_gone_silent = process.alive is None and now - last_look > _SETTLED
+    return has_gone_silent or last_look - process.started > _SETTLED
 
 
 def _labels(occurrences: Sequence[_Occurrence]) -> str:

@@ -86,7 +86,7 @@ def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Pictu
     agreeing = agreement(processes, {role for role, _ in differing})
     picture = Picture(_in_order(processes), agreeing, now=now)
     picture.findings += findings(picture.processes)
-    picture.findings += wrong_roles(picture.processes)
+    picture.findings += wrong_roles(picture.processes, now)
     picture.findings += (finding for _, finding in differing)
     picture.findings += obstacles(nodes)
     picture.notes = _notes(nodes, picture)

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from analysis.status.told import child, engine, journal, line, patch, role
+from analysis.status.told import NOW, child, engine, journal, line, patch, role
 from support import packages
 from support.packages import World, row
 
@@ -297,9 +297,10 @@ def test_unused_tells_of_patches_for_the_wrong_role(
     roles = {"one": ["main"], "two": ["main"]}
     nothing = line("imported", modules=[], patches={})
     imported = line("imported", modules=["vllm.a"], patches={"one": ["vllm.a"]})
+    late = line("verified", time=NOW + 600)
     started = child(30, "VllmWorker-0", "worker", 3)
     place = written(
-        journal(10, role("main"), started, nothing, roles=roles),
+        journal(10, role("main"), started, nothing, late, roles=roles),
         journal(30, role("worker"), imported, at=3, roles=roles, ppid=10),
     )
     assert main(["status", str(place), "--unused"]) == 1

@@ -31,6 +31,7 @@ RAN = line("unpatched", patches={"one": ["vllm.a:f"]})
 def drawn(main: list[bytes], worker: list[bytes], **facts: Any) -> Picture:
     """What a main process and a worker of its tell."""
     started = child(30, "VllmWorker-0", "worker", 3)
+    facts = {"processes": {}, **facts}
     return draw(
         [
             look(
@@ -107,9 +108,12 @@ def test_a_server_that_has_just_started_has_no_finding() -> None:
     assert len(messages(late)) == 1
 
 
-def test_a_run_that_is_over_is_told_at_once() -> None:
-    """No process runs: there is nothing to wait for."""
-    assert len(messages(drawn([NOTHING], [IMPORTED], processes={}))) == 1
+def test_processes_of_which_nobody_knows_whether_they_run() -> None:
+    """Journals of another machine may be a server's that has just started, until they are old."""
+    assert messages(drawn([NOTHING], [IMPORTED], processes=None)) == []
+    later = 1_800_000_000.0 + 1000
+    old = drawn([NOTHING], [IMPORTED], processes=None, now=later)
+    assert len(messages(old)) == 1
 
 
 def test_engines_are_looked_at_one_by_one() -> None:
