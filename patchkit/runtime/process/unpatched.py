@@ -6,6 +6,7 @@ an item that is data, the code of its module counts.
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -74,7 +75,10 @@ class UnpatchedTargets:
         for _, change in group.changes:
             key = (group.patch.name, str(change.place))
             if change.inside_module and key not in self._codes:
-                codes = _codes_of(module, change.place)
+                codes: list[CodeType] = []
+                # Whatever a stranger's object raises: of that one nothing is seen.
+                with suppress(Exception):
+                    codes = _codes_of(module, change.place)
                 self._codes[key] = codes
                 self._observer.watch(codes)
 

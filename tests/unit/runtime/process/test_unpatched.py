@@ -118,6 +118,18 @@ def test_a_role_that_comes_later_takes_the_target(armed: Any) -> None:
     assert told(session, "unpatched", "patches") == []
 
 
+def test_an_object_that_answers_nothing_stops_no_import(
+    armed: Any, world: World
+) -> None:
+    """What cannot be read is not observed, and its import goes on."""
+    session = armed("Wrap('up.mod:Odd', by='by')")
+    odd = "class Meta(type):\n    @property\n    def __module__(cls): raise OSError\n"
+    world.module("up.mod", f"{odd}class Odd(metaclass=Meta): ...\n")
+    importlib.import_module("up.mod")
+    assert told(session, "unpatched", "patches") == []
+    assert told(session, "imported", "modules")[-1] == ["up.mod"]
+
+
 def test_without_a_journal_nothing_is_observed(world: World) -> None:
     """Nobody would read it."""
     world.module("up.mod", UP)
