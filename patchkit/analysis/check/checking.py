@@ -12,7 +12,11 @@ from patchkit.analysis.check.declarations import (
     unordered,
 )
 from patchkit.analysis.check.edit_sequence import EditSequence
-from patchkit.analysis.check.exclusion import Exclusion, Exclusions
+from patchkit.analysis.check.exclusion import (
+    Exclusion,
+    Exclusions,
+    brought_by_others,
+)
 from patchkit.analysis.check.findings import (
     Fault,
     Finding,
@@ -178,6 +182,8 @@ class Check:
         states = [State.OK]
         states += [misfit.fault.state for misfit in misfits]
         for change in self._coverage.due(row, release):
+            if brought_by_others(self._coverage, release, row, change):
+                continue
             for fault in judge.faults(change):
                 states.append(fault.state)
                 yield self._finding(row, release, change, fault, moves)

@@ -47,6 +47,31 @@ class _DueChange(NamedTuple):
         return f"the {self.change.kind} of {self.change.place} in {self.row.name}"
 
 
+def brought_by_others(
+    coverage: Coverage, release: CheckedRelease, row: Row, change: Change
+) -> bool:
+    """Whether the target of a change is not upstream's, but what an earlier row adds.
+
+    Args:
+        coverage: The rows, and which changes are due.
+        release: The release.
+        row: The row of the change.
+        change: The change.
+    """
+    if not isinstance(change, (Replace, Wrap)):
+        return False
+    if release.facts(change.place).state != "absent":
+        return False
+    for earlier in coverage.rows:
+        if earlier.name == row.name:
+            return False
+        for added in coverage.due(earlier, release):
+            is_same = isinstance(added, Add) and added.place == change.place
+            if is_same and earlier.roles >= row.roles:
+                return True
+    return False
+
+
 class Exclusions:
     """The rows that exclude each other in one release.
 

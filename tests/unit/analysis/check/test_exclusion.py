@@ -60,6 +60,8 @@ PLACES = [
     WHOLE_TABLE,
     "Wrap('up.mod:f', by='w')",
     "Add('up.mod:C.new', by='m')",
+    "Wrap('up.mod:C.new', by='w')",
+    "Replace('up.mod:C.new', by='m')",
     "Replace('up.mod:C.m', by='m')",
 ]
 
