@@ -11,14 +11,27 @@ from patchkit.analysis.check.coverage import (
     packages_of,
     projects_of,
 )
-from patchkit.analysis.check.findings import Finding, Place, finding_of_row
+from patchkit.analysis.check.findings import (
+    REWRITE,
+    Finding,
+    Place,
+    finding_of_row,
+)
 from patchkit.analysis.check.loading import PackBodies
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.requiring import unrequired
-from patchkit.core.rows.declaration import Change, Row
+from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.core.rows.declaration import (
+    AfterImport,
+    BeforeImport,
+    Change,
+    Row,
+    Wrap,
+)
 from patchkit.core.versions.requirements import allows_any, canonical
 
+_UNCALLABLE = frozenset([Kind.CONSTANT, Kind.MODULE])
 _CORRECT = "correct the range, or delete the row"
 _TEXTS = {
     "why": (codes.MISSING_WHY, "what goes wrong without it"),
@@ -38,7 +51,7 @@ def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
 
     Yields:
         A finding for each field without text, for a body that cannot be loaded, and for each name
-        that the body does not define.
+        that the body does not define, or that is called and is no function.
     """
     row_place = pack.place(row)
     for field, (code, expected) in _TEXTS.items():
@@ -59,6 +72,20 @@ def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
             message = f"{name} is not in the body: {facts.reason}"
             fix = f"define {name} in the body, or name another object in the row"
             yield finding_of_row(codes.NAME_NOT_IN_BODY, message, fix, row, row_place)
+        elif name in _called_names(row) and facts.is_sure and facts.kind in _UNCALLABLE:
+            message = f"found {name} ({facts.kind}), expected a function"
+            place = pack.place(row, name)
+            yield finding_of_row(codes.KIND_CHANGED, message, REWRITE, row, place)
+
+
+def _called_names(row: Row) -> set[str | None]:
+    """Return the names of objects of the body that are called, whatever the release has."""
+    names: set[str | None] = {row.patch.when, row.patch.verify}
+    for change in row.patch.changes:
+        names.add(change.when)
+        if isinstance(change, (Wrap, BeforeImport, AfterImport)):
+            names.add(change.body_name)
+    return names
 
 
 def _body_names(row: Row) -> list[str]:

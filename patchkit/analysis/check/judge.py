@@ -49,7 +49,6 @@ _UNWRAPPABLE = {
     Kind.FIELD,
     Kind.INSTANCE_ATTRIBUTE,
 }
-_UNCALLABLE = frozenset([Kind.CONSTANT, Kind.MODULE])
 _VALUES = frozenset([Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT])
 _UNEDITABLE = _UNWRAPPABLE | {Kind.GENERATED, Kind.OUTSIDE}
 _NARROW = "narrow the row's range, or follow the target to its new place"
@@ -175,11 +174,6 @@ class Judge:
             yield _kind(facts, "something to call, as Wrap needs")
             return
         ours = self._body(change.by)
-        if ours is not None and ours.is_sure and ours.kind in _UNCALLABLE:
-            message = (
-                f"found {change.by} ({ours.kind}), expected a function, as Wrap needs"
-            )
-            yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
         if ours is None or ours.signature is None:
             return
         refusal = takes_wrapped(ours.signature)

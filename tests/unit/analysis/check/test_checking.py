@@ -93,6 +93,7 @@ BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN 
         ("Provide('up.none.extra', by='N')", "", ["PK101"]),
         ("AfterImport('up.mod', call='g')", "", []),
         ("AfterImport('up.gone', call='g')", "", ["PK101"]),
+        ("AfterImport('up.mod', call='N')", "", ["PK102"]),
         ("Replace('up.mod:f', by='h')", "def f(): ...", ["PK503"]),
     ],
 )
@@ -452,3 +453,12 @@ def test_super_in_a_wrapper(world: World, body: str, expected: list[str]) -> Non
         world.pack(row("p", "patch_a", f"Wrap({target!r}, by='w')"), patch_a=source)
         mod = "class C:\n    def m(self): ...\ndef f(): ...\n"
         assert codes(checked([subject("1.0", mod=mod)])) == expected
+
+
+@pytest.mark.parametrize("field", ["when", "verify"])
+def test_what_a_row_asks_is_a_function(world: World, field: str) -> None:
+    """A constant cannot be called; the finding is at its line in the body."""
+    world.pack(row("p", "patch_a", WRAP, **{field: "'N'"}), patch_a=BODY)
+    report = checked([subject("1.0", mod="def f(): ...")])
+    finding = only_finding(report, "PK102")
+    assert (finding.line, report.grid["p"]["up 1.0"]) == (3, "broken")
