@@ -93,11 +93,11 @@ def _faults(
     except TargetError as error:
         yield undecidable(str(error))
     else:
-        yield from _faults_of_text(text, new_text, facts, position)
+        yield from _faults_of_text(change, text, new_text, facts, position)
 
 
 def _faults_of_text(
-    text: str, new_text: str, facts: Facts, position: str
+    change: Edit, text: str, new_text: str, facts: Facts, position: str
 ) -> Iterator[Fault]:
     """Judge what an Edit makes of a function: it has to be new, and has to compile."""
     if new_text == text:
@@ -106,7 +106,13 @@ def _faults_of_text(
         yield Fault(codes.EDIT_CHANGES_NOTHING, message, fix)
         return
     reason = _why_refused(new_text)
-    if reason and not _why_refused(text):
+    if not reason or _why_refused(text):
+        return
+    is_insertion = change.old.strip() in change.new
+    if is_insertion and _has(change.new, text):
+        message = f"new is there already, in {position}: twice, it does not compile"
+        yield Fault(codes.MERGED_UPSTREAM, message, RETIRE)
+    else:
         message = f"the edited text does not compile: {reason}, in {position}"
         yield Fault(codes.EDIT_MALFORMED, message, _FIT)
 
@@ -120,8 +126,10 @@ def _why_refused(text: str) -> str:
             warnings.simplefilter("ignore")
             compile(text, "<edited>", "exec", dont_inherit=True)
     except SyntaxError as error:
-        line = (error.text or "").strip()
-        return f"{error.msg}: {line!r}"
+        lines = text.split("\n")[: error.lineno or 0]
+        if not lines:
+            return error.msg
+        return f"{error.msg}: {lines[-1].strip()!r}"
     except (ValueError, RecursionError, MemoryError) as error:
         return str(error) or type(error).__name__
     return ""

@@ -129,3 +129,21 @@ def test_a_text_that_did_not_compile_before_is_no_fault_of_the_edit(
     world.pack(row("p", "patch_a", change), patch_a="")
     mod = "class C:\n    def f(self):\n        x = 1\n        break\n"
     assert codes(checked([subject("1.0", mod=mod)])) == []
+
+
+def test_an_edit_that_upstream_has_made_already(world: World) -> None:
+    """Where `old` is still there beside `new`, the Edit writes it twice: upstream has it."""
+    change = edit("(a,", "(a, b=1,")
+    world.pack(row("p", "patch_a", change), patch_a="")
+    report = checked([subject("1.0", mod="def f():\n    return g(a, b=1, c=2)\n")])
+    assert codes(report) == ["PK122"]
+    assert report.grid["p"] == {"up 1.0": "broken"}
+    finding = only_finding(report, "PK122")
+    assert "new is there already" in finding.message
+
+
+def test_a_new_text_that_is_elsewhere_too_is_no_merge(world: World) -> None:
+    """A `break` in a loop does not make one outside of it right."""
+    world.pack(row("p", "patch_a", edit("x = 1", "break")), patch_a="")
+    mod = "def f():\n    x = 1\n    while x:\n        break\n"
+    assert codes(checked([subject("1.0", mod=mod)])) == ["PK114"]
