@@ -15,7 +15,7 @@ from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.exclusion import (
     Exclusion,
     Exclusions,
-    brought_by_others,
+    is_brought,
 )
 from patchkit.analysis.check.findings import (
     Fault,
@@ -82,6 +82,9 @@ class Check:
         self._versions = known
         self._commands = commands or Commands()
         self._edits = {release.name: EditSequence() for release in releases}
+        self._additions: dict[str, dict[Target, Row]] = {
+            release.name: {} for release in releases
+        }
         packs = dict.fromkeys(row.pack for row in rows)
         self._packs = {name: PackSource(name) for name in packs}
         self._uses = RowUses(self._coverage, self._packs)
@@ -179,11 +182,14 @@ class Check:
     ) -> Iterator[Finding]:
         """Judge a row in a release of its range, and set its state there."""
         judge = Judge(row, release, self._packs[row.pack], self._edits[release.name])
+        additions = self._additions[release.name]
         states = [State.OK]
         states += [misfit.fault.state for misfit in misfits]
         for change in self._coverage.due(row, release):
-            if brought_by_others(self._coverage, release, row, change):
+            if is_brought(row, change, release, additions):
                 continue
+            if isinstance(change, Add):
+                additions.setdefault(change.place, row)
             for fault in judge.faults(change):
                 states.append(fault.state)
                 yield self._finding(row, release, change, fault, moves)

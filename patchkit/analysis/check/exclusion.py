@@ -47,29 +47,22 @@ class _DueChange(NamedTuple):
         return f"the {self.change.kind} of {self.change.place} in {self.row.name}"
 
 
-def brought_by_others(
-    coverage: Coverage, release: CheckedRelease, row: Row, change: Change
+def is_brought(
+    row: Row, change: Change, release: CheckedRelease, additions: Mapping[Target, Row]
 ) -> bool:
     """Whether the target of a change is not upstream's, but what an earlier row adds.
 
     Args:
-        coverage: The rows, and which changes are due.
-        release: The release.
         row: The row of the change.
         change: The change.
+        release: The release.
+        additions: What earlier rows add there, each with the first row that does.
     """
-    if not isinstance(change, (Replace, Wrap)):
+    if not isinstance(change, (Replace, Wrap)) or change.place not in additions:
         return False
-    if release.facts(change.place).state != "absent":
-        return False
-    for earlier in coverage.rows:
-        if earlier.name == row.name:
-            return False
-        for added in coverage.due(earlier, release):
-            is_same = isinstance(added, Add) and added.place == change.place
-            if is_same and earlier.roles >= row.roles:
-                return True
-    return False
+    earlier = additions[change.place]
+    is_there = earlier is not row and earlier.roles >= row.roles
+    return is_there and release.facts(change.place).state == "absent"
 
 
 class Exclusions:
