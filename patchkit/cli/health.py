@@ -131,19 +131,17 @@ def ways_of_pack(pack: str) -> str:
     )
 
 
-def unread_packs(read: Collection[str]) -> Iterator[HealthLine]:
-    """Find packages of this folder that hold PATCHES, and that nothing names.
+def unread_pack(pack: str) -> HealthLine:
+    """Tell of a package of this folder that holds PATCHES, and that nothing names.
 
     Args:
-        read: The packs that are read.
+        pack: Its module.
 
-    Yields:
-        A line for each such package.
+    Returns:
+        The line.
     """
-    for pack in Project.read().packs_here():
-        if pack not in read:
-            message = (
-                "holds PATCHES, and nothing reads it: it is not installed, nor in packs of "
-                f"[tool.patchkit]; 'patchkit run --patches {pack} -- COMMAND' reads it once"
-            )
-            yield HealthLine("packs", "warn", pack, message)
+    message = (
+        "holds PATCHES, and nothing reads it: it is not installed, nor in packs of "
+        f"[tool.patchkit]; 'patchkit run --patches {pack} -- COMMAND' reads it once"
+    )
+    return HealthLine("packs", "warn", pack, message)

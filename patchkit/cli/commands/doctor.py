@@ -3,10 +3,11 @@
 import os
 import site
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -17,7 +18,7 @@ from patchkit.cli.commands.run import SITECUSTOMIZE_FOLDER
 from patchkit.cli.health import (
     contradicted,
     edited_files,
-    unread_packs,
+    unread_pack,
     ways_of_pack,
 )
 from patchkit.cli.report.as_json import to_json
@@ -88,17 +89,18 @@ def _health_lines(
     for name in dict.fromkeys(("vllm", *options.required_distributions(rows))):
         yield _version(selection.versions, name)
     yield from lines_of_packs
-    yield from unread_packs(packs_for(selection.settings, packs))
+    read = packs_for(selection.settings, packs)
+    unread = [name for name in Project.read().packs_here() if name not in read]
+    yield from map(unread_pack, unread)
     yield from _bodies(rows)
     yield from edited_files(rows)
     yield from _selection_lines(registry, selection)
     yield from _reviews(registry, selection)
     yield from _settings(environ, selection.settings, {row.name for row in rows})
-    not_carried = [
-        name
-        for name in dict.fromkeys(row.pack for row in rows)
-        if _origin(name, selection.settings) in _NOT_CARRIED
-    ]
+    origins = {name: _origin(name, selection.settings) for name in read}
+    of_project = [name for name in read if origins[name] == _FROM_PROJECT]
+    of_option = [name for name in read if origins[name] == _FROM_OPTION]
+    not_carried = NotCarried((*of_project, *unread), tuple(of_option))
     yield from ways_in(environ, not_carried=not_carried)
 
 
@@ -157,8 +159,36 @@ def _read_packs(
 
 _FROM_PROJECT = "from pyproject.toml"
 _FROM_OPTION = "from --patches"
-_NOT_CARRIED = (_FROM_PROJECT, _FROM_OPTION)
-"""Origins of packs that only `patchkit run` hands on."""
+
+
+class NotCarried(NamedTuple):
+    """Packs that are not installed, so that only `patchkit run` hands them on, if it knows them.
+
+    Args:
+        expected: Those of the project.
+        named: Those that were named for this command alone.
+    """
+
+    expected: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+
+    @property
+    def mark(self) -> str:
+        """The mark of a way in that is active without them."""
+        if self.expected:
+            return "warn"
+        if self.named:
+            return "note"
+        return "ok"
+
+    def __str__(self) -> str:
+        names = ", ".join([*self.expected, *self.named])
+        if not names:
+            return ""
+        return f", but without {names}: not installed"
+
+
+_ALL_CARRIED = NotCarried()
 
 
 def _origin(name: str, settings: Settings) -> str:
@@ -263,14 +293,14 @@ _PLUGIN_GROUPS = ("vllm.platform_plugins", "vllm.general_plugins")
 def ways_in(
     environ: Mapping[str, str],
     folders: Iterable[str] | None = None,
-    not_carried: Sequence[str] = (),
+    not_carried: NotCarried = _ALL_CARRIED,
 ) -> Iterator[HealthLine]:
     """Check which ways in are active.
 
     Args:
         environ: The variables of the process to check.
         folders: The folders whose `.pth` files Python reads, or None for those of this Python.
-        not_carried: The packs that only `patchkit run` hands on.
+        not_carried: The packs that these ways do not read.
 
     Yields:
         A line on each way in, and on a switch that has no effect.
@@ -314,7 +344,7 @@ def _find_bootstrap(folders: Iterable[str]) -> tuple[str, str] | None:
 
 
 def _bootstrap(
-    folder_and_state: tuple[str, str] | None, switch: str, not_carried: Sequence[str]
+    folder_and_state: tuple[str, str] | None, switch: str, not_carried: NotCarried
 ) -> HealthLine:
     if folder_and_state is None:
         return _way_in("note", "bootstrap", "not installed")
@@ -323,28 +353,12 @@ def _bootstrap(
         message = f"{state}: 'patchkit bootstrap install' puts it right, in {folder}"
         return _way_in("warn", "bootstrap", message)
     if switch == "1":
-        message = f"active, in {folder}{_without(not_carried)}"
-        return _way_in(_mark_of(not_carried), "bootstrap", message)
+        message = f"active, in {folder}{not_carried}"
+        return _way_in(not_carried.mark, "bootstrap", message)
     return _way_in("note", "bootstrap", f"installed, waits for PATCHKIT=1, in {folder}")
 
 
-def _without(packs: Sequence[str]) -> str:
-    """Say which packs a way in does not read; '' where it reads all."""
-    if not packs:
-        return ""
-    return f", but without {', '.join(packs)}: not installed"
-
-
-def _mark_of(not_carried: Sequence[str]) -> str:
-    """Mark a way in that is active: a pack of `--patches` was named for this command alone."""
-    if not not_carried:
-        return "ok"
-    if any(name in Project.read().packs for name in not_carried):
-        return "warn"
-    return "note"
-
-
-def _plugin(allowed: str | None, not_carried: Sequence[str]) -> HealthLine:
+def _plugin(allowed: str | None, not_carried: NotCarried) -> HealthLine:
     """Check the plugin of vLLM; `allowed` is the value of `VLLM_PLUGINS`."""
     names = _plugin_names()
     if not names:
@@ -356,8 +370,8 @@ def _plugin(allowed: str | None, not_carried: Sequence[str]) -> HealthLine:
             return _way_in(
                 "warn", "vLLM plugin", f"VLLM_PLUGINS={allowed} {consequence}"
             )
-    message = f"installed: active in every vLLM process{_without(not_carried)}"
-    return _way_in(_mark_of(not_carried), "vLLM plugin", message)
+    message = f"installed: active in every vLLM process{not_carried}"
+    return _way_in(not_carried.mark, "vLLM plugin", message)
 
 
 def _plugin_names() -> list[str]:

@@ -101,6 +101,8 @@ def test_a_pack_in_this_folder_that_nothing_names_is_a_warning(
     mark, message = checks(capsys)["corp_patches"]
     assert mark == "warn"
     assert "--patches corp_patches" in message
+    assert checks(capsys)["vLLM plugin"][0] == "warn"
+    assert checks(capsys, "--patches", "corp_patches")["vLLM plugin"][0] == "note"
     assert checks(capsys, "--patches", "corp_patches")["corp_patches"][0] == "ok"
 
 
