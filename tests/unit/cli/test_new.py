@@ -275,6 +275,19 @@ def test_nothing_that_is_there_is_overwritten(
     assert {file: file.read_bytes() for file in Path().rglob("*.py")} == before
 
 
+def test_a_name_that_another_pack_uses_is_refused(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names are unique over all packs, so the next start would fail otherwise."""
+    assert new("p", "--target", "up.mod:f") == 0
+    monkeypatch.setenv("PATCHKIT_PATCHES", "my_pack")
+    words = ["new", "p", "--target", "up.mod:C", "--role", "main", "--releases"]
+    assert main([*words, "up==1.2", "--pack", "other_pack"]) == 2
+    error = capsys.readouterr().err
+    assert "found a patch 'p' in my_pack, expected a new name" in error
+    assert not Path("other_pack").exists()
+
+
 def test_a_second_patch_of_a_module_has_a_body_of_its_own_name() -> None:
     """Where a body of the module's name is there, the next one is named after its patch."""
     assert new("one", "--target", "up.mod:f") == 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.cells import cell_len
 
-from cli.report.reports import HOSTILE, finding, large, sample, screen, shown
+from cli.report.reports import HOSTILE, STATES, finding, large, sample, screen, shown
 from patchkit.analysis.check.comparison import Difference
 from patchkit.analysis.check.findings import Report, State
 from patchkit.cli.report.check_github import as_github, as_markdown
@@ -253,6 +253,19 @@ def test_a_cell_leads_to_what_is_said_of_it() -> None:
     assert article_runs == [cell["data-run"], ""]
     diff_runs = [details["data-runs"] for details in page.all("details")]
     assert diff_runs == [cell["data-run"]]
+
+
+@pytest.mark.parametrize("columns", [3, 40])
+def test_only_a_grid_of_many_columns_hides_the_words_of_its_cells(columns: int) -> None:
+    """Each cell keeps its sign; what readers of the screen hear stays in the page."""
+    releases = [f"vllm 0.{number}.0" for number in range(columns)]
+    states = {
+        release: STATES[number % len(STATES)] for number, release in enumerate(releases)
+    }
+    page = as_html(Report(releases, [], {"one": states}))
+    is_hidden = '<span class="hidden">broken</span>' in page
+    assert is_hidden is (columns > 14)
+    assert '<span class="hidden">out of range</span>' in page
 
 
 def test_a_code_leads_to_what_it_means() -> None:
