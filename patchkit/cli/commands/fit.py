@@ -2,6 +2,7 @@
 
 import click
 
+from patchkit.analysis.check.codes import CodeSelection
 from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.fit import fit
 from patchkit.analysis.upstream.reading.releases import Library
@@ -24,6 +25,8 @@ from patchkit.core.versions.requirements import canonical
 )
 @options.release_options
 @pages.output_option
+@pages.select_option
+@pages.ignore_option
 @inputs.library_option
 @pages.form_option
 def command(
@@ -31,6 +34,8 @@ def command(
     distribution: str,
     release_options: options.ReleaseOptions,
     output: str | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
     library: Library,
     form: str,
 ) -> int:
@@ -44,6 +49,7 @@ def command(
       patchkit fit vllm-ascend --releases 'vllm>=0.20'
       patchkit fit dist/my_plugin-1.0-py3-none-any.whl --here
       patchkit fit . --of ray --releases 'ray>=2.40' --format markdown
+      patchkit fit . --here --select PK601 --format concise
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     pages.check_output(form, output)
     roots = [canonical(distribution).replace("-", "_")]
@@ -59,5 +65,6 @@ def command(
         )
     if not result.uses:
         raise click.UsageError(f"{package} does not use {distribution}")
+    result = result.selecting(CodeSelection(select, ignore))
     pages.write_report(result.report, form, output, lambda: fit_json(result))
     return int(not result.report.is_fine)

@@ -44,9 +44,7 @@ def test_json_has_the_page_as_markdown(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["explain", "PK101", "--format", "json"]) == 0
     (finding,) = json.loads(capsys.readouterr().out)["findings"]
     assert (finding["code"], finding["severity"]) == ("PK101", "error")
-    expected = (
-        "Severity: error.\n\n**What it checks.** The target is not in that release."
-    )
+    expected = "Severity: error.\n\n**What it checks.** The target does not exist in the release."
     assert finding["text"].startswith(expected)
 
 
