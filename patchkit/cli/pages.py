@@ -35,7 +35,7 @@ def _selectors(
         if not is_selector(selector):
             hint = near_selectors(selector) or "; 'patchkit explain' lists them"
             raise click.UsageError(
-                f"--{parameter.name}: no code is or begins with {selector!r}{hint}"
+                f"--{parameter.name}: no code starts with {selector!r}{hint}"
             )
     return tuple(selectors)
 
