@@ -249,7 +249,7 @@ class Moves:
         of_project = self._projects[release.project]
         first = _first_with(target, of_project)
         if first and of_project.index(first) > of_project.index(release):
-            return f"; it is there from {first.name} on"
+            return f"; it first appears in {first.name}"
         move = self.told(target, release)
         if move and move.words:
             return f"; {move.words}"

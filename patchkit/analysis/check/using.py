@@ -173,7 +173,7 @@ def _refusal(use: Use, facts: Facts) -> Fault | None:
     if use.call:
         refusal = _refused(theirs, use.call)
         if refusal:
-            message = f"it takes {theirs}, which the call does not match: {refusal}"
+            message = f"it takes {theirs}, so the call fails: {refusal}"
             return Fault(
                 codes.CALL_REFUSED, message, "pass the arguments that it takes"
             )

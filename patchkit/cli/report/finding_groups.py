@@ -44,20 +44,18 @@ def groups(report: Report) -> list[FindingGroup]:
 
 
 def sections(report: Report) -> list[tuple[str, list[FindingGroup]]]:
-    """Divide the groups of a report into sections, each of one severity and one patch.
+    """Divide the groups of a report, in their order, into sections of one patch.
+
+    A patch has several sections if findings of other patches are graver than some of its own.
 
     Args:
         report: The report.
 
     Returns:
-        The patch and the groups of each section, in order; the patch is '' for packs and releases.
+        The patch and the groups of each section; the patch is '' for packs and releases.
     """
-
-    def heading(group: FindingGroup) -> tuple[str, str]:
-        return group.finding.severity, group.finding.patch
-
-    by_heading = groupby(groups(report), heading)
-    return [(patch, list(section)) for (_, patch), section in by_heading]
+    by_patch = groupby(groups(report), lambda group: group.finding.patch)
+    return [(patch, list(section)) for patch, section in by_patch]
 
 
 def gist(text: str) -> str:

@@ -157,7 +157,7 @@ def _event(step: HistoryEntry, previous: HistoryEntry | None) -> str:
         return f"gone: {step.reason}"
     if previous.state == "present":
         return "changed"
-    event = "came here"
+    event = "moved here"
     if was_gone:
         event = "appeared"
     if step.changed:
@@ -169,7 +169,7 @@ def _moved(step: HistoryEntry, previous: HistoryEntry | None) -> str:
     event = str(step.moved_to)
     is_same_target = previous is not None and previous.moved_to == step.moved_to
     if not is_same_target:
-        event = f"in {event}"
+        event = f"at {event}"
         if step.likeness is not None:
             event += f", {step.likeness:.0%} alike"
     if step.changed:

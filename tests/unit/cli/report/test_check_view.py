@@ -73,7 +73,7 @@ def test_the_worst_comes_first() -> None:
     """Errors come before notes; among errors, packs and releases come before patches."""
     findings = [finding("PK304", patch="a"), finding(patch="a"), finding("PK901")]
     in_order = sections(Report([], findings))
-    assert [patch for patch, _ in in_order] == ["", "a", "a"]
+    assert [patch for patch, _ in in_order] == ["", "a"]
     codes = [group.finding.code.code for _, groups in in_order for group in groups]
     assert codes == ["PK901", "PK101", "PK304"]
 

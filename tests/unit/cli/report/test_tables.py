@@ -148,7 +148,7 @@ def test_history_keeps_names_whole(
     print_history(Target.parse("up.mod:f"), [step, here])
     shown = capsys.readouterr().out
     assert place in shown
-    assert "0.11.0    present    d5d1d1f3  came here, changed" in shown
+    assert "0.11.0    present    d5d1d1f3  moved here, changed" in shown
     assert max(map(len, shown.splitlines())) <= 80
 
 
