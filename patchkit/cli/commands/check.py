@@ -21,6 +21,7 @@ from patchkit.analysis.upstream.reading.releases import Library, find_releases
 from patchkit.cli import inputs, options, pages
 from patchkit.cli.output import progress_bar
 from patchkit.cli.report.as_json import check_json
+from patchkit.cli.report.release_spans import release_spans
 from patchkit.core.rows.project import Project
 from patchkit.errors import SettingsError, UpstreamError
 
@@ -100,11 +101,9 @@ def _refuse_nothing_checked(
             f"none of the selected patches targets {', '.join(projects)}, {expected}"
         )
     if report.patches == len(report.out_of_range) and report.is_fine and not inverse:
-        releases = report.releases[0]
-        if report.releases[-1] != releases:
-            releases += f" to {report.releases[-1]}"
+        releases = release_spans(report.releases, report)
         raise UpstreamError(
-            f"found nothing to check: {releases} is out of the range of each selected patch; "
+            f"found nothing to check: {releases} is outside the range of every selected patch; "
             "expected a release in one: 'patchkit list --all' shows the ranges"
         )
 

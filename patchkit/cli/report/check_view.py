@@ -178,7 +178,7 @@ def _checked(report: Report) -> list[str]:
         unnamed_count = len(out_of_range) - len(named)
         if unnamed_count:
             names += f" and {unnamed_count} more"
-        parts.append(f"out of range of all: {names}")
+        parts.append(f"no release in range for {names}")
     return parts
 
 

@@ -85,7 +85,7 @@ def test_check_of_a_tree_and_of_a_wheel(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["check", "--path", "a", "--wheel", "b"], "expected one of them at most"),
+        (["check", "--path", "a", "--wheel", "b"], "expected at most one of them"),
         (["check", "--path", "none"], "found no folder 'none', expected a source tree"),
         (["lock", "--path", "none"], "found no folder 'none', expected a source tree"),
         (["check", "--path", "wheels"], "found no up"),
@@ -107,11 +107,11 @@ def test_check_of_a_tree_and_of_a_wheel(
         ),
         (
             ["check", "--patches", "empty"],
-            "expected one patch at least, found none in empty",
+            "expected at least one patch, found none in empty",
         ),
         (
             ["lock", "--patches", "empty"],
-            "expected one patch at least, found none in empty",
+            "expected at least one patch, found none in empty",
         ),
         (["check", "--wheel", "none.whl"], "found no file 'none.whl'"),
         (["check", "--releases", "up>9"], "found no release that 'up>9' allows"),
@@ -191,7 +191,7 @@ def test_a_tree_without_any_of_the_packages_names_them_all(
         patch_p=BODY,
     )
     assert main(["check", "--path", str(tmp_path / "wheels")]) == 2
-    assert "found none of up, more, expected one at least" in capsys.readouterr().err
+    assert "found none of up, more, expected at least one" in capsys.readouterr().err
     assert main(["check"]) == 2
     assert "one of up, more: none is installed" in capsys.readouterr().err
 
@@ -224,13 +224,15 @@ def test_releases_out_of_every_range_are_refused(
     words = ["check", "--patches", "new", "--releases", "up==1.0"]
     assert main([*words, "later"]) == 2
     assert (
-        "found nothing to check: up 1.0 is out of the range of each"
+        "found nothing to check: up 1.0 is outside the range of every"
         in capsys.readouterr().err
     )
     assert main([*words, "later", "--inverse"]) == 1
     capsys.readouterr()
     assert main([*words, "later", "p"]) == 0
-    assert "2 patches, 1 release, out of range of all: later" in capsys.readouterr().out
+    assert (
+        "2 patches, 1 release, no release in range for later" in capsys.readouterr().out
+    )
     assert main([*words, "later", "p", "--format", "markdown"]) == 0
     markdown = capsys.readouterr().out
     assert "2 patches hold, or do not target these releases." in markdown

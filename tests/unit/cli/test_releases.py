@@ -64,7 +64,7 @@ def test_diff_to_an_installed_package_a_tree_or_a_wheel(
         (target,) = answer(capsys, *command, code=0)["targets"]
         assert "+    return [alpha - one for one in beta]" in target["diff"]
     assert main(["diff", "p", "--here", "--to", "2.0"]) == 2
-    assert "expected one of them at most" in capsys.readouterr().err
+    assert "expected at most one of them" in capsys.readouterr().err
 
 
 def test_diff_begins_at_the_last_review(capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,7 +256,7 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     [
         ("corp-schedular", "no patch is named 'corp-schedular'; did you mean corp-sch"),
         ("corp_scheduler", "no patch is named 'corp_scheduler'; did you mean corp-sch"),
-        ("zzz", "no patch is named 'zzz'; 'patchkit list --all' names the 1 that are"),
+        ("zzz", "no patch is named 'zzz'; 'patchkit list --all' lists all 1"),
         ("up", "no patch is named 'up'"),
         ("corp.scheduler", "or a target with a colon, such as corp:scheduler"),
         ("pack.patch_a", "or a target with a colon, such as pack:patch_a"),
