@@ -1,16 +1,23 @@
 """`patchkit fit`: check what a package uses of another against releases of that one."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import click
 
 from patchkit.analysis.check.codes import CodeSelection
 from patchkit.analysis.check.fact_store import FactStore
+from patchkit.analysis.check.findings import Report
 from patchkit.analysis.check.fit import fit
+from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.releases import Library
+from patchkit.analysis.upstream.reading.tree import Tree
 from patchkit.analysis.uses.packages import open_package
 from patchkit.cli import inputs, options, pages
 from patchkit.cli.output import progress_bar
 from patchkit.cli.report.as_json import fit_json
 from patchkit.core.versions.requirements import canonical
+from patchkit.errors import shown
 
 
 @click.command("fit")
@@ -66,5 +73,27 @@ def command(
     if not result.uses:
         raise click.UsageError(f"{package} does not use {distribution}")
     result = result.selecting(CodeSelection(select, ignore))
-    pages.write_report(result.report, form, output, lambda: fit_json(result))
-    return int(not result.report.is_fine)
+    report = _located(result.report, source)
+    pages.write_report(report, form, output, lambda: fit_json(result))
+    return int(not report.is_fine)
+
+
+def _located(report: Report, source: ReleaseSource) -> Report:
+    """Name the files of a package in this project as editors and GitHub find them: `src/…`."""
+    if not isinstance(source, Tree):
+        return report
+    root = source.root
+    findings = [
+        replace(finding, file=_file(root, finding.file)) for finding in report.findings
+    ]
+    return replace(report, findings=findings)
+
+
+def _file(root: Path, path: str | None) -> str | None:
+    """Name a file from the working directory on; one that lies outside, from the package on."""
+    if not path:
+        return path
+    file = shown(root / path)
+    if Path(file).is_absolute():
+        return path
+    return file

@@ -229,6 +229,24 @@ def test_fit_has_the_same_options(
     assert [result["ruleId"] for result in run["results"]] == ["PK601"]
 
 
+@pytest.mark.parametrize("place", [".", "project"])
+def test_fit_names_files_as_the_project_has_them(
+    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A package below `src` is named with it, where editors and code scanning find it."""
+    package = tmp_path / place / "src" / "theirs"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from up.mod import f\n")
+    fit = ("fit", place, "--of", "up", "--releases", "up==3")
+    assert main([*fit, "--format", "concise"]) == 1
+    file = (package / "__init__.py").relative_to(tmp_path).as_posix()
+    assert capsys.readouterr().out.startswith(f"{file}:1: PK601 error ")
+    assert main([*fit, "--format", "sarif"]) == 1
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    place_of_result = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place_of_result["artifactLocation"]["uri"] == file
+
+
 @pytest.mark.parametrize(
     ("releases", "text"),
     [
