@@ -11,7 +11,8 @@ from patchkit.cli.report.words import printable
 from patchkit.core.record import grouped
 
 _VARYING = re.compile(
-    r"\blines? \d+(?:, \d+)*|(?<=\.py):\d+|, \d+% alike|did you mean [^?]*\?|; nearest match:$"
+    r"\b(?:lines?|column) \d+(?:, \d+)*|(?<=\.py):\d+"
+    r"|, \d+% alike|did you mean [^?]*\?|; nearest match:$"
 )
 """What a message says differently of releases that have the same problem."""
 

@@ -268,6 +268,23 @@ def test_only_a_grid_of_many_columns_hides_the_words_of_its_cells(columns: int) 
     assert '<span class="hidden">out of range</span>' in page
 
 
+def test_sections_of_a_patch_belong_together() -> None:
+    """Errors of another patch come between an error and a note of one; its link leads to both."""
+    findings = [
+        finding(code, patch=patch, release="vllm 0.9.0")
+        for patch in ("one", "two")
+        for code in ("PK304", "PK101")
+    ]
+    states = {"vllm 0.9.0": State.BROKEN}
+    report = Report(["vllm 0.9.0"], findings, {"one": states, "two": states})
+    page = Page(as_html(report, DIFFS))
+    sections = page.all("section")
+    assert [section["data-patch"] for section in sections] == ["p0", "p1", "p0", "p1"]
+    assert [section.get("id") for section in sections] == ["p0", "p1", None, None]
+    assert len(page.all("article")) == 4
+    assert len(page.all("details")) == 1
+
+
 def test_a_code_leads_to_what_it_means() -> None:
     """A code whose meaning is on the page is a link to it; another is plain text."""
     page = Page(

@@ -44,6 +44,10 @@ DIFFERENCES = {
         f"'x' found 2 times, expected once in vllm/a.py, lines {number}, 80"
         for number in (3, 9, 12)
     ],
+    "a column": [
+        f"in vllm/a.py, line 2 of new fits no block: it begins at column {number}"
+        for number in (3, 9, 12)
+    ],
     "a place": [
         f"upstream already has vllm.a:f (vllm/a.py:{number})" for number in (3, 9, 12)
     ],
