@@ -40,9 +40,10 @@ def print_diff(title: str, comparisons: Sequence[Comparison]) -> None:
         comparisons: The targets, each in both releases.
     """
     out = console()
-    out.print(Text(title, style="heading"))
+    out.print(Text(title, style="heading"), soft_wrap=True)
     for comparison in comparisons:
-        out.print(Text(f"{comparison.target}: {_verdict(comparison)}", style="name"))
+        heading = f"{comparison.target}: {_verdict(comparison)}"
+        out.print(Text(heading, style="name"), soft_wrap=True)
         print_diff_lines(comparison.diff.splitlines(), out)
 
 
@@ -113,7 +114,7 @@ def print_history(target: Target, steps: Iterable[HistoryEntry]) -> None:
         steps: What each release says of it, the oldest first.
     """
     out = console()
-    out.print(Text(str(target), style="heading"))
+    out.print(Text(str(target), style="heading"), soft_wrap=True)
     heads = [Text(name, "table.header") for name in ("releases", "state", "source")]
     print_lines(out, [(heads, "what happened"), *_history_lines(steps)])
 
