@@ -208,7 +208,7 @@ class Judge:
         if isinstance(node, DEFS) and "" in classes_of_super(node):
             name = change.place.holder.qualname
             expected = f"expected the class by name: super({name}, self)"
-            message = f"found super() in {change.by}, which is no method of {name}; {expected}"
+            message = f"found super() in {change.by}, which is not a method of {name}; {expected}"
             yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
 
     def _body_node(self, name: str) -> ast.AST | None:

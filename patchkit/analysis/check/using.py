@@ -26,7 +26,7 @@ _HOLDERS = frozenset({Kind.MODULE, Kind.CLASS})
 """Kinds whose attributes are those that their source gives them."""
 _METHODS = frozenset({Kind.METHOD, Kind.ASYNC_METHOD})
 _FOLLOW = (
-    "use its new place; to support both, guard the use with try or a version check"
+    "use its replacement; to support both, guard the use with try or a version check"
 )
 _GUARDED = "no action needed, the use is guarded"
 _Refusals = dict[tuple[object, ...], Fault | None]

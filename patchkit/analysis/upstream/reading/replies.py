@@ -10,7 +10,7 @@ _REASONS = {
     403: _LOGIN,
     404: ": it is not there, or not any more",
     410: ": it is not there any more",
-    416: ": it is shorter than it was; it has changed, or is cut off",
+    416: ": it is shorter than before; it has changed, or is truncated",
 }
 
 
