@@ -62,7 +62,9 @@ def read_requests(text: str) -> list[Body]:
         if line.strip()
     ]
     if not bodies:
-        raise click.UsageError(f"--requests: {text} is empty, expected a JSON body a line")
+        raise click.UsageError(
+            f"--requests: {text} is empty, expected a JSON body a line"
+        )
     return bodies
 
 

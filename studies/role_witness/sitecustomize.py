@@ -25,9 +25,10 @@ def is_importing(frame):
 
 
 def started(code, _):
+    """Write the module of a function that runs for the first time."""
     if not code.co_flags & OPTIMIZED or "/vllm/" not in code.co_filename:
         return sys.monitoring.DISABLE
-    frame = sys._getframe(1)
+    frame = sys._getframe(1)  # noqa: SLF001 - the call
     if is_importing(frame):
         return None
     module = frame.f_globals.get("__name__", "")
@@ -40,6 +41,7 @@ def started(code, _):
 
 
 def forked():
+    """Begin anew in a child."""
     SEEN.clear()
     sys.monitoring.restart_events()
 

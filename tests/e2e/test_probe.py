@@ -113,9 +113,7 @@ def probed(
     generate = [str(python), str(scenario.HERE / "generate.py"), str(model)]
     generate += ["--executor", "mp", "--tensor-parallel", "2"]
     command = [str(python), "-m", "patchkit", "probe", *TARGETS, "--format", "json"]
-    outcome = processes.run(
-        [*command, "--", *generate], environ, 600, place / "log"
-    )
+    outcome = processes.run([*command, "--", *generate], environ, 600, place / "log")
     assert outcome.status == 0, outcome.tail()
     said = outcome.said("tokens")
     answer = json.loads(next(place.glob("patchkit-*/*/probe.json")).read_text())

@@ -177,6 +177,8 @@ def _read_entry(process: ProcessStatus, entry: _Entry) -> None:
             _read_status(process, entry)
         case "child":
             _read_child(process, entry)
+        case "probed" | "first-call" | "traced":
+            _read_probe(process, event, entry)
         case "left-out" | "verify" | "wrapped" | "overwritten" | "unreviewed" | "kept":
             patch = process.patches.get(entry.text("name"))
             if patch is not None:
@@ -211,8 +213,6 @@ def _read_process_fact(process: ProcessStatus, event: str, entry: _Entry) -> Non
             process.left_without[entry.text("name")] = entry.text("reason")
         case "in-effect":
             _read_effects(process, entry)
-        case "probed" | "first-call" | "traced":
-            _read_probe(process, event, entry)
         case "full":
             process.is_cut = True
 

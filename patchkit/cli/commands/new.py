@@ -69,7 +69,7 @@ _KINDS = (
     "roles",
     multiple=True,
     type=click.Choice([str(role) for role in Role]),
-    help="Default: those of a pack in a folder platform or worker, else of the last probe; repeatable.",
+    help="Default: those of a folder platform or worker, else of the last probe; repeatable.",
 )
 @click.option("--releases", metavar="SPEC", multiple=True, help="The row's range.")
 @click.option("--path", metavar="DIR", help="Look the target up in a source tree.")

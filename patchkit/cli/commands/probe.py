@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import click
@@ -144,7 +145,9 @@ def _check_targets(targets: Sequence[Target]) -> None:
             continue
         version = source.version or "0"
         name = f"{package} {source.version or 'here'}"
-        release = CheckedRelease(name, canonical(package), version, lambda: source)
+        release = CheckedRelease(
+            name, canonical(package), version, partial(open_installed, package)
+        )
         for target in targets:
             if target.module.partition(".")[0] == package:
                 refuse_missing(UpstreamTarget(target, (release,)))

@@ -25,7 +25,7 @@ class Callee(Record, eq=False):
     """
 
     qualname: str
-    function: FunctionType | None
+    function: Any
     owner: type | None = None
 
     @property
@@ -77,9 +77,7 @@ def find_callee(module: ModuleType, target: Target, sites: Sites) -> Callee:
     return callee
 
 
-def _constructor(
-    module: ModuleType, qualname: str, cls: type, sites: Sites
-) -> Callee:
+def _constructor(module: ModuleType, qualname: str, cls: type, sites: Sites) -> Callee:
     """Find the function that makes instances of a class."""
     if issubclass(cls, Enum):
         raise TargetError("the members of an enum are made with it")
@@ -104,7 +102,9 @@ def _callee(qualname: str, location: Location, sites: Sites) -> Callee | None:
         return None
     owner = None
     is_inherited = isinstance(location.owner, type) and not location.own
-    if is_inherited and not (isinstance(value, staticmethod) and value.__func__.__name__ != "__new__"):
+    # A static method is not told for which class it is called; `__new__` is.
+    is_static = isinstance(value, staticmethod) and location.name != "__new__"
+    if is_inherited and not is_static:
         owner = location.owner
     return Callee(qualname, function, owner)
 

@@ -28,7 +28,7 @@ class _Watched(Record, frozen=False, eq=False):
         listeners: Who is told, by the target that it stands for.
     """
 
-    function: FunctionType
+    function: Any
     code: CodeType
     listeners: dict[str, Listener] = field(default_factory=dict)
 
@@ -50,7 +50,11 @@ class Monitor:
 
     @classmethod
     def take(cls) -> "Monitor | None":
-        """Take a tool that is free; None before Python 3.12, or where others have them all."""
+        """Take a tool that is free.
+
+        Returns:
+            The monitor; None before Python 3.12, or where others have all tools.
+        """
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
             return None
@@ -81,7 +85,11 @@ class Monitor:
         if watched is not None and watched.function is function:
             return watched
         # What one `def` within a function makes shares its code, such as a decorator's wrappers.
-        if watched is not None or "<locals>" in function.__qualname__ or code.co_freevars:
+        if (
+            watched is not None
+            or "<locals>" in function.__qualname__
+            or code.co_freevars
+        ):
             code = code.replace()
             function.__code__ = code
         watched = _Watched(function, code)

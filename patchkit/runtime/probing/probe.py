@@ -245,7 +245,9 @@ def _place(frame: FrameType | None) -> dict[str, Any]:
     if frame is None:
         return {}
     code = frame.f_code
-    name = getattr(code, "co_qualname", code.co_name)  # before Python 3.11 there is none
+    name = getattr(
+        code, "co_qualname", code.co_name
+    )  # before Python 3.11 there is none
     return {"file": code.co_filename, "line": frame.f_lineno, "at": name}
 
 

@@ -59,7 +59,7 @@ class Counting(ast.NodeTransformer):
         self.path.pop()
         return node
 
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_scope  # noqa: N815
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_scope
 
 
 plain_code = SourceFileLoader.get_code

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.programs import program
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
+    from pathlib import Path
 
     Python = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -94,7 +94,9 @@ def test_every_kind_of_target_is_counted(probe: Python) -> None:
 def test_what_cannot_be_counted_says_why(probe: Python) -> None:
     """Calls are null with a reason, and the import tells the role."""
     names = [f"{UP}:{name}" for name in UNCOUNTED]
-    child = probe(*names, UP, "--format", "json", "--", sys.executable, "probed_kinds.py")
+    child = probe(
+        *names, UP, "--format", "json", "--", sys.executable, "probed_kinds.py"
+    )
     targets = answer(child)["targets"]
     for name, reason in {**UNCOUNTED, "": "a module is imported, not called"}.items():
         target = targets[f"{UP}:{name}" if name else UP]
@@ -137,7 +139,10 @@ def test_the_table_says_why_a_role_is_not_sure(probe: Python) -> None:
     names = f"{UP}:never", "probed_late:late"
     child = probe(*names, "--", sys.executable, "probed_kinds.py")
     assert child.returncode == 0
-    assert "  roles: main (it was never called; its module was imported there)" in child.stdout
+    assert (
+        "  roles: main (it was never called; its module was imported there)"
+        in child.stdout
+    )
     assert (
         "  roles: none (its module was never imported: the run did not get there)"
         in child.stdout
@@ -190,10 +195,15 @@ def test_a_target_that_does_not_exist_is_refused_before_the_run(
         ((f"{UP}:plain",), "found no command"),
         (("no target", "--", "true"), "found 'no target'"),
         (("--", "true"), "Missing argument 'TARGET"),
-        ((f"{UP}:plain", "--requests", "none", "--", "true"), "--requests: found 'none'"),
+        (
+            (f"{UP}:plain", "--requests", "none", "--", "true"),
+            "--requests: found 'none'",
+        ),
     ],
 )
-def test_wrong_use_is_one_line(probe: Python, words: tuple[str, ...], fault: str) -> None:
+def test_wrong_use_is_one_line(
+    probe: Python, words: tuple[str, ...], fault: str
+) -> None:
     """The exit code is 2."""
     child = probe(*words)
     assert child.returncode == 2
@@ -234,7 +244,7 @@ def test_requests_go_to_the_server_that_is_started(probe: Python) -> None:
 def test_vllm_serve_needs_no_dashes(probe: Python, tmp_path: Path) -> None:
     """`--requests` may stand among its options, and the command does not get it."""
     script = tmp_path / "vllm"
-    script.write_text(f"#!/bin/sh\nexec {sys.executable} probed_server.py \"$@\"\n")
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} probed_server.py "$@"\n')
     script.chmod(0o755)
     (tmp_path / "bodies.jsonl").write_text(
         '{"messages": [], "model": "mine"}\n\n{"prompt": "wrong"}\n'
