@@ -36,10 +36,10 @@ CORE = (
 )
 WORKER = (
     "vllm.v1.worker.gpu_model_runner:GPUModelRunner.execute_model",
-    "vllm.v1.worker.cpu_worker:CPUWorker.init_device",
+    "vllm.v1.worker.gpu_worker:Worker.execute_model",
     "vllm.model_executor.models.llama:LlamaModel.forward",
 )
-TWO_ROLES = "vllm.v1.serial_utils:MsgpackEncoder.encode"
+TWO_ROLES = "vllm.v1.serial_utils:MsgpackDecoder.decode"
 ONLY_IMPORTED = "vllm.v1.core.sched.scheduler:Scheduler.reset_prefix_cache"
 NEVER_IMPORTED = "vllm.v1.executor.ray_executor:RayDistributedExecutor.execute_model"
 TARGETS = (*MAIN, *CORE, *WORKER, TWO_ROLES, ONLY_IMPORTED, NEVER_IMPORTED)
@@ -109,7 +109,7 @@ def probed(
         "VLLM_CACHE_ROOT": str(place / "cache"),
     }
     counting = {"PYTHONPATH": str(COUNTED), "COUNTED": asked}
-    environ = processes.environment(scenario.CPU, settings, counting)
+    environ = processes.environment(scenario.MACHINE, scenario.BACKEND, settings, counting)
     generate = [str(python), str(scenario.HERE / "generate.py"), str(model)]
     generate += ["--executor", "mp", "--tensor-parallel", "2"]
     command = [str(python), "-m", "patchkit", "probe", *TARGETS, "--format", "json"]
@@ -118,7 +118,7 @@ def probed(
     said = outcome.said("tokens")
     answer = json.loads(next(place.glob("patchkit-*/*/probe.json")).read_text())
     assert said, outcome.tail()
-    plain = processes.environment(scenario.CPU, settings)
+    plain = processes.environment(scenario.MACHINE, scenario.BACKEND, settings)
     return Probed(answer, said, counted, plain)
 
 

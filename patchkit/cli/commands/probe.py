@@ -94,16 +94,17 @@ def command(
 ) -> int:
     """Run a command, and see where targets are imported and called.
 
-    For each target it says in which processes its module was imported, in which it was called, how
-    often, first from where, and which roles a row for it needs. It changes nothing in what the
-    command computes. `--` may be left out before `vllm serve`. With --format json, what the command
-    prints on stdout goes to stderr. The exit code is the command's, or 1 if the probe saw nothing.
+    For each target it reports the processes that imported its module, those that called it, how
+    often, first from where, and the roles that a row needs. What the command computes stays the
+    same. `--` may be omitted before `vllm serve`. With --format json, the command's stdout goes to
+    stderr. The exit code is the command's, or 1 if nothing could be observed.
 
     \b
     Examples:
-      patchkit probe vllm.v1.worker.gpu_worker:Worker.execute_model -- python generate.py
-      patchkit probe vllm.v1.core.sched.scheduler:Scheduler.schedule vllm serve MODEL --requests 2
-      patchkit probe TARGET OTHER --requests bodies.jsonl --format json -- vllm serve MODEL
+      patchkit probe vllm.v1.worker.gpu_worker:Worker.execute_model -- ./a.sh
+      patchkit probe vllm.config:VllmConfig vllm serve MODEL --requests 2
+      patchkit probe TARGET OTHER --requests bodies.jsonl -- vllm serve MODEL
+      patchkit probe TARGET --format json -- python -m my.benchmark
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     argv: list[str] = ctx.meta[_COMMAND]
     if not argv:
