@@ -109,7 +109,9 @@ def probed(
         "VLLM_CACHE_ROOT": str(place / "cache"),
     }
     counting = {"PYTHONPATH": str(COUNTED), "COUNTED": asked}
-    environ = processes.environment(scenario.MACHINE, scenario.BACKEND, settings, counting)
+    environ = processes.environment(
+        scenario.MACHINE, scenario.BACKEND, settings, counting
+    )
     generate = [str(python), str(scenario.HERE / "generate.py"), str(model)]
     generate += ["--executor", "mp", "--tensor-parallel", "2"]
     command = [str(python), "-m", "patchkit", "probe", *TARGETS, "--format", "json"]
@@ -175,7 +177,7 @@ def test_a_row_from_the_answer_acts(
             folder=tmp_path,
         )
         assert made.status == 0, made.tail()
-        assert "from the probe of" in made.output
+        assert "the targets ran there in the probe of" in made.output
     journal = tmp_path / "journal"
     command = [str(python), "-m", "patchkit", "run", "--patches", "my_pack", "--"]
     generate = [str(python), str(scenario.HERE / "generate.py"), str(model)]

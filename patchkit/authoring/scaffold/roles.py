@@ -56,8 +56,9 @@ def propose_roles(
 
 
 def _words_of_table(table: dict[str, Any]) -> str:
-    release = table["release"]
-    return f"where modules of {release} ran on {table['made']}; a probe tells for the target"
+    return (
+        f"engines of {table['release']} (a table of modules, made on {table['made']})"
+    )
 
 
 def _probed_roles(probe: dict[str, Any], target: Target) -> set[Role]:

@@ -1,6 +1,6 @@
 """`patchkit new`: write a row, a body and a test to start from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from patchkit.cli.report.rows import print_new
 from patchkit.core.rows.declaration import Role
 from patchkit.core.rows.project import Project
 from patchkit.errors import DeclarationError, shown
-from patchkit.registry import packs_for, read_pack
+from patchkit.registry import packs_for, read_pack, row_of
 from patchkit.settings import Settings
 
 _KINDS = (
@@ -138,21 +138,28 @@ def _plan(
     Raises:
         UsageError: Nothing tells which roles the targets need.
     """
+    proposed = propose_roles([upstream.target for upstream in targets], _last_answer())
     try:
-        return make_plan(request, targets, place_of_pack, tests)
+        plan = make_plan(request, targets, place_of_pack, tests)
     except DeclarationError as error:
         if error.field != "roles":
             raise
-        proposed = propose_roles(
-            [upstream.target for upstream in targets], _last_answer()
-        )
         if proposed is None:
             raise _role_missing(place_of_pack) from error
-    names = sorted(map(str, proposed.roles))
-    options_for_it = " ".join(f"--role {name}" for name in names)
-    say(f"{options_for_it}: from {proposed.source}")
-    with_roles = request._replace(roles=proposed.roles)
-    return make_plan(with_roles, targets, place_of_pack, tests)
+        say(
+            f"roles {_named(proposed.roles)}: the targets ran there in {proposed.source}"
+        )
+        with_roles = request._replace(roles=proposed.roles)
+        return make_plan(with_roles, targets, place_of_pack, tests)
+    roles = row_of(place_of_pack.module, plan.patch).roles
+    if proposed is not None and roles.isdisjoint(proposed.roles):
+        found = f"the targets ran as {_named(proposed.roles)} in {proposed.source}"
+        say(f"the row is for {_named(roles)}, but {found}")
+    return plan
+
+
+def _named(roles: Collection[Role]) -> str:
+    return ", ".join(str(role) for role in Role if role in roles)
 
 
 def _last_answer() -> Path | None:
