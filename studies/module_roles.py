@@ -74,23 +74,19 @@ def observe(python: Path, folder: Path) -> dict[str, set[str]]:
     for number, (options, command) in enumerate(
         ((["--requests", str(requests)], serve), ([], generate))
     ):
-        for start in ("fork", "spawn"):
-            place = folder / f"{number}-{start}"
-            place.mkdir()
-            probe(python, place, folder, start, [*options, "--", *command])
-            for module, found in roles_in(place).items():
-                roles.setdefault(module, set()).update(found)
+        place = folder / str(number)
+        place.mkdir()
+        probe(python, place, folder, [*options, "--", *command])
+        for module, found in roles_in(place).items():
+            roles.setdefault(module, set()).update(found)
     return roles
 
 
-def probe(
-    python: Path, place: Path, folder: Path, start: str, words: list[str]
-) -> None:
+def probe(python: Path, place: Path, folder: Path, words: list[str]) -> None:
     """Run a command under `patchkit probe`, with the witness in each process."""
     environ = processes.environment(
         scenario.CPU,
         {
-            "VLLM_WORKER_MULTIPROC_METHOD": start,
             "PYTHONPATH": f"{WITNESS}:{folder}:{scenario.HERE.parent}",
             "PATCHKIT_JOURNAL": str(place / "journal"),
             "ROLE_WITNESS": str(place / "witness"),

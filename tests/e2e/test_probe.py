@@ -41,6 +41,7 @@ WORKER = (
 )
 TWO_ROLES = "vllm.v1.serial_utils:MsgpackDecoder.decode"
 ONLY_IMPORTED = "vllm.v1.core.sched.scheduler:Scheduler.reset_prefix_cache"
+INLINED = "vllm.model_executor.models.llama:LlamaMLP.forward"
 NEVER_IMPORTED = "vllm.v1.executor.ray_executor:RayDistributedExecutor.execute_model"
 TARGETS = (*MAIN, *CORE, *WORKER, TWO_ROLES, ONLY_IMPORTED, NEVER_IMPORTED)
 
@@ -203,6 +204,32 @@ def test_a_row_from_the_answer_acts(
         "row-2": {"worker"},
         "row-3": {"main", "engine-core"},
     }
+
+
+def test_what_is_compiled_is_traced(
+    python: Path, model: Path, baseline: list[int], tmp_path: Path
+) -> None:
+    """torch.compile takes the whole graph as it does without a probe, and says what it inlined."""
+    environ = processes.environment(
+        scenario.CPU,
+        {"TMPDIR": str(tmp_path), "VLLM_CACHE_ROOT": str(tmp_path / "cache")},
+    )
+    generate = [str(python), str(scenario.HERE / "generate.py"), str(model)]
+    command = [str(python), "-m", "patchkit", "probe", INLINED, WORKER[0], "--"]
+    outcome = processes.run(
+        [*command, *generate, "--compile"], environ, 600, tmp_path / "log"
+    )
+    assert outcome.status == 0, outcome.tail()
+    said = outcome.said("tokens")
+    assert said, outcome.tail()
+    assert said["tokens"] == baseline
+    answer = json.loads(next(tmp_path.glob("patchkit-*/*/probe.json")).read_text())
+    inlined, executed = answer["targets"]
+    assert [inlined["roles"], executed["roles"]] == [["worker"]] * 2
+    assert executed["evidence"] == "called"
+    assert [seen["roles"] for seen in inlined["processes"] if seen["traced"]] == [
+        ["worker"]
+    ]
 
 
 def test_requests_to_a_server(python: Path, model: Path, tmp_path: Path) -> None:

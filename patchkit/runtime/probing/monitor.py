@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-from patchkit.core.record import Record, field
+from patchkit.core.record import Record
 
 Listener = Callable[[FrameType], None]
 """Is told of a call, with the frame of the function that is called."""
@@ -25,12 +25,12 @@ class _Watched(Record, frozen=False, eq=False):
     Args:
         function: The function, whose code nobody else runs.
         code: That code.
-        listeners: Who is told, by the target that it stands for.
+        listeners: Who is told, each with the target that the function stands for.
     """
 
     function: Any
     code: CodeType
-    listeners: dict[str, Listener] = field(default_factory=dict)
+    listeners: tuple[tuple[str, Listener], ...] = ()
 
 
 class Monitor:
@@ -73,7 +73,9 @@ class Monitor:
             listener: What is told.
         """
         watched = self._of(function)
-        watched.listeners[target] = listener
+        others = [pair for pair in watched.listeners if pair[0] != target]
+        # Never changed in place, as another thread may be telling them.
+        watched.listeners = (*others, (target, listener))
         self._monitoring.set_local_events(
             self._tool, watched.code, self._monitoring.events.PY_START
         )
@@ -96,9 +98,9 @@ class Monitor:
         self._watched[id(code)] = watched
         return watched
 
-    def _started(self, code: CodeType, _: int) -> None:
+    def _started(self, code: CodeType, _offset: int) -> None:
         watched = self._watched.get(id(code))
         if watched is not None:
             frame = sys._getframe(1)  # noqa: SLF001 - the call that is told of
-            for listener in watched.listeners.values():
+            for _, listener in watched.listeners:
                 listener(frame)

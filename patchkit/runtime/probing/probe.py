@@ -140,7 +140,11 @@ class Probe:
         """Put a wrapper that counts around a target, and repoint what was copied from there."""
         from patchkit.runtime.changes.objects.wrap import prepare  # noqa: PLC0415 - brings inspect
         from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415
-        from patchkit.runtime.copies.scope import Keepers, modules_since  # noqa: PLC0415
+        from patchkit.runtime.copies.scope import (  # noqa: PLC0415
+            Keepers,
+            modules_since,
+            scope_of,
+        )
 
         body: Any = ModuleType(__name__)
         body.count = self._counting(probed)
@@ -148,8 +152,11 @@ class Probe:
         context = Context(module, body, sites, rank=(-1, 0))
         probed.wrapped = prepared = prepare(change, context)
         prepared.apply()
-        scope = modules_since(probed.target.module)
-        repoint(prepared.sites, scope, Keepers(("patchkit",), (), sites))
+        name = probed.target.module
+        for site in prepared.sites:
+            site.rebind |= scope_of(name, True)
+        keepers = Keepers(("patchkit",), (), sites)
+        repoint(prepared.sites, modules_since(name), keepers)
 
     def _counting(self, probed: _Probed) -> Callable[..., Any]:
         """Return what counts a call and makes it; torch.compile traces the call alone."""
