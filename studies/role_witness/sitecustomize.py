@@ -4,18 +4,24 @@
 a module is imported does not count: such calls are the same in every process.
 """
 
+from __future__ import annotations
+
 import os
 import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
 
 FILE = os.environ["ROLE_WITNESS"]
 OPTIMIZED = 0x1
 """The flag of a function's code; modules and bodies of classes lack it."""
 TOOL = 1
+MONITORING: Any = vars(sys)["monitoring"]
+SEEN: set[str] = set()
 
-SEEN = set()
 
-
-def is_importing(frame):
+def is_importing(frame: FrameType | None) -> bool:
     """Whether a module is executed in this thread, as importlib's frames tell."""
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
@@ -24,10 +30,10 @@ def is_importing(frame):
     return False
 
 
-def started(code, _):
+def started(code: CodeType, _offset: int) -> Any:
     """Write the module of a function that runs for the first time."""
     if not code.co_flags & OPTIMIZED or "/vllm/" not in code.co_filename:
-        return sys.monitoring.DISABLE
+        return MONITORING.DISABLE
     frame = sys._getframe(1)  # noqa: SLF001 - the call
     if is_importing(frame):
         return None
@@ -37,16 +43,16 @@ def started(code, _):
         file = os.open(FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         os.write(file, f"{os.getpid()} {module}\n".encode())
         os.close(file)
-    return sys.monitoring.DISABLE
+    return MONITORING.DISABLE
 
 
-def forked():
+def forked() -> None:
     """Begin anew in a child."""
     SEEN.clear()
-    sys.monitoring.restart_events()
+    MONITORING.restart_events()
 
 
-sys.monitoring.use_tool_id(TOOL, "role witness")
-sys.monitoring.register_callback(TOOL, sys.monitoring.events.PY_START, started)
-sys.monitoring.set_events(TOOL, sys.monitoring.events.PY_START)
+MONITORING.use_tool_id(TOOL, "role witness")
+MONITORING.register_callback(TOOL, MONITORING.events.PY_START, started)
+MONITORING.set_events(TOOL, MONITORING.events.PY_START)
 os.register_at_fork(after_in_child=forked)
