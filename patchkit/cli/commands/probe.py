@@ -139,19 +139,24 @@ def _check_targets(targets: Sequence[Target]) -> None:
     """Refuse a target that is not in what is installed; say where nobody can look."""
     packages = dict.fromkeys(target.module.partition(".")[0] for target in targets)
     for package in packages:
-        try:
-            source = open_installed(package)
-        except UpstreamError:
+        release = _find_release(package)
+        if release is None:
             say(f"{package} is not installed here: its targets are not looked up first")
             continue
-        version = source.version or "0"
-        name = f"{package} {source.version or 'here'}"
-        release = CheckedRelease(
-            name, canonical(package), version, partial(open_installed, package)
-        )
         for target in targets:
             if target.module.partition(".")[0] == package:
                 refuse_missing(UpstreamTarget(target, (release,)))
+
+
+def _find_release(package: str) -> CheckedRelease | None:
+    """Open a package that is installed, or lies in the working directory; None if neither."""
+    for path in (None, [os.getcwd()]):  # noqa: PTH109 - as an entry of sys.path
+        opened = partial(open_installed, package, path)
+        with suppress(UpstreamError):
+            version = opened().version
+            name = f"{package} {version or 'here'}"
+            return CheckedRelease(name, canonical(package), version or "0", opened)
+    return None
 
 
 def _environment(

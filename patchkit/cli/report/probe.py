@@ -40,10 +40,13 @@ def _roles(target: ProbedTarget) -> Text:
     roles = ", ".join(target.roles) or "none"
     if target.evidence == CALLED and target.roles:
         return Text(roles, "ok")
+    unsure = "it was never called"
+    if any(seen.calls is None for seen in target.processes):
+        unsure = "its calls cannot be counted"
     why = {
         CALLED: "it was called only in processes of no role",
         TRACED: "torch.compile traced it there",
-        IMPORTED: "it was never called; its module was imported there",
+        IMPORTED: f"{unsure}; its module was imported there",
         NEVER_IMPORTED: "its module was never imported: the run did not get there",
     }
     return Text(f"{roles} ({why[target.evidence]})", "warn")

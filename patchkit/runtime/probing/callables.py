@@ -126,8 +126,8 @@ def _why_not(value: Any) -> str:
     """Say why calls of a value cannot be counted."""
     kind = type(value).__name__
     if callable(value):
-        return f"it is a {kind}, and only calls of Python functions are counted"
-    return f"it is a {kind}, which is read, not called"
+        return f"it is of type {kind}, and only Python functions are counted"
+    return f"it is of type {kind}, which is read, not called"
 
 
 def _first_argument(frame: FrameType) -> Any:

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.packages import REPOSITORY as ROOT
 from support.programs import program
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.processes
 
 UP = "probed_upstream"
+REPOSITORY = str(ROOT)
 
 # What `probed_kinds.py` calls, by its text.
 CALLS = {
@@ -45,10 +47,10 @@ CALLS = {
     "Point": 2,
 }
 UNCOUNTED = {
-    "LIMIT": "it is a int, which is read, not called",
+    "LIMIT": "it is of type int, which is read, not called",
     "Plain": "its instances are made by no Python function",
     "Color": "the members of an enum are made with it",
-    "absolute": "it is a builtin_function_or_method",
+    "absolute": "it is of type builtin_function_or_method",
 }
 
 
@@ -136,7 +138,7 @@ def test_the_program_computes_what_it_computes(probe: Python, python: Python) ->
 
 def test_the_table_says_why_a_role_is_not_sure(probe: Python) -> None:
     """It tells a target that was never called, and one whose module was never imported."""
-    names = f"{UP}:never", "probed_late:late"
+    names = f"{UP}:never", "probed_late:late", f"{UP}:LIMIT"
     child = probe(*names, "--", sys.executable, "probed_kinds.py")
     assert child.returncode == 0
     assert (
@@ -146,6 +148,9 @@ def test_the_table_says_why_a_role_is_not_sure(probe: Python) -> None:
     assert (
         "  roles: none (its module was never imported: the run did not get there)"
         in child.stdout
+    )
+    assert (
+        "(its calls cannot be counted; its module was imported there)" in child.stdout
     )
 
 
@@ -177,15 +182,20 @@ def test_each_process_counts_for_itself(probe: Python, start: str) -> None:
     assert first["at"] == "many"
 
 
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [("click.core:Comand.invoke", "Command.invoke"), (f"{UP}:planes", f"{UP}:plain")],
+)
 def test_a_target_that_does_not_exist_is_refused_before_the_run(
-    probe: Python, tmp_path: Path
+    probe: Python, tmp_path: Path, target: str, name: str
 ) -> None:
     """It names what is near, with exit code 2, and the command is not run."""
     command = [sys.executable, "-c", "open('ran', 'w')"]
-    child = probe("click.core:Comand.invoke", "--", *command)
+    # A module beside the command is no installed package.
+    child = probe(target, "--", *command, PYTHONPATH=REPOSITORY)
     assert child.returncode == 2
-    assert "click.core:Comand.invoke is not in click" in child.stderr
-    assert "Command.invoke" in child.stderr
+    assert f"{target} is not in " in child.stderr
+    assert name in child.stderr
     assert not (tmp_path / "ran").exists()
 
 
