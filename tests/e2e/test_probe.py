@@ -3,7 +3,7 @@
 The functions of the targets get a line of source that appends a byte to a file; sizes of files are
 compared with every cell of the probe's answer.
 
-Takes about 3 min.
+Takes about 5 min.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """`patchkit probe`: run a command and see where targets are imported and called."""
 
 import os
+import signal
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -109,6 +111,8 @@ def command(
     argv: list[str] = ctx.meta[_COMMAND]
     if not argv:
         raise click.UsageError("found no command, expected it after TARGET... --")
+    if not hasattr(signal, "sigwaitinfo"):
+        raise click.UsageError("found a system without sigwaitinfo, expected Linux")
     settings = Settings.read()
     if not settings.enabled:
         raise click.UsageError("PATCHKIT is '0', which switches patchkit off; unset it")
@@ -217,5 +221,6 @@ def _tell(
         from patchkit.cli.report.probe import print_probe  # noqa: PLC0415 - JSON needs no rich
 
         print_probe(result)
+    sys.stdout.flush()  # a signal may end this process next, as it ended the command
     for fault in faults:
         say(fault)

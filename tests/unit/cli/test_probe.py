@@ -227,6 +227,14 @@ def test_a_command_that_starts_no_python_is_a_finding(probe: Python) -> None:
     assert "no Python process was started that patchkit could reach" in child.stderr
 
 
+def test_a_command_that_a_signal_ends_has_an_answer(probe: Python) -> None:
+    """The probe ends by the same signal, once it has printed what was seen."""
+    code = f"import os, {UP}; {UP}.plain(1); os.kill(os.getpid(), 15)"
+    child = probe(f"{UP}:plain", "--", sys.executable, "-c", code)
+    assert child.returncode == -15
+    assert "called once, first from " in child.stdout
+
+
 def test_patchkit_that_is_switched_off_sees_nothing(probe: Python) -> None:
     """It is refused before the run."""
     child = probe(f"{UP}:plain", "--", "true", PATCHKIT="0")

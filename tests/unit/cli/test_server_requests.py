@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_the_command_line_says_where_the_server_is(words: list[str], url: str) -> None:
-    """vLLM's options and defaults hold; the last of several wins."""
+    """Options and defaults are vLLM's; the last of several wins."""
     assert ServerRequests(["vllm", "serve", "MODEL", *words], []).url == url
 
 
