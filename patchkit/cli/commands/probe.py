@@ -214,7 +214,7 @@ def _tell(
     """Print the answer, and keep it beside the journals, for `patchkit new`."""
     answer = probe_json(result, argv, began)
     with suppress(OSError):  # the answer is printed all the same
-        Path(journal, ANSWER).write_text(f"{answer}\n", encoding="utf-8")
+        _keep(Path(journal, ANSWER), answer)
     if form == "json":
         click.echo(answer)
     else:
@@ -224,3 +224,12 @@ def _tell(
     sys.stdout.flush()  # a signal may end this process next, as it ended the command
     for fault in faults:
         say(fault)
+
+
+def _keep(file: Path, answer: str) -> None:
+    """Write the answer by a rename, for this user alone: it has the command line in it."""
+    draft = file.with_name(f".{file.name}-{os.getpid()}")
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(fd, "w", encoding="utf-8") as opened:
+        opened.write(f"{answer}\n")
+    draft.replace(file)

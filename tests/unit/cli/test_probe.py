@@ -227,6 +227,20 @@ def test_a_command_that_starts_no_python_is_a_finding(probe: Python) -> None:
     assert "no Python process was started that patchkit could reach" in child.stderr
 
 
+def test_the_answer_is_kept_for_its_user(probe: Python, tmp_path: Path) -> None:
+    """It lies in the folder of the journals, and takes the place of a former one."""
+    command = [sys.executable, "probed_kinds.py"]
+    (tmp_path / "journal").mkdir()
+    kept = tmp_path / "journal" / "probe.json"
+    (tmp_path / "elsewhere").write_text("not ours")
+    kept.symlink_to(tmp_path / "elsewhere")
+    words = [f"{UP}:plain", "--format", "json", "--", *command]
+    child = probe(*words, PATCHKIT_JOURNAL=str(tmp_path / "journal"))
+    assert json.loads(kept.read_text()) == json.loads(child.stdout)
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "elsewhere").read_text() == "not ours"
+
+
 def test_a_command_that_a_signal_ends_has_an_answer(probe: Python) -> None:
     """The probe ends by the same signal, once it has printed what was seen."""
     code = f"import os, {UP}; {UP}.plain(1); os.kill(os.getpid(), 15)"
