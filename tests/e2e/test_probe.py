@@ -232,6 +232,32 @@ def test_what_is_compiled_is_traced(
     ]
 
 
+def test_workers_of_ray_are_probed(
+    python: Path, model: Path, ray: cluster.Cluster, tmp_path: Path
+) -> None:
+    """Their actor's class brings the probe along, to a cluster that was there before."""
+    environ = processes.environment(
+        scenario.MACHINE,
+        scenario.BACKEND,
+        ray.environment,
+        {"TMPDIR": str(tmp_path)},
+    )
+    generate = [str(python), str(scenario.HERE / "generate.py"), str(model)]
+    command = [str(python), "-m", "patchkit", "probe", *TARGETS, "--"]
+    outcome = processes.run(
+        [*command, *generate, *scenario.RAY], environ, 600, tmp_path / "log"
+    )
+    assert outcome.status == 0, outcome.tail()
+    answer = json.loads(next(tmp_path.glob("patchkit-*/*/probe.json")).read_text())
+    targets = {target["target"]: target for target in answer["targets"]}
+    for role, named in (("main", MAIN), ("engine-core", CORE), ("worker", WORKER)):
+        assert [targets[target]["roles"] for target in named] == [[role]] * 3
+    called = [
+        seen["calls"] for seen in targets[WORKER[0]]["processes"] if seen["calls"]
+    ]
+    assert len(called) == 2
+
+
 def test_requests_to_a_server(python: Path, model: Path, tmp_path: Path) -> None:
     """`vllm serve` without `--` is started, asked twice, and ended."""
     served.describe(tmp_path, "0.32.0+cpu")

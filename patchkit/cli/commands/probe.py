@@ -27,7 +27,7 @@ from patchkit.cli.output import say
 from patchkit.cli.report.probe_json import probe_json
 from patchkit.cli.server_requests import ServerRequests, read_requests
 from patchkit.core.rows.target import Target
-from patchkit.core.versions.requirements import canonical
+from patchkit.core.versions.requirements import canonical, parse_version
 from patchkit.errors import UpstreamError
 from patchkit.settings import Settings
 
@@ -157,9 +157,11 @@ def _find_release(package: str) -> CheckedRelease | None:
     for path in (None, [os.getcwd()]):  # noqa: PTH109 - as an entry of sys.path
         opened = partial(open_installed, package, path)
         with suppress(UpstreamError):
-            version = opened().version
-            name = f"{package} {version or 'here'}"
-            return CheckedRelease(name, canonical(package), version or "0", opened)
+            version = opened().version or ""
+            name = f"the {package} here"
+            if parse_version(version):
+                name = f"{package} {version}"
+            return CheckedRelease(name, canonical(package), version, opened)
     return None
 
 
