@@ -47,7 +47,10 @@ def _roles(target: ProbedTarget) -> Text:
         CALLED: "it was called only in processes of no role",
         TRACED: "torch.compile traced it there",
         IMPORTED: f"{unsure}; its module was imported there",
-        NEVER_IMPORTED: "its module was never imported: the run did not get there",
+        NEVER_IMPORTED: (
+            "its module was never imported under this name: the run did not get there, or ran it "
+            "as a script"
+        ),
     }
     return Text(f"{roles} ({why[target.evidence]})", "warn")
 

@@ -67,7 +67,9 @@ def find_callee(module: ModuleType, target: Target, sites: Sites) -> Callee:
     first = target.steps[0]
     # What a module's `__getattr__` would import is left alone.
     if peek(module, first) is MISSING:
-        raise TargetError(f"{target.module} does not hold {first} when it is imported")
+        raise TargetError(
+            f"{target.module} does not hold {first} once it is imported; probe its definition"
+        )
     location = locate(module, target.qualname)
     if isinstance(location.value, type):
         return _constructor(module, target.qualname, location.value, sites)

@@ -86,12 +86,10 @@ class Monitor:
         watched = self._watched.get(id(code))
         if watched is not None and watched.function is function:
             return watched
-        # What one `def` within a function makes shares its code, such as a decorator's wrappers.
-        if (
-            watched is not None
-            or "<locals>" in function.__qualname__
-            or code.co_freevars
-        ):
+        # What one `def` within a function makes shares its code, such as a decorator's wrappers;
+        # the name of the function itself may have been changed since.
+        name: str = code.co_qualname  # type: ignore[attr-defined, unused-ignore]
+        if watched is not None or "<locals>" in name:
             code = code.replace()
             function.__code__ = code
         watched = _Watched(function, code)

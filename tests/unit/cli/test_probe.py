@@ -45,6 +45,7 @@ CALLS = {
     "Child.size": 9,
     "Child.weight": 1,
     "Point": 2,
+    "Second": 4,
 }
 UNCOUNTED = {
     "LIMIT": "it is of type int, which is read, not called",
@@ -146,8 +147,8 @@ def test_the_table_says_why_a_role_is_not_sure(probe: Python) -> None:
         in child.stdout
     )
     assert (
-        "  roles: none (its module was never imported: the run did not get there)"
-        in child.stdout
+        "  roles: none (its module was never imported under this name: the run did not get"
+        " there, or ran it as a script)" in child.stdout
     )
     assert (
         "(its calls cannot be counted; its module was imported there)" in child.stdout

@@ -38,5 +38,8 @@ for _ in range(9):
     child.weight  # noqa: B018
 for _ in range(2):
     upstream.Point(1)
+upstream.First()
+for _ in range(4):
+    upstream.Second()
 upstream.Plain()
 print("computed", plain(1), child.weight, upstream.decorated(3))
