@@ -68,7 +68,7 @@ class _Tracing:
 
     def imported(self, module: ModuleType, _: Sites) -> None:
         """Take the function that torch.compile takes for True while it traces."""
-        self.is_on = getattr(module, "is_dynamo_compiling", module.is_compiling)
+        self.is_on = getattr(module, "is_dynamo_compiling", self.is_on)
 
 
 def _never() -> bool:
