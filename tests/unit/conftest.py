@@ -45,6 +45,15 @@ def _note_start(event: str, _: object) -> None:
 sys.addaudithook(_note_start)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a test whose name holds a path of this machine: a copy of the tree would lack it."""
+    for item in items:
+        if str(REPOSITORY) in item.nodeid:
+            raise pytest.UsageError(
+                f"{item.nodeid}: found the repository's path in a test's name, expected an id"
+            )
+
+
 def pytest_collection_finish() -> None:
     """Let the garbage collector look no more at thousands of tests, which stay until the end."""
     gc.collect()

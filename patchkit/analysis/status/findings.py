@@ -3,13 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from patchkit.analysis.status.engines import engines, label_of
 from patchkit.analysis.status.misplaced import misplaced
-from patchkit.analysis.status.process_status import (
-    FORMAT,
-    ProcessStatus,
-    engines,
-    label_of,
-)
+from patchkit.analysis.status.process_status import FORMAT, ProcessStatus
 from patchkit.core.record import grouped
 
 NodeFacts = Mapping[str, Any]

@@ -4,29 +4,28 @@ A line may be torn, or written by a later patchkit or by somebody else: a value 
 has the expected type, and everything else is passed over.
 """
 
-import json
 import os
 import shutil
 import stat
 import tempfile
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
+from patchkit.analysis.status.entries import JournalEntry, parse_line
 from patchkit.analysis.status.node import read, writer
 from patchkit.analysis.status.process_status import (
     FORMAT,
     ChangedModule,
     ChildStart,
+    FirstCall,
     ForeignValue,
     PatchStatus,
     ProcessStatus,
+    TargetProbe,
 )
 
 _RUNS_TO_KEEP = 20
 """How many runs keep their journals."""
-_FAR_FUTURE = 1e11
-"""Seconds since the epoch that no clock shows in this age."""
 
 
 def read_directory(directory: str | Path) -> list[ProcessStatus]:
@@ -57,7 +56,7 @@ def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
     if data:
         process = _process_of_file(name)
     for line in data.split(b"\n"):
-        entry = _parse_line(line)
+        entry = parse_line(line)
         if entry is None:
             continue
         if entry.text("event") == "armed":
@@ -67,63 +66,7 @@ def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
     return process
 
 
-class _Entry(dict[str, Any]):
-    """One line of a journal; a value that has not the expected type counts as missing."""
-
-    def text(self, key: str) -> str:
-        value = self.get(key)
-        if isinstance(value, str):
-            return value
-        return ""
-
-    def integer(self, key: str) -> int | None:
-        value = self.get(key)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        return None
-
-    def is_true(self, key: str) -> bool:
-        return self.get(key) is True
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.get(key)
-        if not isinstance(value, list):
-            return ()
-        return tuple(text for text in value if isinstance(text, str))
-
-    def mapping(self, key: str) -> "_Entry":
-        value = self.get(key)
-        if isinstance(value, dict):
-            return _Entry(value)
-        return _Entry()
-
-    def text_by_name(self, key: str) -> dict[str, str]:
-        mapping = self.mapping(key)
-        return {name: mapping.text(name) for name in mapping}
-
-    def texts_by_name(self, key: str) -> dict[str, tuple[str, ...]]:
-        mapping = self.mapping(key)
-        return {name: mapping.texts(name) for name in mapping}
-
-    @property
-    def time(self) -> float:
-        seconds = self.get("time")
-        # The comparison is false for NaN, too.
-        if isinstance(seconds, (int, float)) and abs(seconds) < _FAR_FUTURE:
-            return float(seconds)
-        return 0
-
-
-def _parse_line(line: bytes) -> _Entry | None:
-    if not line.startswith(b"{"):
-        return None
-    try:
-        return _Entry(json.loads(line))
-    except (ValueError, RecursionError):
-        return None
-
-
-def _process_of_head(entry: _Entry) -> ProcessStatus | None:
+def _process_of_head(entry: JournalEntry) -> ProcessStatus | None:
     """Make a process of the first line of its journal."""
     host = entry.text("host")
     pid = entry.integer("pid")
@@ -159,7 +102,7 @@ def _process_of_file(name: str) -> ProcessStatus | None:
     return ProcessStatus(host, pid, started=int(start) / 1e9)
 
 
-def _read_entry(process: ProcessStatus, entry: _Entry) -> None:
+def _read_entry(process: ProcessStatus, entry: JournalEntry) -> None:
     """Update a process by one entry of its journal."""
     event = entry.text("event")
     match event:
@@ -177,6 +120,8 @@ def _read_entry(process: ProcessStatus, entry: _Entry) -> None:
             _read_child(process, entry)
         case "in-effect" | "imported" | "unpatched":
             _read_look(process, event, entry)
+        case "probed" | "first-call" | "traced":
+            _read_probe(process, event, entry)
         case "left-out" | "verify" | "wrapped" | "overwritten" | "unreviewed" | "kept":
             patch = process.patches.get(entry.text("name"))
             if patch is not None:
@@ -185,7 +130,7 @@ def _read_entry(process: ProcessStatus, entry: _Entry) -> None:
             _read_process_fact(process, event, entry)
 
 
-def _read_child(process: ProcessStatus, entry: _Entry) -> None:
+def _read_child(process: ProcessStatus, entry: JournalEntry) -> None:
     pid = entry.integer("child")
     if pid is None:
         return
@@ -193,7 +138,7 @@ def _read_child(process: ProcessStatus, entry: _Entry) -> None:
     process.children.append(ChildStart(pid, entry.text("name"), role, entry.time))
 
 
-def _read_process_fact(process: ProcessStatus, event: str, entry: _Entry) -> None:
+def _read_process_fact(process: ProcessStatus, event: str, entry: JournalEntry) -> None:
     match event:
         case "rank":
             process.rank = entry.integer("rank")
@@ -213,7 +158,21 @@ def _read_process_fact(process: ProcessStatus, event: str, entry: _Entry) -> Non
             process.is_cut = True
 
 
-def _read_status(process: ProcessStatus, entry: _Entry) -> None:
+def _read_probe(process: ProcessStatus, event: str, entry: JournalEntry) -> None:
+    probe = process.probed.setdefault(entry.text("target"), TargetProbe())
+    match event:
+        case "probed":
+            probe.is_imported = True
+            probe.reason = entry.text("reason")
+        case "first-call":
+            line = entry.integer("line")
+            if line is not None and probe.first is None:
+                probe.first = FirstCall(entry.text("file"), line, entry.text("at"))
+        case "traced":
+            probe.is_traced = True
+
+
+def _read_status(process: ProcessStatus, entry: JournalEntry) -> None:
     name = entry.text("name")
     patch = process.patches.setdefault(name, PatchStatus(name))
     patch.status = entry.text("status")
@@ -228,7 +187,9 @@ def _read_status(process: ProcessStatus, entry: _Entry) -> None:
         _forget_changes(process, patch)
 
 
-def _read_changes(process: ProcessStatus, patch: PatchStatus, entry: _Entry) -> None:
+def _read_changes(
+    process: ProcessStatus, patch: PatchStatus, entry: JournalEntry
+) -> None:
     layers = entry.texts_by_name("layers")
     for target, order in layers.items():
         process.layers[target] = _joint_order(process, target, order)
@@ -243,7 +204,7 @@ def _read_changes(process: ProcessStatus, patch: PatchStatus, entry: _Entry) -> 
         )
 
 
-def _hidden(name: str, entry: _Entry) -> dict[str, str]:
+def _hidden(name: str, entry: JournalEntry) -> dict[str, str]:
     """Return by target the patch that hides a patch."""
     upper = {target: entry.mapping(target).text(name) for target in entry}
     return {target: patch for target, patch in upper.items() if patch}
@@ -272,7 +233,7 @@ def _forget_changes(process: ProcessStatus, patch: PatchStatus) -> None:
         process.layers[target] = [name for name in order if name != patch.name]
 
 
-def _read_effects(process: ProcessStatus, entry: _Entry) -> None:
+def _read_effects(process: ProcessStatus, entry: JournalEntry) -> None:
     process.glanced = entry.time or None
     patches = entry.mapping("patches")
     silent = entry.texts_by_name("silent")
@@ -282,7 +243,7 @@ def _read_effects(process: ProcessStatus, entry: _Entry) -> None:
         patch.silent += silent.get(name, ())
 
 
-def _read_look(process: ProcessStatus, event: str, entry: _Entry) -> None:
+def _read_look(process: ProcessStatus, event: str, entry: JournalEntry) -> None:
     """Read what a look at targets has found: calls, imports, or calls without the patch."""
     if event == "in-effect":
         _read_effects(process, entry)
@@ -299,7 +260,7 @@ def _read_look(process: ProcessStatus, event: str, entry: _Entry) -> None:
             patch.unpatched += texts
 
 
-def _read_patch_fact(patch: PatchStatus, event: str, entry: _Entry) -> None:
+def _read_patch_fact(patch: PatchStatus, event: str, entry: JournalEntry) -> None:
     target = entry.text("target")
     match event:
         case "verify":
@@ -340,15 +301,19 @@ def new_run() -> Path:
     )
 
 
-def newest_run() -> Path | None:
-    """Return the folder of the run that began last; None if there is none."""
+def newest_run(holding: str | None = None) -> Path | None:
+    """Return the folder of the run that began last; None if there is none.
+
+    Args:
+        holding: The name of a file that the folder must hold; None for any folder.
+    """
     home = _home()
     if not _is_own(home, make=False):
         return None
-    runs = _runs(home)
-    if not runs:
-        return None
-    return runs[0]
+    for run in _runs(home):
+        if holding is None or (run / holding).is_file():
+            return run
+    return None
 
 
 def _home() -> Path:

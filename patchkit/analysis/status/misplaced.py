@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from patchkit.analysis.status.engines import engines, label_of
 from patchkit.analysis.status.process_status import (
     CALLED,
     PatchStatus,
     ProcessStatus,
-    engines,
-    label_of,
 )
 
 _SETTLED = 120.0

@@ -1,7 +1,7 @@
 """Holds what is known of a process: its roles, its patches, the process that started it."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -190,6 +190,37 @@ class PatchStatus:
         return self.in_effect == "no" and self.hidden.keys() != set(self.targets)
 
 
+class FirstCall(NamedTuple):
+    """The first call of a probed target in a process.
+
+    Args:
+        file: The file that called it.
+        line: The line in that file.
+        at: The name of the function there; `<module>` outside of functions.
+    """
+
+    file: str
+    line: int
+    at: str
+
+
+@dataclass
+class TargetProbe:
+    """What a process says of a target that `patchkit probe` observes in it.
+
+    Args:
+        is_imported: Whether the module of the target was imported.
+        reason: Why calls are not counted; empty where they are.
+        first: The first call; None if there was none, or nobody knows where it came from.
+        is_traced: Whether torch.compile has traced the target.
+    """
+
+    is_imported: bool = False
+    reason: str = ""
+    first: FirstCall | None = None
+    is_traced: bool = False
+
+
 @dataclass(eq=False)
 class ProcessStatus:
     """One process as its journal describes it, or one that left no journal.
@@ -219,6 +250,7 @@ class ProcessStatus:
         unknown: What it runs, if it has vLLM loaded and no row describes it.
         left_without: By patch, why the patch has no process.
         children: The processes that it started.
+        probed: By target, what `patchkit probe` observes.
         is_cut: Whether its journal reached its limit.
         is_reached: Whether patchkit is in it.
         is_starting: Whether patchkit may be in it soon.
@@ -251,6 +283,7 @@ class ProcessStatus:
     unknown: str = ""
     left_without: dict[str, str] = field(default_factory=dict)
     children: list[ChildStart] = field(default_factory=list)
+    probed: dict[str, TargetProbe] = field(default_factory=dict)
     is_cut: bool = False
     is_reached: bool = True
     is_starting: bool = False
@@ -326,46 +359,3 @@ def _hash(lines: Iterable[str]) -> str:
     return hashlib.sha256(
         "\n".join(sorted(lines)).encode(errors="replace")
     ).hexdigest()[:16]
-
-
-def engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStatus]]:
-    """Group processes by engine: the tree of one main process, and what has lost it.
-
-    There may be several runs. A process without a main process belongs to the latest one that
-    started before it.
-
-    Args:
-        processes: The processes, in any order.
-
-    Returns:
-        The processes of each engine, the oldest first.
-    """
-    processes_by_main: dict[ProcessStatus | None, list[ProcessStatus]] = {}
-    latest: ProcessStatus | None = None
-    for process in sorted(processes, key=lambda process: process.started):
-        root = process
-        while root.parent is not None:
-            root = root.parent
-        is_main = root.is_reached and "main" in root.roles
-        if is_main and root is process:
-            latest = process
-        if is_main:
-            processes_by_main.setdefault(root, []).append(process)
-        else:
-            processes_by_main.setdefault(latest, []).append(process)
-    return processes_by_main.values()
-
-
-def label_of(process: ProcessStatus) -> str:
-    """Name a process by its rank, pid and host.
-
-    Args:
-        process: The process.
-
-    Returns:
-        The name, for messages.
-    """
-    address = f"pid {process.pid} on {process.host}"
-    if process.rank is None:
-        return address
-    return f"rank {process.rank}, {address}"

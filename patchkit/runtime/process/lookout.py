@@ -65,6 +65,8 @@ class Lookout:
         self._unmet: dict[str, str] | None = None
         self.effects = Effects(schedule, states)
         self.unpatched: UnpatchedTargets | None = None
+        self.last_words: list[Callable[[], None]] = []
+        """What else writes to the journal when the process ends."""
         self.verifier = Verifier(self.look, 0, turns.is_waiting, self.glance)
 
     def take_charge(self) -> None:
@@ -100,9 +102,8 @@ class Lookout:
         if self.unpatched is None:
             from patchkit.runtime.process.unpatched import UnpatchedTargets  # noqa: PLC0415 - few need it
 
-            self.unpatched = UnpatchedTargets(
-                self._schedule, self._states, self.effects.observer
-            )
+            observer = self.effects.observer
+            self.unpatched = UnpatchedTargets(self._schedule, self._states, observer)
         self.unpatched.watch(module)
 
     def note_role(self) -> None:
@@ -145,11 +146,7 @@ class Lookout:
         self._states.journal.verified()
 
     def glance(self, *, is_last: bool = False) -> None:
-        """Write what was called or imported since the last time.
-
-        Args:
-            is_last: Whether the process ends.
-        """
+        """Write what was called or imported since; `is_last` says that the process ends."""
         self.effects.look(is_last=is_last)
         self._note_imports()
         if self.unpatched is not None:
@@ -258,6 +255,8 @@ class Lookout:
             return
         with suppress(Exception):  # the process ends as it would without
             self.glance(is_last=True)
+            for tell in self.last_words:
+                tell()
             tops = {name.partition(".")[0] for name in self._schedule.targets}
             is_cheap = {
                 "importlib.metadata",

@@ -19,6 +19,13 @@ from patchkit.cli.commands.run import SITECUSTOMIZE_FOLDER, child_environment
         (f"/one:{SITECUSTOMIZE_FOLDER}", [SITECUSTOMIZE_FOLDER, "/one"]),
         ("/one:", [SITECUSTOMIZE_FOLDER, "/one", ""]),
     ],
+    ids=[
+        "no variable",
+        "an empty one",
+        "two folders",
+        "ours already",
+        "an empty entry",
+    ],
 )
 def test_the_folder_of_sitecustomize_comes_first_and_once(
     before: str | None, after: list[str]

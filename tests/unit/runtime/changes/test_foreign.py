@@ -31,7 +31,11 @@ def looks_like(function: Any) -> Any:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (theirs, f"{__name__}.theirs ({__file__}:{theirs.__code__.co_firstlineno})"),
+        pytest.param(
+            theirs,
+            f"{__name__}.theirs ({__file__}:{theirs.__code__.co_firstlineno})",
+            id="a function",  # a test's name is the same in every folder
+        ),
         (staticmethod(theirs), f"{__name__}.theirs ("),
         (functools.partial(theirs), f"{__name__}.theirs ("),
         (wrapt.FunctionWrapper(ours, theirs), f"{__name__}.theirs ("),
