@@ -4,7 +4,6 @@ import ast
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from textwrap import dedent
 
 from patchkit.analysis.upstream.reading.files import parse
 from patchkit.analysis.upstream.resolving.module_tree import (
@@ -13,12 +12,14 @@ from patchkit.analysis.upstream.resolving.module_tree import (
     module_name,
 )
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted, is_private
+from patchkit.authoring.adopt.indents import dedented
 from patchkit.authoring.adopt.unpacking import names_set_together
+from patchkit.authoring.scaffold.source_edits import offset, span
 from patchkit.errors import ScaffoldError, UpstreamError
 
 _OF_MODULE = {"__file__", "__package__", "__spec__", "globals"}
 """Names that mean something else in another module."""
-_PARTS_OF_PROPERTY = {"setter": ".fset", "deleter": ".fdel"}
+PARTS_OF_PROPERTY = {"setter": ".fset", "deleter": ".fdel"}
 """What the qualified name of a part of a property ends with, by the end of its decorator."""
 
 
@@ -65,10 +66,10 @@ class Definitions:
     def _read(self, body: Iterable[ast.stmt], prefix: str) -> None:
         """Sort statements; those in classes, too, of which `prefix` is the name and a dot."""
         for node in body:
-            defined = _name_of(node)
+            defined = name_of(node)
             name = f"{prefix}{defined}"
             if isinstance(node, (ast.Import, ast.ImportFrom)) and not prefix:
-                imports = _imports_of(node, self.tree)
+                imports = imports_of(node, self.tree)
                 self.imports.update(imports)
             elif not defined or name in self.named:
                 self.unnamed.append(node)
@@ -183,17 +184,31 @@ class Definitions:
         Raises:
             ScaffoldError: it shares its lines with other code.
         """
-        last = name.rpartition(".")[2]
         node = self.defined(name)
-        text = dedent(self.text(node))
-        text = re.sub(
-            rf"(?m)^((?:async )?def |class |){last}\b", rf"\g<1>{by}", text, count=1
-        )
-        content = text.encode()
-        tree, _ = parse(content)
-        if len(tree.body) != 1:
+        if not self.has_lines_of_its_own(node):
             raise ScaffoldError("it cannot be taken out of its lines")
-        return text
+        last = getattr(node, "name", name.rpartition(".")[2])
+        return re.sub(
+            rf"(?m)^((?:async )?def |class |){last}\b",
+            rf"\g<1>{by}",
+            dedented(self.text(node)),
+            count=1,
+        )
+
+    def has_lines_of_its_own(self, node: ast.stmt) -> bool:
+        """Whether no other statement is on the lines of one.
+
+        Args:
+            node: the statement.
+        """
+        first, last = lines_of([node]) or (0, 0)
+        source = self.tree.source
+        start = offset(source, first, 0)
+        _, end = span(source, node)
+        end_of_lines = offset(source, last + 1, 0)
+        before = source[start : offset(source, first, node.col_offset)]
+        behind = source[end:end_of_lines].strip()
+        return not before.strip() and (not behind or behind.startswith(b"#"))
 
 
 def _refuse_immovable(node: ast.stmt, *, is_in_class: bool) -> None:
@@ -215,10 +230,18 @@ def _refuse_immovable(node: ast.stmt, *, is_in_class: bool) -> None:
         raise ScaffoldError(f"it uses {first_name}, which is of its module")
 
 
-def _imports_of(
+def imports_of(
     node: ast.Import | ast.ImportFrom, tree: ModuleTree
 ) -> Mapping[str, str]:
-    """Write an import as one for each name that it binds, with absolute names of modules."""
+    """Write an import as one for each name that it binds, with absolute names of modules.
+
+    Args:
+        node: the import.
+        tree: the module that it is in.
+
+    Returns:
+        The statements, by the names that they bind.
+    """
     statements: dict[str, str] = {}
     for alias in node.names:
         statement: ast.stmt = ast.Import([alias])
@@ -244,8 +267,15 @@ def names_in(node: ast.AST) -> set[str]:
     return names
 
 
-def _name_of(node: ast.stmt) -> str:
-    """Name what a statement defines; '' where it defines nothing, or more than one thing."""
+def name_of(node: ast.stmt) -> str:
+    """Return the name of what a statement defines.
+
+    Args:
+        node: the statement.
+
+    Returns:
+        '' where it defines nothing, or more than one thing.
+    """
     if isinstance(node, SCOPES):
         return _name_of_scope(node)
     targets: list[ast.expr] = []
@@ -269,7 +299,7 @@ def _name_of_scope(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) 
         last = dotted_name.rpartition(".")[2]
         if last == "overload":
             return ""
-        part = _PARTS_OF_PROPERTY.get(last, "")
+        part = PARTS_OF_PROPERTY.get(last, "")
         name += part
     return name
 

@@ -1,400 +1,446 @@
 """Makes changes in the text of a module, as its author would write them."""
 
 import ast
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from textwrap import dedent, indent
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from patchkit.analysis.check.edit_sequence import edited
 from patchkit.analysis.upstream.fingerprint import of_nodes
-from patchkit.analysis.upstream.reading.files import parse
-from patchkit.analysis.upstream.resolving.module_tree import lines_of
 from patchkit.analysis.upstream.resolving.syntax import DEFS
-from patchkit.analysis.uses.scopes import stored
-from patchkit.authoring.adopt.definitions import Definitions, names_in
-from patchkit.authoring.adopt.unpacking import element_text, values_by_name
-from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
-from patchkit.core.rows.declaration import Add, AddField, Change, Edit, Replace
-from patchkit.core.rows.target import Target
+from patchkit.authoring.adopt.body_code import BodyCode, in_class
+from patchkit.authoring.adopt.bringing import bring, bring_import
+from patchkit.authoring.adopt.decorators import kept_decorators, makes_descriptor
+from patchkit.authoring.adopt.definitions import (
+    PARTS_OF_PROPERTY,
+    Definitions,
+    name_of,
+    names_in,
+)
+from patchkit.authoring.adopt.global_names import (
+    bound_names,
+    has_lazy_annotations,
+    names_at_import,
+    used_names,
+)
+from patchkit.authoring.adopt.indents import indented, margin_of
+from patchkit.authoring.adopt.module_text import (
+    ModuleText,
+    line_after,
+    lines_of_statement,
+)
+from patchkit.authoring.adopt.subclasses import Subclass
+from patchkit.authoring.adopt.unpacking import values_by_name
+from patchkit.authoring.adopt.values import value_text
+from patchkit.authoring.scaffold.source_edits import rewritten, span
+from patchkit.core.rows.declaration import Add, Change, Edit, Replace
 from patchkit.errors import ScaffoldError
 
-_IMPORTS = (ast.Import, ast.ImportFrom)
-_STATEMENTS_THAT_SET = (ast.Assign, ast.If, ast.Try)
+_ASSIGNMENTS = (ast.Assign, ast.AnnAssign)
 
 
-@dataclass
-class ModuleText:
-    """A module of a release, changed step by step.
+class Member(NamedTuple):
+    """What is written into a module, or into a class of it.
 
     Args:
-        path: the path of the file in its release.
-        text: the text of the module, as it is by now; its lines end with a newline alone.
-        changed: the names that changes of the same row define.
+        qualname: its qualified name there.
+        by: the qualified name of its definition in the body.
+        new_names: what is called otherwise in the module, by its name in the body.
+        keeps_kind: whether a plain function becomes what upstream has there: a static method, a
+            property, a cache.
+        is_merged: whether it is the member of a class that is merged into upstream's.
+        is_new: whether nothing has that name.
+        unrelated: whether the row allows another thing in the place of what is there.
     """
 
-    path: str
-    text: str
-    changed: frozenset[str] = frozenset()
+    qualname: str
+    by: str
+    new_names: Mapping[str, str]
+    keeps_kind: bool = False
+    is_merged: bool = False
+    is_new: bool = False
+    unrelated: bool = False
 
-    def make(self, change: Change, qualname: str, body: Definitions) -> None:
-        """Make one change of what a statement defines.
+    @property
+    def owner(self) -> str:
+        """The qualified name of the class; '' for a name of the module."""
+        return self._without_part.rpartition(".")[0]
 
-        Args:
-            change: the change.
-            qualname: the qualified name of what is changed, or added.
-            body: the module that has the objects that changes name.
+    @property
+    def name(self) -> str:
+        """Its name in the class, or in the module."""
+        return self._without_part.rpartition(".")[2]
 
-        Raises:
-            ScaffoldError: the text cannot say what the change does.
-            TargetError: an Edit does not fit the text of its function.
-        """
-        if isinstance(change, Edit):
-            module = self.read()
-            node = module.defined(qualname)
-            first, last = _span(node)
-            text = edited(change, module.text(node))
-            self._put(first, last, text)
-        elif isinstance(change, AddField):
-            self._add_field(change, qualname, body)
-        elif isinstance(change, (Add, Replace)):
-            self._transplant(change, qualname, body)
-        else:
-            raise ScaffoldError(f"{change.kind} has no text of its own")
+    @property
+    def _without_part(self) -> str:
+        qualname = self.qualname
+        for part in PARTS_OF_PROPERTY.values():
+            qualname = qualname.removesuffix(part)
+        return qualname
 
-    def read(self) -> Definitions:
-        """Return what the text defines by now."""
-        return Definitions.of(self.path, self.text.encode())
 
-    def _put(self, first: int, last: int, text: str) -> None:
-        """Put a text in the place of lines, from `first` to `last`; before `first` if it is later.
+def make(module: ModuleText, change: Change, qualname: str, body: BodyCode) -> None:
+    """Make one change of what a statement defines.
 
-        Lines are counted from 1.
-        """
-        lines = self.text.split("\n")
-        new_lines = text.rstrip("\n").split("\n")
-        lines[first - 1 : last] = new_lines
-        self.text = "\n".join(lines)
+    Args:
+        module: the module, which is changed.
+        change: the change.
+        qualname: the qualified name of what is changed, or added.
+        body: the module that has the objects that changes name.
 
-    def _put_before(self, line: int, text: str) -> None:
-        """Put a text before a line."""
-        self._put(line, line - 1, text)
+    Raises:
+        ScaffoldError: the text cannot say what the change does.
+        TargetError: an Edit does not fit the text of its function.
+    """
+    if isinstance(change, Edit):
+        code = module.read()
+        node = code.defined(qualname)
+        first, last = lines_of_statement(node)
+        module.put(first, last, edited(change, code.text(node)).rstrip("\n"))
+    elif isinstance(change, (Add, Replace)):
+        _transplant(module, change, qualname, body)
+    else:
+        raise ScaffoldError(f"{change.kind} has no text of its own")
 
-    def _transplant(
-        self, change: Add | Replace, qualname: str, body: Definitions
-    ) -> None:
-        """Write a definition of a body into the module, with what it uses."""
-        module = self.read()
-        owner, _, last = qualname.rpartition(".")
-        is_only_imported = change.by in body.imports and change.by not in body.named
-        if change.by == qualname and is_only_imported:
-            self._import(module, body.imports[change.by])
-            return
-        new = body.defined(change.by)
-        text = body.renamed(change.by, last)
-        if isinstance(change, Replace):
-            self._replace(module, qualname, new, text, body)
-        else:
-            self._add(module, owner, text)
-        used = names_in(new) - {change.by}
-        self._bring(used, body, qualname)
 
-    def _add(self, module: Definitions, owner: str, text: str) -> None:
-        """Put a definition at the end of a class, or of the module where `owner` is ''."""
-        members: Sequence[ast.stmt] = module.tree.tree.body
-        separation = "\n\n"
-        if owner:
-            owner_class = module.defined(owner)
-            members = getattr(owner_class, "body", [])
-            separation = "\n"
-        last_member = members[-1]
-        margin = " " * last_member.col_offset
-        member = separation + indent(text, margin)
-        self._put_before(_line_after(last_member), member)
+def _transplant(
+    module: ModuleText, change: Add | Replace, qualname: str, body: BodyCode
+) -> None:
+    """Write a definition of a body into the module, with what it uses."""
+    definitions = body.definitions
+    by = change.by
+    if by == qualname and by in definitions.imports and by not in definitions.named:
+        _bind_import(module, by, body)
+        return
+    new = definitions.defined(by)
+    if isinstance(new, ast.ClassDef) and body.derives:
+        _merge(module, new, Member(qualname, by, {}), body)
+        return
+    is_in_class = "." in qualname
+    new_names: dict[str, str] = {}
+    if not is_in_class:
+        new_names[by] = qualname
+        if isinstance(new, _ASSIGNMENTS):
+            new_names.update(dict.fromkeys(body.target_names, qualname))
+    member = Member(
+        qualname,
+        by,
+        new_names,
+        keeps_kind=body.keeps_kind and isinstance(change, Replace),
+        is_new=isinstance(change, Add),
+        unrelated=isinstance(change, Replace) and change.unrelated,
+    )
+    if is_in_class:
+        _refuse_names_of_class(module, member, new)
+    _write(module, member, body)
 
-    def _replace(
-        self,
-        module: Definitions,
-        qualname: str,
-        new: ast.stmt,
-        text: str,
-        body: Definitions,
-    ) -> None:
-        """Put a definition in the place of what sets a name.
 
-        Where the name is set together with others, they keep their values: its own value is
-        replaced if the assignment has one for each name, and the new one reads none of them; else
-        it is set anew on the next line.
-
-        Args:
-            module: what the text defines by now.
-            qualname: the name that is to be defined otherwise.
-            new: the definition, which a module of definitions `body` has.
-            text: the same under the new name.
-            body: see `new`.
-        """
-        old, *further = module.setters(qualname)
-        if further:
-            raise ScaffoldError(
-                f"more than one statement of {module.tree.path} sets {qualname}"
-            )
-        margin = " " * old.col_offset
-        indented = indent(text, margin)
-        if qualname not in module.set_together:
-            first, last = _span(old)
-            if _decorators(old) and not _decorators(new):
-                first = old.lineno  # a plain function stands for a method of any kind
-            self._put(first, last, indented)
-            return
-        values = values_by_name(old)
-        _, _, name = qualname.rpartition(".")
-        old_value = values.get(name)
-        new_value = getattr(new, "value", None)
-        if (
-            old_value
-            and isinstance(new_value, ast.expr)
-            and names_in(new_value).isdisjoint(values)
-        ):
-            element = element_text(body.tree.source, new_value)
-            self._replace_value(module, old_value, element)
-        elif not _has_lines_of_its_own(module, old):
-            raise ScaffoldError(f"it shares its lines with other code than {qualname}")
-        else:
-            self._put_before(_line_after(old), indented)
-
-    def _replace_value(self, module: Definitions, old: ast.expr, text: str) -> None:
-        """Put a text in the place of a value of an assignment."""
-        source = module.tree.source
-        start, end = span(source, old)
-        changed = rewritten(source, lambda _: [(start, end, text)])
-        self.text = changed.decode()
-
-    def _bring(self, names: Iterable[str], body: Definitions, user: str) -> None:
-        """Give a definition what it uses of its body: imports, and definitions before it.
-
-        Args:
-            names: the names that the definition uses.
-            body: the module that the definition is from.
-            user: the qualified name of the definition in the module.
-
-        Raises:
-            ScaffoldError: the module has another thing of such a name, or the body sets one in a
-                way that cannot be moved.
-        """
-        used = set(names) - self.changed
-        defined_in_body = {*body.named, *body.imports}
-        set_in_body: set[str] = set()
-        for node in body.unnamed:
-            if isinstance(node, _STATEMENTS_THAT_SET):
-                set_in_body.update(stored(node))
-        immovable = (set_in_body & used) - defined_in_body
-        if immovable:
-            raise ScaffoldError(
-                f"it uses {min(immovable)}, which no plain assignment alone sets"
-            )
-        for name in sorted(defined_in_body & used):
-            self._bring_name(name, body, user)
-
-    def _bring_name(self, name: str, body: Definitions, user: str) -> None:
-        """Give a definition one name of its body; see `_bring`."""
-        module = self.read()
-        if (
-            name in module.named
-            or name in module.set_together
-            or name in module.imports
-        ):
-            if not _is_same(name, module, body):
-                raise ScaffoldError(f"it uses another {name} than the module has")
-        elif name in body.named:
-            top = user.partition(".")[0]
-            setters = module.setters(top)
-            first_lines = [_span(setter)[0] for setter in setters]
-            first = min(first_lines)
-            text = body.renamed(name, name)
-            self._put_before(first, f"{text}\n\n")
-            used = names_in(body.named[name]) - {name}
-            self._bring(used, body, name)
-        else:
-            self._import(module, body.imports[name], name, user)
-
-    def _import(
-        self, module: Definitions, statement: str, name: str = "", user: str = ""
-    ) -> None:
-        """Write an import where it is needed.
-
-        It is inside of a function, which makes no circle, unless the function's header needs it.
-
-        Args:
-            module: what the text defines by now.
-            statement: the import.
-            name: the name that it binds.
-            user: the qualified name of what uses it; '' for the module.
-        """
-        node = module.named.get(user)
-        if isinstance(node, DEFS) and not _is_in_header(name, node):
-            first_statement = _first_statement(node)
-            margin = " " * first_statement.col_offset
-            self._put_before(first_statement.lineno, indent(statement, margin))
-            return
-        line = 1
-        for member in module.tree.tree.body:
-            if isinstance(member, _IMPORTS):
-                line = max(line, _line_after(member))
-        self._put_before(line, statement)
-
-    def _add_field(self, change: AddField, qualname: str, body: Definitions) -> None:
-        """Write a field of a dataclass after the last that it has; else after its first statement.
-
-        Args:
-            change: the change.
-            qualname: the qualified name of the class.
-            body: the module that has what the type of the field names.
-        """
-        node = self.read().defined(qualname)
-        members: list[ast.stmt] = getattr(node, "body", [node])
-        last_field = members[0]
-        for member in members:
-            if isinstance(member, ast.AnnAssign):
-                last_field = member
-        default = f"default={change.default!r}"
-        if isinstance(change.default, (list, dict, set)):
-            # Each instance gets its own.
-            default = f"default_factory=lambda: {change.default!r}"
-        annotation = change.type
-        if not isinstance(annotation, str):
-            annotation = annotation.__name__
-        text = (
-            f"{change.name}: {annotation} = dataclasses.field({default}, kw_only=True)"
+def _refuse_names_of_class(module: ModuleText, member: Member, new: ast.stmt) -> None:
+    """Refuse what reads a name of its module that stands for another thing in the class."""
+    owner = module.read().named.get(member.owner)
+    names: set[str] = set()
+    for node in getattr(owner, "body", ()):
+        names |= bound_names(node)
+    if member.qualname.endswith(tuple(PARTS_OF_PROPERTY.values())):
+        names.discard(member.name)
+    for name in sorted(names & names_at_import(new)):
+        raise ScaffoldError(
+            f"it uses the {name} of its module, and its class has another"
         )
-        margin = " " * members[0].col_offset
-        indented = indent(text, margin)
-        self._put_before(_line_after(last_field), indented)
-        module = self.read()
-        if "dataclasses" not in module.imports:
-            self._import(module, "import dataclasses")
-        used = names_in(ast.parse(annotation))
-        self._bring(used, body, qualname)
 
 
-def _span(node: ast.stmt) -> tuple[int, int]:
-    """Return the first and the last line of a statement, decorators included."""
-    return lines_of([node]) or (0, 0)
+def _bind_import(module: ModuleText, name: str, body: BodyCode) -> None:
+    """Let the module import a name, in the place of what it imports under that name now."""
+    code = module.read()
+    for node in code.tree.tree.body:
+        is_import = isinstance(node, (ast.Import, ast.ImportFrom))
+        names = [alias.asname or alias.name for alias in getattr(node, "names", [])]
+        if is_import and names == [name]:
+            first, last = lines_of_statement(node)
+            module.put(first, last, body.import_of(name))
+            return
+    if name in code.imports:
+        raise ScaffoldError(f"the module imports {name} together with other names")
+    bring_import(module, body.import_of(name))
 
 
-def _decorators(node: ast.stmt) -> list[ast.expr]:
-    """Return the decorators of a definition; none for any other statement."""
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return decorators
+def _write(module: ModuleText, member: Member, body: BodyCode) -> None:
+    """Write a definition in the place of another one, or beside the others, with what it uses."""
+    new = body.definitions.defined(member.by)
+    code = body.moved(member.by, member.name, member.new_names)
+    text = code.text
+    upstream = module.read()
+    if member.owner and isinstance(new, DEFS):
+        text = in_class(text, member.owner)
+        if member.by in code.names:
+            raise ScaffoldError(f"it calls itself by its name in the body, {member.by}")
+    is_there = member.qualname in {*upstream.named, *upstream.set_together}
+    if member.is_new or (member.owner and not is_there):
+        _add(module, member, body, text)
+    else:
+        text = _replace(module, member, body, text)
+    bring(module, code.names & used_names(text), body, member.qualname)
 
 
-def _line_after(node: ast.stmt) -> int:
-    """Return the line that follows a statement."""
-    _, last = _span(node)
-    return last + 1
+def _add(module: ModuleText, member: Member, body: BodyCode, text: str) -> None:
+    """Put a definition at the end of a class or of the module; a value after the other ones."""
+    code = module.read()
+    if member.qualname in code.named:
+        if of_nodes([code.named[member.qualname]]) == of_nodes(ast.parse(text).body):
+            return
+        raise ScaffoldError(f"{code.tree.path} has {member.qualname} already")
+    if not member.owner:
+        line, gaps = _end_of_module(code.tree.tree, module.text)
+        module.put_before(line, gaps.format(text))
+        return
+    owner = code.defined(member.owner)
+    if not isinstance(owner, ast.ClassDef):
+        raise ScaffoldError(f"{member.owner} is no class in {code.tree.path}")
+    is_value = isinstance(body.definitions.defined(member.by), _ASSIGNMENTS)
+    add_member(module, owner, text, is_value=is_value)
+    for part in PARTS_OF_PROPERTY.values():
+        _write_part(module, member, body, part)
 
 
-def _has_lines_of_its_own(module: Definitions, node: ast.stmt) -> bool:
-    """Whether no other statement is on the lines of one."""
-    text = dedent(module.text(node))
-    tree, _ = parse(text.encode())
-    return len(tree.body) == 1
-
-
-def _is_in_header(name: str, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a function uses a name as it is defined: in its parameters or its decorators."""
-    for part in ast.iter_child_nodes(function):
-        if not isinstance(part, ast.stmt) and name in names_in(part):
-            return True
-    return False
-
-
-def _first_statement(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
-    """Return the statement that comes first in a function, after its docstring if it has both."""
-    has_docstring = ast.get_docstring(function) is not None
-    if has_docstring and len(function.body) > 1:
-        return function.body[1]
-    return function.body[0]
-
-
-def _is_same(name: str, module: Definitions, body: Definitions) -> bool:
-    """Whether a name of a body is the module's: `import a` is that of `import a.b`."""
-    if name in body.named:
-        node = module.named.get(name)
-        if node is None:
-            return False
-        body_node = body.named[name]
-        return of_nodes([node]) == of_nodes([body_node])
-    body_import = body.imports[name]
-    module_import = module.imports.get(name, "")
-    if _is_module_import(body_import) and _is_module_import(module_import):
-        return True
-    return body_import in (module_import, f"from {module.tree.name} import {name}")
-
-
-def _is_module_import(statement: str) -> bool:
-    """Whether a statement imports a module, under no other name."""
-    return re.fullmatch(r"import [\w.]+", statement) is not None
-
-
-def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
-    """Return a text with `from … import …` of names that have moved; they are bound as before.
+def add_member(
+    module: ModuleText, owner: ast.ClassDef, text: str, *, is_value: bool
+) -> None:
+    """Write a new member of a class.
 
     Args:
-        text: the text of a module.
-        moved: where names are now, by where they were.
+        module: the module, which is changed.
+        owner: the class.
+        text: the member, not indented.
+        is_value: whether it stands with the values of the class, and not at its end.
+
+    Raises:
+        ScaffoldError: the class has no lines of its own for its members.
     """
+    code = module.read()
+    last = owner.body[-1]
+    if not code.has_lines_of_its_own(last):
+        raise ScaffoldError(f"the class {owner.name} is written on one line")
+    first_line, _ = lines_of_statement(last)
+    member = indented(text, margin_of(module.line(first_line)))
+    if isinstance(last, ast.Pass) and len(owner.body) == 1:
+        module.put(first_line, first_line, member)
+        return
+    if not is_value:
+        module.put_before(line_after(last), f"\n{member}")
+        return
+    above = _last_value(owner)
+    if above is not None:
+        if above is owner.body[0] and _is_text(above):
+            member = f"\n{member}"
+        module.put_before(line_after(above), member)
+        return
+    first_line, _ = lines_of_statement(owner.body[0])
+    module.put_before(first_line, f"{member}\n")
 
-    def changes(content: bytes) -> Iterator[TextChange]:
-        tree, _ = parse(content)
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.ImportFrom):
-                continue
-            statements = _statements(node, moved)
-            if not statements:
-                continue
-            start, end = span(content, node)
-            start_of_line = content.rfind(b"\n", 0, start) + 1
-            before = content[start_of_line:start].decode()
-            separator = f"\n{before}"
-            if before.strip():  # behind other code, the statements stay on the line
-                separator = "; "
-            text_of_imports = separator.join(statements)
-            yield start, end, text_of_imports
 
-    return rewritten(text.encode(), changes).decode()
+def _last_value(owner: ast.ClassDef) -> ast.stmt | None:
+    """Return the statement that a new value of a class follows; None where it comes first."""
+    last: ast.stmt | None = None
+    for node, following in zip(owner.body, [*owner.body[1:], None], strict=True):
+        is_first_docstring = node is owner.body[0] and _is_text(node)
+        if isinstance(node, _ASSIGNMENTS) or is_first_docstring:
+            last = node
+            if following is not None and _is_text(following):
+                last = following  # the docstring of the value
+    return last
 
 
-def _statements(node: ast.ImportFrom, moved: Mapping[Target, Target]) -> list[str]:
-    """Write an import as one of what has stayed, and one for each name that has moved.
+def _is_text(node: ast.stmt) -> bool:
+    """Whether a statement is a string alone."""
+    value = getattr(node, "value", None)
+    is_string = isinstance(value, ast.Constant) and isinstance(value.value, str)
+    return isinstance(node, ast.Expr) and is_string
+
+
+def _end_of_module(tree: ast.Module, text: str) -> tuple[int, str]:
+    """Return the line before which a definition is added, and the empty lines around it."""
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.If) and "__name__" in names_in(last.test):
+        first, _ = lines_of_statement(last)
+        return first, "{}\n\n"
+    lines = text.rstrip("\n").split("\n")
+    return len(lines) + 1, "\n\n{}"
+
+
+def _replace(module: ModuleText, member: Member, body: BodyCode, text: str) -> str:
+    """Put a definition in the place of what sets a name.
+
+    Where the name is set together with others, they keep their values: its own value is
+    replaced if the assignment has one for each name, and the new one reads none of them; else
+    it is set anew on the next line.
 
     Args:
-        node: the import.
-        moved: where names are now, by where they were.
+        module: the module, which is changed.
+        member: what is replaced, and by what.
+        body: the body that has the definition.
+        text: the definition under its new name.
 
     Returns:
-        The statements; none where no name has moved, or the import is relative.
+        The code that is written: the text, or the new value of an assignment alone.
+
+    Raises:
+        ScaffoldError: the name is set in a way that has no such place.
     """
-    if not node.module or node.level:
-        return []
-    stayed: list[ast.alias] = []
-    imports: list[ast.ImportFrom] = []
-    for alias in node.names:
-        submodule = Target(f"{node.module}.{alias.name}")
-        member = Target(node.module, alias.name)
-        target = moved.get(member) or moved.get(submodule)
-        if target is None:
-            stayed.append(alias)
-            continue
-        dotted_target = str(target).replace(":", ".")
-        module, _, name = dotted_target.rpartition(".")
-        bound = alias.asname or alias.name
-        new_alias = ast.alias(name)
-        if bound != name:
-            new_alias = ast.alias(name, bound)
-        imports.append(ast.ImportFrom(module, [new_alias], 0))
-    if not imports:
-        return []
-    if stayed:
-        remainder = ast.ImportFrom(node.module, stayed, 0)
-        imports.insert(0, remainder)
-    return [ast.unparse(statement) for statement in imports]
+    code = module.read()
+    qualname = member.qualname
+    if qualname in code.imports and qualname not in code.named:
+        raise ScaffoldError(
+            f"{code.tree.name} only imports it ({code.imports[qualname]}), and the patch replaces "
+            "it there alone; name it where it is defined"
+        )
+    old, *further = code.setters(qualname)
+    if further:
+        raise ScaffoldError(
+            f"more than one statement of {code.tree.path} sets {qualname}"
+        )
+    new = body.definitions.defined(member.by)
+    first_line, _ = lines_of_statement(old)
+    margin = margin_of(module.line(first_line))
+    value = value_text(text, margin)
+    is_field = isinstance(new, ast.AnnAssign) and member.is_merged
+    if isinstance(new, _ASSIGNMENTS) and value is None:
+        raise ScaffoldError(f"{member.by} has no value")
+    if value is not None and isinstance(old, _ASSIGNMENTS) and not is_field:
+        _replace_value(module, code, member, old, value)
+        return f"_ = {value}"
+    if not code.has_lines_of_its_own(old):
+        raise ScaffoldError(f"it shares its lines with other code than {qualname}")
+    if qualname in code.set_together:
+        module.put_before(line_after(old), indented(text, margin))
+    else:
+        _replace_definition(module, code, member, body, indented(text, margin))
+    return text
+
+
+def _replace_value(
+    module: ModuleText, code: Definitions, member: Member, old: ast.stmt, value: str
+) -> None:
+    """Give a name another value, in the statement that sets it or on the next line."""
+    source = code.tree.source
+    assert isinstance(old, _ASSIGNMENTS)
+    values = values_by_name(old)
+    old_value = old.value
+    if member.qualname in code.set_together:
+        old_value = values.get(member.name)
+    names_of_new = names_in(ast.parse(f"({value})"))
+    is_independent = names_of_new.isdisjoint({member.name, *values})
+    if old_value is not None and is_independent:
+        start, end = span(source, old_value)
+        module.text = rewritten(source, lambda _: [(start, end, value)]).decode()
+    elif isinstance(old, ast.AnnAssign) and old.value is None and is_independent:
+        _, end = span(source, old)
+        module.text = rewritten(source, lambda _: [(end, end, f" = {value}")]).decode()
+    elif not code.has_lines_of_its_own(old):
+        raise ScaffoldError(
+            f"it shares its lines with other code than {member.qualname}"
+        )
+    else:
+        first_line, _ = lines_of_statement(old)
+        margin = margin_of(module.line(first_line))
+        module.put_before(line_after(old), f"{margin}{member.name} = {value}")
+
+
+def _replace_definition(
+    module: ModuleText, code: Definitions, member: Member, body: BodyCode, text: str
+) -> None:
+    """Put a definition in the place of another statement, with the decorators that hold for both.
+
+    Args:
+        module: the module, which is changed.
+        code: what it defines.
+        member: what is replaced, and by what.
+        body: the body that has the definition.
+        text: the definition under its new name, indented.
+    """
+    old = code.named[member.qualname]
+    new = body.definitions.defined(member.by)
+    first, last = lines_of_statement(old)
+    if isinstance(new, DEFS) and member.keeps_kind:
+        if isinstance(old, DEFS):
+            kept = kept_decorators(old, new, unrelated=member.unrelated)
+            if kept and kept == old.decorator_list:
+                first = old.lineno
+            else:
+                text = "".join(_decorator_lines(code, old, kept)) + text
+        elif isinstance(getattr(old, "value", None), ast.Call) and member.owner:
+            raise ScaffoldError("upstream makes it by a call, which decides what it is")
+    module.put(first, last, text)
+    is_plain = isinstance(new, DEFS) and not makes_descriptor(new.decorator_list)
+    if member.is_merged or (member.keeps_kind and not is_plain):
+        for part in PARTS_OF_PROPERTY.values():
+            _write_part(module, member, body, part)
+
+
+def _decorator_lines(
+    code: Definitions, node: ast.stmt, decorators: list[ast.expr]
+) -> list[str]:
+    """Write decorators of a function on lines as they stand there."""
+    source = code.tree.source
+    margin = " " * node.col_offset
+    lines: list[str] = []
+    for decorator in decorators:
+        start, end = span(source, decorator)
+        lines.append(f"{margin}@{source[start:end].decode()}\n")
+    return lines
+
+
+def _write_part(
+    module: ModuleText, member: Member, body: BodyCode, part: str
+) -> None:
+    """Put the setter or the deleter of a new property in the place of the old one's.
+
+    Args:
+        module: the module, which is changed.
+        member: the property.
+        body: the body that has the new one.
+        part: the end of the qualified name of the part.
+    """
+    qualname = f"{member.qualname}{part}"
+    code = module.read()
+    if qualname in code.named:
+        module.remove(*lines_of_statement(code.named[qualname]))
+    by = f"{member.by}{part}"
+    if by not in body.definitions.named:
+        return
+    last = member.by.rpartition(".")[2]
+    new_names = {**member.new_names, last: member.name}
+    moved = body.moved(by, member.name, new_names)
+    getter = module.read().defined(member.qualname)
+    first_line, _ = lines_of_statement(getter)
+    margin = margin_of(module.line(first_line))
+    module.put_before(line_after(getter), "\n" + indented(moved.text, margin))
+    bring(module, moved.names, body, qualname)
+
+
+def _merge(
+    module: ModuleText, new: ast.ClassDef, member: Member, body: BodyCode
+) -> None:
+    """Write the members of a class of the body into the class that it derives from.
+
+    Args:
+        module: the module, which is changed.
+        new: the class of the body.
+        member: which class it is, and which one it stands for.
+        body: the body.
+    """
+    code = module.read()
+    qualname = member.qualname
+    upstream = code.defined(qualname)
+    if not isinstance(upstream, ast.ClassDef):
+        raise ScaffoldError(f"{qualname} is no class in {code.tree.path}")
+    is_lazy = has_lazy_annotations(code.tree.tree)
+    subclass = Subclass(new, upstream, body.target_names, is_lazy)
+    subclass.refuse_unmergeable()
+    if not subclass.members:
+        raise ScaffoldError(f"its class {new.name} overrides nothing")
+    new_names = dict.fromkeys([new.name, *body.target_names], qualname)
+    for statement in subclass.members:
+        name = name_of(statement)
+        inner = Member(
+            f"{qualname}.{name}", f"{member.by}.{name}", new_names, is_merged=True
+        )
+        _write(module, inner, body)
