@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import SCOPES
-from patchkit.authoring.scaffold.rows import WIDTH, exploded
+from patchkit.authoring.scaffold.rows import WIDTH, exploded, name_key
 from patchkit.authoring.scaffold.source_edits import rewritten, span
 
 _Import = ast.Import | ast.ImportFrom
@@ -106,10 +106,10 @@ def _with_name(module: ModuleTree, node: _Import, alias: ast.alias) -> str:
     """Add a name to `from … import …`, in the order of the names if they have one."""
     assert isinstance(node, ast.ImportFrom)
     names = [ast.unparse(name) for name in node.names]
-    was_sorted = names == sorted(names, key=_name_key)
+    was_sorted = names == sorted(names, key=name_key)
     names.append(ast.unparse(alias))
     if was_sorted:
-        names.sort(key=_name_key)
+        names.sort(key=name_key)
     head = f"from {'.' * node.level}{node.module or ''} import "
     text = f"{head}{', '.join(names)}"
     has_one_line = node.lineno == node.end_lineno
@@ -117,15 +117,6 @@ def _with_name(module: ModuleTree, node: _Import, alias: ast.alias) -> str:
         text = exploded(head, names)
     start, end = span(module.source, node)
     return rewritten(module.source, lambda _: [(start, end, text)]).decode()
-
-
-def _name_key(name: str) -> tuple[int, str]:
-    """Sort names as import sorters do: constants, then classes, then the others."""
-    if name.isupper():
-        return 0, name
-    if name[:1].isupper():
-        return 1, name
-    return 2, name
 
 
 def _with_line(

@@ -59,7 +59,7 @@ class Subclass:
             ScaffoldError: The reason.
         """
         for reason in self._reasons():
-            raise ScaffoldError(f"{reason}; write it as changes of single members")
+            raise ScaffoldError(f"{reason}; merge the class by hand")
 
     def _reasons(self) -> Iterator[str]:
         """Say what keeps the class from being merged, each in a few words."""
@@ -184,7 +184,7 @@ class Subclass:
             return ""
         is_generated = bool(self.upstream.decorator_list) and node.attr.startswith("__")
         if node.attr in self.own_names or is_generated:
-            return f"super().{node.attr} is what upstream's class itself has"
+            return f"it calls super().{node.attr}, which upstream's class has itself"
         return ""
 
 

@@ -287,11 +287,7 @@ def _replace(module: ModuleText, member: Member, body: BodyCode, text: str) -> s
     """
     code = module.read()
     qualname = member.qualname
-    if qualname in code.imports and qualname not in code.named:
-        raise ScaffoldError(
-            f"{code.tree.name} only imports it ({code.imports[qualname]}), and the patch replaces "
-            "it there alone; name it where it is defined"
-        )
+    _refuse_imported(code, qualname)
     old, *further = code.setters(qualname)
     if further:
         raise ScaffoldError(
@@ -314,6 +310,15 @@ def _replace(module: ModuleText, member: Member, body: BodyCode, text: str) -> s
     else:
         _replace_definition(module, code, member, body, indented(text, margin))
     return text
+
+
+def _refuse_imported(code: Definitions, name: str) -> None:
+    """Raise ScaffoldError for a name that a module has from another one."""
+    if name in code.imports and name not in code.named:
+        raise ScaffoldError(
+            f"{code.tree.name} only imports it ({code.imports[name]}), and the patch replaces it "
+            "there alone; name it where it is defined"
+        )
 
 
 def _replace_value(
@@ -388,9 +393,7 @@ def _decorator_lines(
     return lines
 
 
-def _write_part(
-    module: ModuleText, member: Member, body: BodyCode, part: str
-) -> None:
+def _write_part(module: ModuleText, member: Member, body: BodyCode, part: str) -> None:
     """Put the setter or the deleter of a new property in the place of the old one's.
 
     Args:
@@ -429,6 +432,7 @@ def _merge(
     """
     code = module.read()
     qualname = member.qualname
+    _refuse_imported(code, qualname)
     upstream = code.defined(qualname)
     if not isinstance(upstream, ast.ClassDef):
         raise ScaffoldError(f"{qualname} is no class in {code.tree.path}")
