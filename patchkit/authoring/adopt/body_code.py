@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES
-from patchkit.authoring.adopt.definitions import Definitions
+from patchkit.authoring.adopt.definitions import Definitions, origin_of
 from patchkit.authoring.adopt.global_names import inner_names, used_names
 from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.errors import ScaffoldError
@@ -78,8 +78,7 @@ class BodyCode:
             ScaffoldError: upstream has no such package.
         """
         statement = self.definitions.imports[name]
-        (node,) = ast.parse(statement).body
-        origin = getattr(node, "module", None) or node.names[0].name
+        origin = origin_of(statement)
         if origin.partition(".")[0] in self.strangers:
             raise ScaffoldError(
                 f"it uses {name} of {origin}, which upstream does not have"

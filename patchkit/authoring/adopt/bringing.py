@@ -11,7 +11,7 @@ from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Def
 from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.adopt.body_code import BodyCode
-from patchkit.authoring.adopt.definitions import Definitions, imports_of
+from patchkit.authoring.adopt.definitions import Definitions, imports_of, origin_of
 from patchkit.authoring.adopt.global_names import bound_names, names_at_import
 from patchkit.authoring.adopt.import_lines import (
     imported_packages,
@@ -132,7 +132,7 @@ def _is_loaded(statement: str, module: Definitions) -> bool:
         return False
     loaded = {top}
     for other in _all_imports(module.tree):
-        loaded.add(other.split()[1])
+        loaded.add(origin_of(other))
     return any(f"{other}.".startswith(f"{name}.") for other in loaded)
 
 
@@ -161,12 +161,13 @@ def bring_import(
     code = module.read()
     node = code.named.get(user)
     is_builtin = hasattr(builtins, name)
-    if isinstance(node, DEFS) and not _is_in_header(name, node):
-        if is_builtin or not _belongs_at_top(statement, code.tree):
-            line, _ = lines_of_statement(_first_statement(node))
-            margin = margin_of(module.line(line))
-            module.put_before(line, f"{margin}{statement}")
-            return
+    is_local = isinstance(node, DEFS) and not _is_in_header(name, node)
+    if is_local and (is_builtin or not _belongs_at_top(statement, code.tree)):
+        assert isinstance(node, DEFS)
+        line, _ = lines_of_statement(_first_statement(node))
+        margin = margin_of(module.line(line))
+        module.put_before(line, f"{margin}{statement}")
+        return
     if is_builtin:
         raise ScaffoldError(f"it imports another {name} than the builtin")
     module.text = with_import(code.tree, statement)
@@ -174,8 +175,7 @@ def bring_import(
 
 def _belongs_at_top(statement: str, tree: ModuleTree) -> bool:
     """Whether an import can stand with those of a module without being in their way."""
-    (node,) = ast.parse(statement).body
-    origin = getattr(node, "module", None) or node.names[0].name
+    origin = origin_of(statement)
     top = origin.partition(".")[0]
     if top == tree.name.partition(".")[0]:
         return imports_from(tree, origin)
@@ -183,7 +183,7 @@ def _belongs_at_top(statement: str, tree: ModuleTree) -> bool:
 
 
 def _is_in_header(name: str, function: Def) -> bool:
-    """Whether a function uses a name as it is defined, or has its code on the line of its header."""
+    """Whether a function uses a name as it is defined, or has no lines but that of its header."""
     has_one_line = function.body[0].lineno == function.lineno
     return has_one_line or name in names_at_import(function)
 

@@ -254,6 +254,15 @@ def imports_of(
     return statements
 
 
+def origin_of(statement: str) -> str:
+    """Return the module that an import is of, or takes a name from.
+
+    Args:
+        statement: the import, as `imports_of` writes it.
+    """
+    return statement.split()[1]
+
+
 def names_in(node: ast.AST) -> set[str]:
     """Return the names that code reads or sets.
 

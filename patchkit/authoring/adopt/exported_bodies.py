@@ -1,4 +1,4 @@
-"""Tells what the names of a body mean in a release, for code that is moved from one to the other."""
+"""Tells where a change is made in a release, and what the names of a body mean there."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -107,11 +107,12 @@ class BodyNames:
     def meanings(self) -> dict[str, Target]:
         """What the names stand for that the body imports and does not set itself."""
         meanings: dict[str, Target] = {}
-        for statement in self.definitions.imports.values():
+        for name, statement in self.definitions.imports.items():
+            if name in self.definitions.named:
+                continue
             (node,) = ast.parse(statement).body
-            for name, target, _ in imported(node, self.definitions.tree):
-                if name not in self.definitions.named:
-                    meanings[name] = target
+            for _, target, _ in imported(node, self.definitions.tree):
+                meanings[name] = target
         return meanings
 
     def code_for(

@@ -58,9 +58,8 @@ def _annotation(change: AddField) -> str:
     declared = change.type
     if isinstance(declared, str):
         return declared
-    if isinstance(declared, type) and not isinstance(declared, GenericAlias):
-        return declared.__name__
-    return repr(declared)
+    is_plain_class = type(declared) is not GenericAlias and isinstance(declared, type)
+    return declared.__name__ if is_plain_class else repr(declared)
 
 
 def _function(module: ModuleText, owner: ast.ClassDef) -> tuple[str, str]:

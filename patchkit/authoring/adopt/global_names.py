@@ -105,19 +105,22 @@ def _parts_at_import(node: ast.AST, *, with_annotations: bool) -> Iterator[ast.A
         if with_annotations:
             yield from _annotations(node)
         return
+    left_out: set[str] = set()
+    if isinstance(node, ast.stmt):
+        left_out.update(BLOCKS)
+    if not with_annotations:
+        left_out.add("annotation")
     for field, value in ast.iter_fields(node):
-        is_annotation = field == "annotation" and isinstance(node, ast.AnnAssign)
-        if field in BLOCKS and isinstance(node, ast.stmt):
-            continue
-        if is_annotation and not with_annotations:
-            continue
         parts = value if isinstance(value, list) else [value]
-        for part in parts:
-            is_bound = isinstance(getattr(part, "ctx", None), (ast.Store, ast.Del))
-            if isinstance(part, ast.Name) and is_bound:
-                continue
-            if isinstance(part, ast.AST):
-                yield part
+        if field not in left_out:
+            yield from (part for part in parts if _is_read(part))
+
+
+def _is_read(part: object) -> bool:
+    """Whether a part of a statement is code, and no name that it binds."""
+    if isinstance(part, ast.Name):
+        return isinstance(part.ctx, ast.Load)
+    return isinstance(part, ast.AST)
 
 
 def _annotations(node: ast.AST) -> Iterator[ast.expr]:
@@ -186,11 +189,11 @@ def has_lazy_annotations(tree: ast.Module) -> bool:
     Args:
         tree: The module.
     """
+    names: list[str] = []
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            if any(alias.name == "annotations" for alias in node.names):
-                return True
-    return False
+            names += [alias.name for alias in node.names]
+    return "annotations" in names
 
 
 class _Reader:
@@ -207,7 +210,7 @@ class _Reader:
         self._with_annotations = with_annotations
 
     def read(self, statements: Iterable[ast.stmt]) -> None:
-        """Add what statements read and nothing has bound to `unbound`, and what they bind to `bound`.
+        """Read the statements of a block: what they bind, and what they read that is not bound.
 
         Args:
             statements: The statements of a block.

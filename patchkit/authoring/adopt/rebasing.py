@@ -23,7 +23,7 @@ from patchkit.authoring.adopt.module_text import ModuleText
 from patchkit.authoring.adopt.moved_names import with_moved
 from patchkit.authoring.adopt.ranges import carried_requirements
 from patchkit.authoring.adopt.transplant import make
-from patchkit.authoring.scaffold.plan import PlannedFile
+from patchkit.authoring.scaffold.files import PlannedFile
 from patchkit.authoring.scaffold.row_edits import with_changes
 from patchkit.core.rows.declaration import Add, Change, Edit, Provide, Replace, Row
 from patchkit.core.rows.target import Target

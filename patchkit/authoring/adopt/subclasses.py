@@ -127,7 +127,7 @@ class Subclass:
             yield f"{name} is private to each of both classes"
         read: set[str] = set()
         for member in self.members:
-            read |= names_at_import(member, with_annotations=not self.is_lazy)
+            read |= self._read_by(member)
         for name in sorted(read & (self.own_names - self.overridden)):
             yield f"{name} is a name of its module, and a member of upstream's class"
         for name in sorted(read & set(self.originals)):
@@ -135,26 +135,21 @@ class Subclass:
         for member in self.upstream.body:
             if bound_names(member) <= self.overridden:
                 continue
-            for name in sorted(
-                names_at_import(member, with_annotations=not self.is_lazy)
-                & self.overridden
-            ):
+            for name in sorted(self._read_by(member) & self.overridden):
                 yield f"upstream's class reads {name} as it is made, in line {member.lineno}"
+
+    def _read_by(self, member: ast.stmt) -> set[str]:
+        """List what a member reads as its class is made."""
+        return names_at_import(member, with_annotations=not self.is_lazy)
 
     def _faults_of_method(self, method: ast.AST) -> Iterator[str]:
         """Say where a method needs what it overrides, or upstream's class itself."""
-        allowed: set[ast.AST] = set()
+        allowed = _in_tests_and_annotations(method)
         for node in ast.walk(method):
             if isinstance(node, ast.Attribute):
                 fault = self._fault_of_attribute(node, allowed)
                 if fault:
                     yield fault
-            if isinstance(node, ast.Call) and dotted(node.func) in _TESTS:
-                allowed.update(node.args[1:])
-            for field in ("annotation", "returns"):
-                annotation = getattr(node, field, None)
-                if annotation is not None:
-                    allowed.update(ast.walk(annotation))
         for node in ast.walk(method):
             if not isinstance(node, ast.Name) or node in allowed:
                 continue
@@ -186,6 +181,19 @@ class Subclass:
         if node.attr in self.own_names or is_generated:
             return f"it calls super().{node.attr}, which upstream's class has itself"
         return ""
+
+
+def _in_tests_and_annotations(method: ast.AST) -> set[ast.AST]:
+    """List the nodes in which a class and the one that it stands in for are the same."""
+    nodes: set[ast.AST] = set()
+    for node in ast.walk(method):
+        if isinstance(node, ast.Call) and dotted(node.func) in _TESTS:
+            nodes.update(node.args[1:])
+        for field in ("annotation", "returns"):
+            annotation = getattr(node, field, None)
+            if annotation is not None:
+                nodes.update(ast.walk(annotation))
+    return nodes
 
 
 def _is_idle(node: ast.stmt) -> bool:

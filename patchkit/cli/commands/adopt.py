@@ -19,7 +19,8 @@ from patchkit.authoring.adopt.differing import (
 )
 from patchkit.authoring.adopt.pile_order import read_pile
 from patchkit.authoring.adopt.piles import PileRows
-from patchkit.authoring.scaffold.plan import INIT, PackLocation, place_of, write
+from patchkit.authoring.scaffold.files import write
+from patchkit.authoring.scaffold.plan import INIT, PackLocation, place_of
 from patchkit.cli import inputs, options
 from patchkit.cli.commands.new import find_file
 from patchkit.cli.output import progress_bar, say

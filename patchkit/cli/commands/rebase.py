@@ -19,7 +19,7 @@ from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.adopt.rebasing import Rebase
-from patchkit.authoring.scaffold.plan import write as write_files
+from patchkit.authoring.scaffold.files import write as write_files
 from patchkit.cli import inputs, options
 from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.rebase import print_rebase, rebase_json
