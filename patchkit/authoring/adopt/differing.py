@@ -104,7 +104,7 @@ class DifferenceRows(AdoptedRows):
         self.left = [code._replace(used_by=_users(code, texts)) for code in self.left]
         if not self.sites:
             raise ScaffoldError(
-                f"{self.origin} contains no change that a row can express"
+                f"{self.origin}: found no change of a module, expected one at least"
             )
 
     def _new_code(self, patch: Patch) -> str:
@@ -320,7 +320,7 @@ class EditedInstallation:
             installed = distribution(name)
         except PackageNotFoundError:
             raise UpstreamError(
-                f"found no distribution {name!r}, expected one that is"
+                f"found no installed distribution {name!r}, expected a name that 'pip list' has"
             ) from None
         self._files: dict[str, _InstalledFile] = {}
         for file in installed.files or ():
@@ -328,7 +328,10 @@ class EditedInstallation:
             if file.hash and is_python(path):
                 self._files[path] = _InstalledFile(Path(str(file.locate())), file.hash)
         if not self._files:
-            raise UpstreamError(f"{name}: found no hashes in its RECORD, expected some")
+            raise UpstreamError(
+                f"{name}: found no hashes of its files, which tell what was edited, expected a "
+                "distribution that pip or uv has installed from a wheel"
+            )
         self.version = installed.version
 
     def differing(self, source: ReleaseSource) -> list[Differing]:
@@ -350,7 +353,7 @@ class EditedInstallation:
         ]
         for file in files:
             if not self._files[file.path].was(file.old):
-                fault = f"found another {file.path} than was installed, expected the same build"
+                fault = f"its {file.path} is not what was installed, expected the same build"
                 raise UpstreamError(f"{source.name}: {fault}")
         return files
 

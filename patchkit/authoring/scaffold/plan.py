@@ -135,15 +135,11 @@ def _with_row(plan: Plan, drafts: Drafts) -> Plan:
     patch = plan.patch
     old = drafts.content(file)
     if old and is_named(old, patch):
-        raise ScaffoldError(
-            f"{file}: {patch.name!r} is there already, expected a new name"
-        )
+        raise ScaffoldError(f"{file}: found a row {patch.name!r}, expected a new name")
     for planned in plan.files:
         if drafts.has(planned.path):
             way_out = "; --body names another" if planned.what == "body" else ""
-            raise ScaffoldError(
-                f"{planned.path} is there already, expected no such file{way_out}"
-            )
+            raise ScaffoldError(f"found {planned.path}, expected no such file{way_out}")
     if old is None or not old.strip():
         new = new_pack(plan.place.module, patch)
     else:

@@ -50,7 +50,8 @@ def command(
     if len(releases) != 1:
         names_of_releases = ", ".join(release.name for release in releases)
         raise click.UsageError(
-            f"found {names_of_releases}, expected one release for a diff"
+            f"found {names_of_releases}, expected one release for a diff, such as "
+            f"--releases {releases[-1].project}=={releases[-1].version}"
         )
     coverage = Coverage(rows, releases)
     result = exported(rows, coverage, sources)

@@ -227,13 +227,11 @@ def _find_pack(pack: str | None) -> PackLocation:
     if not pack:
         packs = Project.read().packs or Settings.read().packs
         if len(packs) != 1:
-            number = (
-                f"{len(packs)} in pyproject.toml or PATCHKIT_PATCHES"
-                if packs
-                else "none"
+            found = ", ".join(packs) or "none"
+            raise click.UsageError(
+                f"--pack: found {found} in pyproject.toml and PATCHKIT_PATCHES, expected --pack, "
+                "the pack that the row goes into"
             )
-            expected = "expected the pack that the row goes into"
-            raise click.UsageError(f"--pack: found {number}, {expected}")
         pack = packs[0]
     return place_of(pack, Path(), find_file)
 

@@ -170,7 +170,7 @@ def test_what_upstream_lacks_can_be_started(target: str, kind: str) -> None:
             "a function with source of its own",
         ),
         (["--target", "up.mod", "--kind", "wrap"], "expected 'module:qualname'"),
-        (["--target", "up.mod:f", "--kind", "after-import"], "expected 'module'"),
+        (["--target", "up.mod:f", "--kind", "after-import"], "expected the module alone"),
         (["--target", "up.mod:f", "--kind", "add"], "is in up 1.2 already"),
         (["--target", "up.mod:C", "--kind", "add-field"], "'module:Class.field'"),
         (["--target", "other.mod:f"], "found no other to look it up in"),
@@ -264,13 +264,13 @@ def test_nothing_that_is_there_is_overwritten(
     assert new("p", "--target", "up.mod:f") == 0
     before = {file: file.read_bytes() for file in Path().rglob("*.py")}
     capsys.readouterr()
-    assert "'p' is there already" in refusal(capsys, "p", "--target", "up.mod:C")
+    assert "found a row 'p'" in refusal(capsys, "p", "--target", "up.mod:C")
     error = refusal(capsys, "q", "--target", "up.mod:C", "--body", "patch_mod")
-    assert "patch_mod.py is there already" in error
+    assert "patch_mod.py, expected no such file" in error
     assert "--body names another" in error
     Path("tests/test_q.py").touch()
     error = refusal(capsys, "q", "--target", "up.mod:C", "--body", "patch_c")
-    assert "test_q.py is there already" in error
+    assert "test_q.py, expected no such file" in error
     Path("tests/test_q.py").unlink()
     assert {file: file.read_bytes() for file in Path().rglob("*.py")} == before
 
