@@ -3,13 +3,13 @@
 import ast
 from types import GenericAlias
 
+from patchkit.authoring.adopt.additions import add_member
 from patchkit.authoring.adopt.body_code import BodyCode
 from patchkit.authoring.adopt.bringing import bring, bring_import
 from patchkit.authoring.adopt.definitions import names_in
 from patchkit.authoring.adopt.global_names import bound_names
 from patchkit.authoring.adopt.import_lines import imports_from
 from patchkit.authoring.adopt.module_text import ModuleText
-from patchkit.authoring.adopt.transplant import add_member
 from patchkit.core.rows.declaration import AddField
 from patchkit.errors import ScaffoldError
 
