@@ -180,7 +180,7 @@ def unbound_names(text: str) -> set[str]:
     reader.read(tree.body)
     if _ALL in reader.bound:
         return reader.unbound
-    return reader.unbound | (used_names(text) - reader.bound)
+    return reader.unbound | (used_names(text) - reader.bound - _OF_EVERY_CLASS)
 
 
 def has_lazy_annotations(tree: ast.Module) -> bool:
