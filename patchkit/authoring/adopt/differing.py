@@ -104,7 +104,7 @@ class DifferenceRows(AdoptedRows):
         self.left = [code._replace(used_by=_users(code, texts)) for code in self.left]
         if not self.sites:
             raise ScaffoldError(
-                f"{self.origin}: found no change of a module, expected one at least"
+                f"{self.origin} contains no change that a row can express"
             )
 
     def _new_code(self, patch: Patch) -> str:

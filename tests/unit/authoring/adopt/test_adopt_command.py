@@ -190,7 +190,7 @@ def test_an_edited_installation_becomes_rows(
     """Files with another hash than in RECORD become rows; `--restore` gives back the originals."""
     words = ["adopt", "up", "--installed", "--into", "mine", "--of", "up"]
     assert main(words) == 2
-    assert "found no change of a module" in capsys.readouterr().err
+    assert "contains no change that a row can express" in capsys.readouterr().err
     installed.write_text(NEW["lib"])
     assert rows(capsys, "up", "--installed", "--restore") == {
         "lib": ["Add", "Replace", "Edit"]

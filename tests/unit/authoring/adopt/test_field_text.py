@@ -33,7 +33,8 @@ NEW = "new: bool = field(default=False, kw_only=True)"
     ("members", "expected"),
     [
         (
-            '    """Settings."""\n\n    size: int = 1\n    """How large."""\n\n    def m(self): ...\n',
+            '    """Settings."""\n\n    size: int = 1\n    """How large."""\n\n'
+            "    def m(self): ...\n",
             f'    """How large."""\n    {NEW}\n\n    def m(self): ...\n',
         ),
         (
