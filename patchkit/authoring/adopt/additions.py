@@ -4,6 +4,10 @@ import ast
 
 from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.authoring.adopt.definitions import names_in
+from patchkit.authoring.adopt.global_names import (
+    has_lazy_annotations,
+    names_at_import,
+)
 from patchkit.authoring.adopt.indents import indented, margin_of
 from patchkit.authoring.adopt.members import ASSIGNMENTS, Member
 from patchkit.authoring.adopt.module_text import (
@@ -32,8 +36,7 @@ def add(module: ModuleText, member: Member, new: ast.stmt, text: str) -> None:
             return
         raise ScaffoldError(f"{code.tree.path} has {member.qualname} already")
     if not member.owner:
-        line, gaps = _end_of_module(code.tree.tree, module.text)
-        module.put_before(line, gaps.format(text))
+        _add_to_module(module, member.name, text)
         return
     owner = code.defined(member.owner)
     if not isinstance(owner, ast.ClassDef):
@@ -97,11 +100,16 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and is_string
 
 
-def _end_of_module(tree: ast.Module, text: str) -> tuple[int, str]:
-    """Return the line before which a definition is added, and the empty lines around it."""
-    last = tree.body[-1] if tree.body else None
-    if isinstance(last, ast.If) and "__name__" in names_in(last.test):
-        first, _ = lines_of_statement(last)
-        return first, "{}\n\n"
-    lines = text.rstrip("\n").split("\n")
-    return len(lines) + 1, "\n\n{}"
+def _add_to_module(module: ModuleText, name: str, text: str) -> None:
+    """Put a definition before the first statement that its import needs it for; else at the end."""
+    tree = module.read().tree.tree
+    with_annotations = not has_lazy_annotations(tree)
+    for node in tree.body:
+        is_main = isinstance(node, ast.If) and "__name__" in names_in(node.test)
+        names = names_at_import(node, with_annotations=with_annotations)
+        if is_main or name in names:
+            first, _ = lines_of_statement(node)
+            module.put_before(module.above_comments(first), f"{text}\n\n")
+            return
+    lines = module.text.rstrip("\n").split("\n")
+    module.put_before(len(lines) + 1, f"\n\n{text}")

@@ -75,7 +75,7 @@ def _bring_name(module: ModuleText, name: str, body: BodyCode, user: str) -> Non
         helper = body.moved(name, name, {})
         top = user.partition(".")[0]
         first_lines = [lines_of_statement(node)[0] for node in code.setters(top)]
-        line = _line_above_comments(module, min(first_lines))
+        line = module.above_comments(min(first_lines))
         module.put_before(line, f"{helper.text}\n\n")
         bring(module, helper.names - {name}, body, name)
 
@@ -86,13 +86,6 @@ def _names_of(code: Definitions) -> set[str]:
     for node in code.tree.tree.body:
         names |= bound_names(node)
     return names
-
-
-def _line_above_comments(module: ModuleText, line: int) -> int:
-    """Return the first line of the comments that stand directly above a line."""
-    while line > 1 and module.line(line - 1).startswith("#"):
-        line -= 1
-    return line
 
 
 def _is_same(name: str, module: Definitions, body: Definitions) -> bool:

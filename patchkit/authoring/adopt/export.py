@@ -1,6 +1,7 @@
 """Writes what rows make of a release as a diff of its files."""
 
 import ast
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,15 @@ from patchkit.authoring.adopt.global_names import readers_at_import, unbound_nam
 from patchkit.authoring.adopt.module_text import ModuleText
 from patchkit.authoring.adopt.transplant import make
 from patchkit.authoring.adopt.unpacking import separated
-from patchkit.core.rows.declaration import AddField, Change, Edit, Provide, Replace, Row
+from patchkit.core.rows.declaration import (
+    Add,
+    AddField,
+    Change,
+    Edit,
+    Provide,
+    Replace,
+    Row,
+)
 from patchkit.errors import ScaffoldError, TargetError
 
 
@@ -63,7 +72,7 @@ class Export:
         writable = list(changes)
         while True:
             self.texts = dict(before)
-            failed = self._make_all(row, writable, body)
+            failed = self._make_all(row, writable, body, before)
             if not failed:
                 break
             # The others are written anew: they may use what those would have brought.
@@ -79,7 +88,11 @@ class Export:
         return BodyNames(definitions, content, self.release, row.pack)
 
     def _make_all(
-        self, row: Row, changes: Sequence[Change], body: BodyNames
+        self,
+        row: Row,
+        changes: Sequence[Change],
+        body: BodyNames,
+        before: Mapping[str, str],
     ) -> list[Change]:
         """Make changes, and list those that cannot be written.
 
@@ -87,11 +100,12 @@ class Export:
             row: the row that has the changes.
             changes: the changes.
             body: the row's body.
+            before: the texts of files as earlier rows leave them.
 
         Returns:
             The changes that cannot be written.
         """
-        failed: list[Change] = []
+        faults: list[tuple[Change, str]] = []
         places: list[tuple[Place, Change]] = []
         for change in changes:
             try:
@@ -102,25 +116,46 @@ class Export:
                 if not isinstance(change, Provide):
                     places.append((place_of(change, self.release), change))
             except (ScaffoldError, TargetError) as error:
+                faults.append((change, str(error)))
+        if not faults:
+            faults += self._write_all(changes, places, body)
+            faults += self._unbound_in(places, body, before)
+        failed: list[Change] = []
+        for change, reason in [*faults, *_other_edits(faults, places)]:
+            if change not in failed:
                 failed.append(change)
-                self._leave_out(row, change, error)
-        if failed:
-            return failed
-        for change in changes:
-            try:
-                self._make(change, body, places)
-            except (ScaffoldError, TargetError) as error:
-                failed.append(change)
-                self._leave_out(row, change, error)
+                self._leave_out(row, change, reason)
         if not failed:
             self._replaced += self._replaced_by(places)
         return failed
 
-    def _leave_out(self, row: Row, change: Change, error: Exception) -> None:
-        """List a change that cannot be written."""
-        reason = str(error).partition("\n")[0]
+    def _write_all(
+        self, changes: Sequence[Change], places: Places, body: BodyNames
+    ) -> Iterator[tuple[Change, str]]:
+        """Write changes; yield those that cannot be written, with the reasons."""
+        # What is added is placed by what uses it.
+        for change in sorted(changes, key=lambda change: isinstance(change, Add)):
+            try:
+                self._make(change, body, places)
+            except (ScaffoldError, TargetError) as error:
+                yield change, str(error)
+
+    def _unbound_in(
+        self, places: Places, body: BodyNames, before: Mapping[str, str]
+    ) -> Iterator[tuple[Change, str]]:
+        """Yield the changes whose code reads what nothing binds, with the reasons."""
+        for path in dict.fromkeys(place.path for place, _ in places):
+            old_text = before.get(path, self._read(path))
+            for name in sorted(_unbound(old_text, self._text(path))):
+                reason = f"it reads {name}, which {path} does not bind by then"
+                for change in _readers(name, path, places, body):
+                    yield change, reason
+
+    def _leave_out(self, row: Row, change: Change, reason: str) -> None:
+        """List a change that cannot be written; of the reason, the first line."""
+        first_line = reason.partition("\n")[0]
         self.unwritten.append(
-            f"{row.name}: {change.place} is not in the diff: {reason}"
+            f"{row.name}: {change.place} is not in the diff: {first_line}"
         )
 
     def _replaced_by(self, places: Places) -> list[Place]:
@@ -155,7 +190,10 @@ class Export:
                     "the release has it already, the diff of it is empty"
                 )
             return
-        _refuse_broken(old_text, text, place.path)
+        try:
+            compile(text, place.path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            raise ScaffoldError(f"{place.path} would not compile: {error}") from error
         self.texts[place.path] = text
 
     def _with_change(
@@ -263,15 +301,44 @@ def _is_main_program(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and "__name__" in names_in(node.test)
 
 
-def _refuse_broken(old: str, new: str, path: str) -> None:
-    """Raise ScaffoldError if a module cannot be compiled, or reads a name that nothing binds."""
-    try:
-        compile(new, path, "exec", dont_inherit=True)
-        unbound = unbound_names(new) - unbound_names(old)
-    except (SyntaxError, ValueError) as error:
-        raise ScaffoldError(f"{path} would not compile: {error}") from error
-    for name in sorted(unbound):
-        raise ScaffoldError(f"it reads {name}, which {path} does not bind by then")
+def _unbound(old: str, new: str) -> set[str]:
+    """List the names that a module reads and does not bind, and did not read so before."""
+    if old == new:
+        return set()
+    return unbound_names(new) - unbound_names(old)
+
+
+def _readers(name: str, path: str, places: Places, body: BodyNames) -> list[Change]:
+    """List the changes of a file whose code has a name in it; all of them if none has.
+
+    Args:
+        name: the name.
+        path: the file.
+        places: changes, with their places.
+        body: the body that they take definitions from.
+    """
+    changes = [change for place, change in places if place.path == path]
+    pattern = re.compile(rf"\b{re.escape(name)}\b")
+    readers: list[Change] = []
+    for change in changes:
+        code = str(getattr(change, "new", getattr(change, "type", "")))
+        node = body.definitions.named.get(change.body_name)
+        if node is not None:
+            code = body.definitions.text(node)
+        if pattern.search(code):
+            readers.append(change)
+    return readers or changes
+
+
+def _other_edits(
+    faults: Sequence[tuple[Change, str]], places: Places
+) -> Iterator[tuple[Change, str]]:
+    """Yield the Edits of functions of which another Edit is left out, with the reason."""
+    failed = [change for change, _ in faults]
+    functions = [place for place, change in places if change in failed]
+    for place, change in places:
+        if isinstance(change, Edit) and place in functions:
+            yield change, "another Edit of the same function is left out"
 
 
 def _lines(text: str) -> list[str]:

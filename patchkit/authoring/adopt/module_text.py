@@ -54,6 +54,16 @@ class ModuleText:
         """
         self.put(line, line - 1, text)
 
+    def above_comments(self, line: int) -> int:
+        """Return the first line of the comments that stand directly above a line.
+
+        Args:
+            line: the line, counted from 1; it is returned if there are none.
+        """
+        while line > 1 and self.line(line - 1).startswith("#"):
+            line -= 1
+        return line
+
     def remove(self, first: int, last: int) -> None:
         """Take lines out, with the empty lines before them.
 

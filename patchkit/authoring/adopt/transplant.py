@@ -3,6 +3,7 @@
 import ast
 
 from patchkit.analysis.check.edit_sequence import edited
+from patchkit.analysis.upstream.reading.files import parse
 from patchkit.analysis.upstream.resolving.syntax import DEFS
 from patchkit.authoring.adopt.additions import add
 from patchkit.authoring.adopt.body_code import BodyCode, in_class
@@ -15,7 +16,7 @@ from patchkit.authoring.adopt.global_names import (
     names_at_import,
     used_names,
 )
-from patchkit.authoring.adopt.indents import indented, margin_of
+from patchkit.authoring.adopt.indents import dedented, indented, margin_of
 from patchkit.authoring.adopt.members import ASSIGNMENTS, Member
 from patchkit.authoring.adopt.module_text import (
     ModuleText,
@@ -45,11 +46,35 @@ def make(module: ModuleText, change: Change, qualname: str, body: BodyCode) -> N
         code = module.read()
         node = code.defined(qualname)
         first, last = lines_of_statement(node)
-        module.put(first, last, edited(change, code.text(node)).rstrip("\n"))
+        old = code.text(node)
+        module.put(first, last, _without_blanks(old, edited(change, old)))
     elif isinstance(change, (Add, Replace)):
         _transplant(module, change, qualname, body)
     else:
         raise ScaffoldError(f"{change.kind} has no text of its own")
+
+
+def _without_blanks(old: str, new: str) -> str:
+    """Drop the lines of blanks that an Edit leaves where it takes code out.
+
+    Args:
+        old: the function as it was.
+        new: the function with the Edit made.
+
+    Returns:
+        The same code; the text itself if the lines are in a string.
+    """
+    old_lines = set(old.split("\n"))
+    text = "\n".join(
+        line
+        for line in new.rstrip("\n").split("\n")
+        if line.strip() or not line or line in old_lines
+    )
+    tree, fault = parse(dedented(text).encode())
+    expected, _ = parse(dedented(new).encode())
+    if fault or ast.dump(tree) != ast.dump(expected):
+        return new.rstrip("\n")
+    return text
 
 
 def _transplant(

@@ -289,6 +289,61 @@ def test_a_decorator_that_a_replacement_lacks_goes(
     ]
 
 
+def test_edits_of_a_function_are_made_together_or_not_at_all(
+    here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One may use what the next one brings; a line that goes leaves no blanks."""
+    text = (
+        "def f(a):\n    b = a\n    return b\n\n\ndef g(a):\n    b = a\n    return a\n"
+    )
+    write_wheels(here, {"1.0": {"lib": text}})
+    edits = (
+        "Edit('up.lib:f', old='return b', new='return c')",
+        "Edit('up.lib:f', old='b = a', new='c = a')",
+        "Edit('up.lib:g', old='b = a', new='')",
+    )
+    world.pack(row("one", "patch_lib", *edits), patch_lib="")
+    code, diff, errors = export(capsys)
+    assert (code, errors) == (0, "")
+    assert [line for line in diff.splitlines() if line[:1] in "+-"][2:] == [
+        "-    b = a",
+        "-    return b",
+        "+    c = a",
+        "+    return c",
+        "-    b = a",
+    ]
+    edits = (edits[0], edits[1].replace("b", "d"))
+    world.pack(row("one", "patch_lib", *edits), patch_lib="")
+    code, diff, errors = export(capsys)
+    assert (code, diff) == (1, "")
+    assert "up.lib:f is not in the diff: it occurs 0 times" in errors
+    assert "another Edit of the same function is left out" in errors
+
+
+@pytest.mark.processes
+def test_what_is_added_stands_before_what_needs_it(
+    here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A function that a class calls as it is made is added above the class."""
+    text = "class C:\n    size = 1\n\n\nif __name__ == '__main__':\n    print(C)\n"
+    write_wheels(here, {"1.0": {"lib": text}})
+    changes = (
+        "Add('up.lib:make', by='make')",
+        "Add('up.lib:late', by='late')",
+        "Replace('up.lib:C.size', by='size')",
+    )
+    body = (
+        "def make():\n    return 2\n\n\ndef late():\n    return 3\n\n\nsize = make()\n"
+    )
+    world.pack(row("one", "patch_lib", *changes), patch_lib=body)
+    code, diff, errors = export(capsys)
+    assert (code, errors) == (0, "")
+    patched = applied(here, diff)
+    order = [name for name in patched.named if "." not in name]
+    assert order == ["make", "C", "late"]
+    assert patched.text(patched.named["C.size"]) == "    size = make()"
+
+
 def test_a_row_of_another_range_is_told(
     here: Path, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
