@@ -289,7 +289,7 @@ def test_a_decorator_that_a_replacement_lacks_goes(
     ]
 
 
-def test_edits_of_a_function_are_made_together_or_not_at_all(
+def test_edits_of_a_function_are_made_together(
     here: Path, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One may use what the next one brings; a line that goes leaves no blanks."""
@@ -310,7 +310,16 @@ def test_edits_of_a_function_are_made_together_or_not_at_all(
         "+    return c",
         "-        1,",
     ]
-    edits = (edits[0], edits[1].replace("b", "d"))
+
+
+def test_an_edit_is_left_out_with_the_others_of_its_function(
+    here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A function that is edited in part is in no diff."""
+    edits = (
+        "Edit('up.lib:f', old='return a', new='return b')",
+        "Edit('up.lib:f', old='c = a', new='b = a')",
+    )
     world.pack(row("one", "patch_lib", *edits), patch_lib="")
     code, diff, errors = export(capsys)
     assert (code, diff) == (1, "")
