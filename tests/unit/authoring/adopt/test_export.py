@@ -317,7 +317,7 @@ def test_an_edit_is_left_out_with_the_others_of_its_function(
 ) -> None:
     """A function that is edited in part is in no diff."""
     edits = (
-        "Edit('up.lib:f', old='return a', new='return b')",
+        "Edit('up.lib:f', old='return a', new='return a + 1')",
         "Edit('up.lib:f', old='c = a', new='b = a')",
     )
     world.pack(row("one", "patch_lib", *edits), patch_lib="")
