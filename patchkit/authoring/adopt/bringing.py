@@ -17,6 +17,7 @@ from patchkit.authoring.adopt.import_lines import (
     imported_packages,
     imports_from,
     with_import,
+    with_type_import,
 )
 from patchkit.authoring.adopt.indents import margin_of
 from patchkit.authoring.adopt.module_text import ModuleText, lines_of_statement
@@ -45,13 +46,25 @@ def bring(module: ModuleText, names: Iterable[str], body: BodyCode, user: str) -
     for node in definitions.unnamed:
         if isinstance(node, _STATEMENTS_THAT_SET):
             set_in_body.update(stored(node))
-    immovable = (set_in_body & used) - defined_in_body
+    type_names = definitions.type_imports.keys() - defined_in_body
+    immovable = (set_in_body & used) - defined_in_body - type_names
     if immovable:
         raise ScaffoldError(
             f"it uses {min(immovable)}, which no plain assignment alone sets"
         )
     for name in sorted(defined_in_body & used):
         _bring_name(module, name, body, user)
+    for name in sorted(type_names & used):
+        _bring_type(module, name, body)
+
+
+def _bring_type(module: ModuleText, name: str, body: BodyCode) -> None:
+    """Import a name for type checkers alone, unless the module has it."""
+    code = module.read()
+    statement = body.import_of(name)
+    is_there = name in _names_of(code) or name in code.type_imports
+    if statement != f"from {code.tree.name} import {name}" and not is_there:
+        module.text = with_type_import(code.tree, statement)
 
 
 def _bring_name(module: ModuleText, name: str, body: BodyCode, user: str) -> None:

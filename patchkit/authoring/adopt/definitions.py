@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from patchkit.analysis.upstream.reading.files import parse
 from patchkit.analysis.upstream.resolving.module_tree import (
@@ -86,6 +87,17 @@ class Definitions:
             name = f"{prefix}{shared}"
             statements = self.set_together.setdefault(name, [])
             statements.append(node)
+
+    @cached_property
+    def type_imports(self) -> dict[str, str]:
+        """For each name that is imported for type checkers alone, a statement that imports it."""
+        imports: dict[str, str] = {}
+        for node in self.unnamed:
+            if isinstance(node, ast.If) and is_for_types(node):
+                for statement in node.body:
+                    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                        imports.update(imports_of(statement, self.tree))
+        return imports
 
     def defined(self, name: str) -> ast.stmt:
         """Return the statement that defines a name.
@@ -252,6 +264,15 @@ def imports_of(
         bound = alias.asname or top
         statements[bound] = ast.unparse(statement)
     return statements
+
+
+def is_for_types(node: ast.If) -> bool:
+    """Whether a condition holds for type checkers alone.
+
+    Args:
+        node: the statement.
+    """
+    return dotted(node.test).rpartition(".")[2] == "TYPE_CHECKING"
 
 
 def origin_of(statement: str) -> str:

@@ -7,10 +7,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.upstream.reading.files import parse
 from patchkit.analysis.upstream.resolving.syntax import dotted
 from patchkit.analysis.uses.scopes import imported
 from patchkit.authoring.adopt.body_code import BodyCode
 from patchkit.authoring.adopt.definitions import Definitions
+from patchkit.authoring.adopt.global_names import has_lazy_annotations
 from patchkit.core.rows.declaration import Add, AddField, Change, Edit, Replace
 from patchkit.core.rows.target import Item, Target
 from patchkit.errors import ScaffoldError
@@ -137,7 +139,21 @@ class BodyNames:
             derives=self._derives(change.body_name, place),
             strangers=frozenset({"patchkit", self.pack.partition(".")[0]})
             - {place.module.partition(".")[0]},
+            quoted=self._quoted(change, place, target_names),
             keeps_kind=True,
+        )
+
+    def _quoted(
+        self, change: Change, place: Place, target_names: Iterable[str]
+    ) -> frozenset[str]:
+        """List the names in annotations that the body leaves unread, and the module cannot read."""
+        content = self.release.source.read(place.path) or b""
+        upstream, _ = parse(content)
+        body = self.definitions.tree.tree
+        if has_lazy_annotations(upstream) or not has_lazy_annotations(body):
+            return frozenset()
+        return frozenset(
+            {*self.definitions.type_imports, *target_names, change.body_name}
         )
 
     def _names_for(self, places: Iterable[Place]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from patchkit.authoring.scaffold.source_edits import rewritten, span
 from patchkit.errors import ScaffoldError
 
 
-def replace(module: ModuleText, member: Member, new: ast.stmt, text: str) -> str:
+def replace(module: ModuleText, member: Member, new: ast.stmt, text: str) -> str | None:
     """Put a definition in the place of what sets a name.
 
     Where the name is set together with others, they keep their values: its own value is
@@ -32,7 +32,7 @@ def replace(module: ModuleText, member: Member, new: ast.stmt, text: str) -> str
         text: the definition under its new name, not indented.
 
     Returns:
-        The code that is written: the text, or the new value of an assignment alone.
+        The value, if nothing but that is written of an assignment.
 
     Raises:
         ScaffoldError: the name is set in a way that has no such place.
@@ -53,14 +53,14 @@ def replace(module: ModuleText, member: Member, new: ast.stmt, text: str) -> str
         raise ScaffoldError(f"{member.by} has no value")
     if value is not None and isinstance(old, ASSIGNMENTS) and not is_field:
         _replace_value(module, code, member, old, value)
-        return f"_ = {value}"
+        return value
     if not code.has_lines_of_its_own(old):
         raise ScaffoldError(f"it shares its lines with other code than {qualname}")
     if qualname in code.set_together:
         module.put_before(line_after(old), indented(text, margin))
     else:
         _replace_definition(module, code, member, new, indented(text, margin))
-    return text
+    return None
 
 
 def refuse_imported(code: Definitions, name: str) -> None:

@@ -151,12 +151,14 @@ def _write(module: ModuleText, member: Member, body: BodyCode) -> None:
     is_there = member.qualname in {*upstream.named, *upstream.set_together}
     if member.is_new or (member.owner and not is_there):
         add(module, member, new, text)
+        names = code.names
     else:
-        text = replace(module, member, new, text)
+        value = replace(module, member, new, text)
+        names = code.names if value is None else code.names & used_names(value)
     if member.is_merged or not _is_plain_function(new):
         for part in PARTS_OF_PROPERTY.values():
             _write_part(module, member, body, part)
-    bring(module, code.names & used_names(text), body, member.qualname)
+    bring(module, names, body, member.qualname)
 
 
 def _is_plain_function(node: ast.stmt) -> bool:
@@ -207,7 +209,7 @@ def _merge(
     upstream = code.defined(qualname)
     if not isinstance(upstream, ast.ClassDef):
         raise ScaffoldError(f"{qualname} is no class in {code.tree.path}")
-    is_lazy = has_lazy_annotations(code.tree.tree)
+    is_lazy = bool(body.quoted) or has_lazy_annotations(code.tree.tree)
     subclass = Subclass(new, upstream, body.target_names, is_lazy)
     subclass.refuse_unmergeable()
     if not subclass.members:

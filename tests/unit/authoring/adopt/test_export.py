@@ -327,6 +327,42 @@ def test_an_edit_is_left_out_with_the_others_of_its_function(
     assert "another Edit of the same function is left out" in errors
 
 
+@pytest.mark.parametrize("is_lazy", [False, True])
+def test_what_type_checkers_alone_import_stays_so(
+    is_lazy: bool, here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Annotations that a module evaluates have such names between quotes."""
+    head = "from __future__ import annotations\n\n" if is_lazy else ""
+    write_wheels(
+        here, {"1.0": {"lib": f"{head}class C:\n    def m(self):\n        return 1\n"}}
+    )
+    body = """
+    from __future__ import annotations
+
+    from typing import TYPE_CHECKING
+
+    from up import lib
+
+    if TYPE_CHECKING:
+        from collections.abc import Sequence
+
+
+    class D(lib.C):
+        def m(self, other: D | None = None) -> Sequence[int]:
+            return [1]
+    """
+    world.pack(
+        row("one", "patch_lib", "Replace('up.lib:C', by='D')"), patch_lib=dedent(body)
+    )
+    code, diff, errors = export(capsys)
+    assert (code, errors) == (0, "")
+    assert "+if TYPE_CHECKING:\n+    from collections.abc import Sequence\n" in diff
+    header = "def m(self, other: C | None = None) -> Sequence[int]:"
+    if not is_lazy:
+        header = 'def m(self, other: "C | None" = None) -> "Sequence[int]":'
+    assert header in diff
+
+
 @pytest.mark.processes
 def test_what_is_added_stands_before_what_needs_it(
     here: Path, world: World, capsys: pytest.CaptureFixture[str]

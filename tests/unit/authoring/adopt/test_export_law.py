@@ -32,6 +32,7 @@ CHANGES = (
     "Replace('up.lib:CHOSEN', by='PAIRED')",
     "Replace('up.lib:plain', by='plain')",
     "Replace('up.lib:plain', by='calling_upstream')",
+    "Replace('up.lib:plain', by='typed')",
     "Replace('up.lib:plain', by='recursive')",
     "Replace('up.lib:plain', by='using_alias')",
     "Replace('up.lib:plain', by='using_module')",
@@ -167,6 +168,11 @@ def sample(random: Random) -> list[str]:
     for change in random.sample(CHANGES, random.randint(1, 12)):
         target = change.split("'")[1]
         chosen.setdefault(target, change)
+    # An Edit of what another change replaces is refused.
+    for target in list(chosen):
+        for part in list(chosen):
+            if part.startswith(f"{target}.") and chosen[part].startswith("Edit"):
+                del chosen[part]
     return [change for change in CHANGES if change in chosen.values()]
 
 

@@ -6,7 +6,7 @@ import string as text_tools
 from collections import OrderedDict
 from dataclasses import dataclass
 from os.path import basename
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from up import lib
 from up.lib import LIMIT as upstream_limit
@@ -14,6 +14,9 @@ from up.lib import SIZES as upstream_sizes
 from up.lib import Base, Config, Slotted, Worker, deep
 from up.lib import plain as upstream_plain
 from up.lib import joined as upstream_joined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FACTOR = 3
 PAIRED, OTHER = 5, 6
@@ -36,6 +39,10 @@ def plain(a, b=FACTOR):
 
 def calling_upstream(a, b=1):
     return upstream_plain(a, b) + 1
+
+
+def typed(a: Sequence[int] | int, b: Config = 1) -> Sequence[int]:
+    return [a, b]
 
 
 def recursive(a, b=1):
@@ -126,6 +133,9 @@ class Plain(Worker):
     @classmethod
     def made(cls, size) -> Any:
         return Plain(size), cls.__mro__[-1]
+
+    def extra(self, other: Plain | None = None) -> Worker:
+        return self.size, other
 
     async def awaited(self):
         return text
