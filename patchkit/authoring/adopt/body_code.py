@@ -109,6 +109,9 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
         for name in pair:
             if name in own_names:
                 raise ScaffoldError(f"it has a {name} of its own beside its module's")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Global) and not changed.keys().isdisjoint(node.names):
+            raise ScaffoldError(f"it sets {node.names[0]}, a global of the body")
 
     def changes(content: bytes) -> list[TextChange]:
         found: list[TextChange] = []

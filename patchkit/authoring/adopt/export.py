@@ -212,6 +212,8 @@ class Export:
         module = ModuleText(place.path, text, frozenset(written))
         replaced = [*self._replaced, *self._replaced_by(places)]
         code = body.code_for(change, place, places, replaced)
+        if code.derives and place in self._replaced:
+            raise ScaffoldError("an earlier patch has a class in its place, too")
         if isinstance(change, AddField):
             add_field(module, change, place.qualname, code)
         else:

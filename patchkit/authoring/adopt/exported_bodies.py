@@ -66,7 +66,7 @@ def place_of(change: Change, release: CheckedRelease) -> Place:
         _refuse_missing(target, release)
     last = target.steps[-1]
     if isinstance(last, Item):
-        raise ScaffoldError("it is an item of a container")
+        raise ScaffoldError("it is an item; write it into its table by hand")
     path, module, owner = _defined(target.holder, release)
     if last == "fget":  # the property itself, in the text
         return Place(path, module, owner)

@@ -215,28 +215,29 @@ class _Reader:
         Args:
             statements: The statements of a block.
         """
-        for node in statements:
+        unread = [*statements][::-1]
+        while unread:
+            node = unread.pop()
             names = names_at_import(node, with_annotations=self._with_annotations)
             if _ALL not in self.bound:
                 self.unbound |= names - self.bound
             if isinstance(node, SCOPES):
                 self.bound.add(node.name)
                 continue
-            self._read_blocks(node)
-            self.bound |= bound_names(node)
+            for part in ast.iter_child_nodes(node):
+                if not isinstance(part, ast.stmt):
+                    self.bound |= _bound_by_part(part)
+            unread.extend([*_inner_statements(node)][::-1])
 
-    def _read_blocks(self, node: ast.stmt) -> None:
-        """Read the blocks of a statement, each with what the statement itself binds."""
-        for part in ast.iter_child_nodes(node):
-            if not isinstance(part, ast.stmt):
-                self.bound |= _bound_by_part(part)
-        for field in BLOCKS:
-            for part in getattr(node, field, ()):
-                inner = getattr(part, "body", None)
-                if isinstance(part, ast.stmt):
-                    self.read([part])
-                elif isinstance(inner, list):  # of a handler or a case
-                    self.read(inner)
+
+def _inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
+    """List the statements in the blocks of a statement, which are in no further block."""
+    for field in BLOCKS:
+        for part in getattr(node, field, ()):
+            if isinstance(part, ast.stmt):
+                yield part
+            else:  # a handler or a case
+                yield from part.body
 
 
 def readers_at_import(tree: ast.Module, qualname: str) -> list[int]:
@@ -263,9 +264,5 @@ def _statements_at_import(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """List the statements of a block and of the blocks in it, but not those of definitions."""
     for node in body:
         yield node
-        if isinstance(node, SCOPES):
-            continue
-        for field in BLOCKS:
-            for part in getattr(node, field, ()):
-                inner = [part] if isinstance(part, ast.stmt) else part.body
-                yield from _statements_at_import(inner)
+        if not isinstance(node, SCOPES):
+            yield from _statements_at_import(_inner_statements(node))
