@@ -116,13 +116,16 @@ def _body_name(
     place: "PackLocation",
     drafts: Drafts,
 ) -> str:
-    """Name a body: as is asked, else after the first target's module, else after the patch."""
+    """Name a body: as is asked, else after the first target's module, the patch, or both."""
     if request.body:
         return request.body
     module = first.target.module.rpartition(".")[2].strip("_")
-    if drafts.has(place.folder / f"patch_{module}.py"):
-        return f"patch_{_identifier(request.name)}"
-    return f"patch_{module}"
+    own_name = _identifier(request.name)
+    candidates = [f"patch_{module}", f"patch_{own_name}", f"patch_{module}_{own_name}"]
+    for candidate in candidates:
+        if not drafts.has(place.folder / f"{candidate}.py"):
+            return candidate
+    return candidates[-1]  # it is refused, as it is there
 
 
 def _with_row(plan: Plan, drafts: Drafts) -> Plan:
