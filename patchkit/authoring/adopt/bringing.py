@@ -88,7 +88,7 @@ def _bring_name(module: ModuleText, name: str, body: BodyCode, user: str) -> Non
         helper = body.moved(name, name, {})
         top = user.partition(".")[0]
         first_lines = [lines_of_statement(node)[0] for node in code.setters(top)]
-        line = module.above_comments(min(first_lines))
+        line = module.top_line(min(first_lines))
         module.put_before(line, f"{helper.text}\n\n")
         bring(module, helper.names - {name}, body, name)
 

@@ -12,7 +12,13 @@ from patchkit.analysis.upstream.resolving.module_tree import (
     lines_of,
     module_name,
 )
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted, is_private
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    SCOPES,
+    dotted,
+    is_private,
+    statements,
+)
 from patchkit.authoring.adopt.indents import dedented
 from patchkit.authoring.adopt.unpacking import names_set_together
 from patchkit.authoring.scaffold.source_edits import offset, span
@@ -81,6 +87,18 @@ class Definitions:
                 if isinstance(node, ast.ClassDef):
                     inner_prefix = f"{name}."
                     self._read(node.body, inner_prefix)
+
+    def add_conditional(self) -> None:
+        """Name what is defined under a condition, once, and elsewhere is None at most."""
+        setters: dict[str, list[ast.stmt]] = {}
+        for node in statements(self.tree.tree.body):
+            setters.setdefault(name_of(node), []).append(node)
+        for name, nodes in setters.items():
+            definitions = [node for node in nodes if isinstance(node, SCOPES)]
+            others = [node for node in nodes if not isinstance(node, SCOPES)]
+            is_only_definition = len(definitions) == 1 and all(map(_is_none, others))
+            if name and is_only_definition and name not in self.named:
+                self._read(definitions, "")
 
     def _read_names_set_together(self, node: ast.Assign, prefix: str) -> None:
         for shared in names_set_together(node):
@@ -264,6 +282,12 @@ def imports_of(
         bound = alias.asname or top
         statements[bound] = ast.unparse(statement)
     return statements
+
+
+def _is_none(node: ast.stmt) -> bool:
+    """Whether an assignment sets None."""
+    value = getattr(node, "value", None)
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def is_for_types(node: ast.If) -> bool:

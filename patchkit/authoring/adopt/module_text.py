@@ -22,8 +22,10 @@ class ModuleText:
     changed: frozenset[str] = frozenset()
 
     def read(self) -> Definitions:
-        """Return what the text defines by now."""
-        return Definitions.of(self.path, self.text.encode())
+        """Return what the text defines by now, also under a condition."""
+        definitions = Definitions.of(self.path, self.text.encode())
+        definitions.add_conditional()
+        return definitions
 
     def line(self, number: int) -> str:
         """Return a line.
@@ -63,6 +65,19 @@ class ModuleText:
         while line > 1 and self.line(line - 1).startswith("#"):
             line -= 1
         return line
+
+    def top_line(self, line: int) -> int:
+        """Return the first line of the statement, and of comments above it, that a line is in.
+
+        Args:
+            line: the line, counted from 1.
+        """
+        first = line
+        for node in self.read().tree.tree.body:
+            start, end = lines_of_statement(node)
+            if start <= line <= end:
+                first = start
+        return self.above_comments(first)
 
     def remove(self, first: int, last: int) -> None:
         """Take lines out, with the empty lines before them.

@@ -364,6 +364,58 @@ def test_what_type_checkers_alone_import_stays_so(
 
 
 @pytest.mark.processes
+def test_what_is_defined_under_a_condition_is_changed_there(
+    here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A class in a `try`, which is None without a package, keeps its place and its margin."""
+    text = """
+    try:
+        import json
+
+        class C:
+            def m(self):
+                return 1
+
+    except ImportError:
+        C = None
+
+    if json:
+        def f():
+            return 1
+    else:
+        def f():
+            return 2
+    """
+    write_wheels(here, {"1.0": {"lib": dedent(text)}})
+    body = """
+    from up.lib import C
+
+    def helper():
+        return 2
+
+    def f():
+        return 3
+
+    class D(C):
+        def m(self):
+            return helper()
+    """
+    changes = ("Replace('up.lib:C', by='D')", "Replace('up.lib:f', by='f')")
+    world.pack(row("one", "patch_lib", *changes), patch_lib=dedent(body))
+    code, diff, errors = export(capsys)
+    assert code == 1
+    assert "up.lib:f is not in the diff" in errors
+    assert errors.count("\n") == 1
+    applied(here, diff)
+    program = "import up.lib as m; print(m.C().m(), m.f())"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(
+        command, cwd=here / "tree", check=True, capture_output=True, timeout=30
+    )
+    assert done.stdout.split() == [b"2", b"1"]
+
+
+@pytest.mark.processes
 def test_what_is_added_stands_before_what_needs_it(
     here: Path, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
