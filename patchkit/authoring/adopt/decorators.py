@@ -61,6 +61,15 @@ def makes_descriptor(decorators: Iterable[ast.expr]) -> bool:
     return not _KINDS.isdisjoint(map(_last_name, decorators))
 
 
+def shapes_functions(decorators: Iterable[ast.expr]) -> bool:
+    """Whether decorators hold for any plain function that takes the place of theirs.
+
+    Args:
+        decorators: The decorators of the function that is replaced.
+    """
+    return not (_KINDS | _CACHES | _CONTEXTS).isdisjoint(map(_last_name, decorators))
+
+
 def _last_name(decorator: ast.expr) -> str:
     """Return the end of the dotted name of a decorator, or of what makes it."""
     function = decorator.func if isinstance(decorator, ast.Call) else decorator

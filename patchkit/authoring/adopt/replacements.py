@@ -3,7 +3,7 @@
 import ast
 
 from patchkit.analysis.upstream.resolving.syntax import DEFS
-from patchkit.authoring.adopt.decorators import kept_decorators
+from patchkit.authoring.adopt.decorators import kept_decorators, shapes_functions
 from patchkit.authoring.adopt.definitions import Definitions, names_in
 from patchkit.authoring.adopt.indents import indented, margin_of
 from patchkit.authoring.adopt.members import ASSIGNMENTS, Member
@@ -131,6 +131,13 @@ def _replace_definition(
                 text = "".join(_decorator_lines(code, old, kept)) + text
         elif isinstance(getattr(old, "value", None), ast.Call) and member.owner:
             raise ScaffoldError("upstream makes it by a call, which decides what it is")
+    value = getattr(new, "value", None)
+    may_be_function = isinstance(value, (ast.Lambda, ast.Name, ast.Attribute, ast.Call))
+    is_shaped = isinstance(old, DEFS) and shapes_functions(old.decorator_list)
+    if may_be_function and is_shaped and member.keeps_kind:
+        raise ScaffoldError(
+            "it may be a function, which takes on upstream's decorators"
+        )
     module.put(first, last, text)
 
 

@@ -56,6 +56,8 @@ CHANGES = (
     "Replace('up.lib:Worker.width', by='Holder.width')",
     "Edit('up.lib:Worker.width.fset', old='= value', new='= value + 1')",
     "Replace('up.lib:Worker.fixed', by='fixed')",
+    "Replace('up.lib:Worker.fixed', by='alias')",
+    "Replace('up.lib:cached', by='short')",
     "Replace('up.lib:Worker.made', by='builder')",
     "Replace('up.lib:Worker.kept', by='getter')",
     "Replace('up.lib:Worker.Inner.depth', by='method')",

@@ -101,6 +101,10 @@ def fixed(a):
     return ("body", a)
 
 
+alias = fixed
+short = lambda a: [a, FACTOR]
+
+
 class Holder:
     @property
     def width(self):
