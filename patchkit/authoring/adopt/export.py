@@ -209,7 +209,7 @@ class Export:
         for other, sibling in places:
             if other.module == place.module and other.qualname == sibling.body_name:
                 written.add(other.qualname)
-        module = ModuleText(place.path, text, frozenset(written))
+        module = ModuleText(place.path, text, frozenset(written), with_conditional=True)
         replaced = [*self._replaced, *self._replaced_by(places)]
         code = body.code_for(change, place, places, replaced)
         if code.derives and place in self._replaced:

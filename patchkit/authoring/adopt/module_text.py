@@ -15,16 +15,19 @@ class ModuleText:
         path: the path of its file in its release.
         text: its text, as it is by now; its lines end with a newline alone.
         changed: the names that changes of the same row define.
+        with_conditional: whether what is defined under a condition can be changed.
     """
 
     path: str
     text: str
     changed: frozenset[str] = frozenset()
+    with_conditional: bool = False
 
     def read(self) -> Definitions:
-        """Return what the text defines by now, also under a condition."""
+        """Return what the text defines by now."""
         definitions = Definitions.of(self.path, self.text.encode())
-        definitions.add_conditional()
+        if self.with_conditional:
+            definitions.add_conditional()
         return definitions
 
     def line(self, number: int) -> str:
