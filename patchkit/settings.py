@@ -23,6 +23,7 @@ VARIABLES = (
     "PATCHKIT_DEVICE_BACKEND",
     "PATCHKIT_CPU_RAY",
     "PATCHKIT_TESTS",
+    "PATCHKIT_PROBE",
 )
 """Variables to pass to a process that does not inherit the environment (Ray)."""
 
@@ -45,6 +46,7 @@ class Settings(Record):
         vllm_version: `VLLM_VERSION`: the version of vLLM to believe.
         journal: `PATCHKIT_JOURNAL`: the folder of the journals.
         log: `PATCHKIT_LOG`: the level of messages on stderr.
+        probed: `PATCHKIT_PROBE`: targets that are observed, as `patchkit probe` sets them.
     """
 
     enabled: bool = True
@@ -59,6 +61,7 @@ class Settings(Record):
     vllm_version: str | None = None
     journal: str | None = None
     log: str = "warning"
+    probed: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> "Settings":
@@ -90,6 +93,7 @@ class Settings(Record):
             vllm_version=env.get("VLLM_VERSION") or None,
             journal=env.get("PATCHKIT_JOURNAL") or None,
             log=_choice(env, "PATCHKIT_LOG", LEVELS, "warning"),
+            probed=tuple(env.get("PATCHKIT_PROBE", "").splitlines()),
         )
 
 

@@ -15,7 +15,7 @@ from patchkit.core.rows.project import Project
 from patchkit.errors import DeclarationError, PatchkitError, near
 
 SECTIONS = {
-    "Write patches": ("new", "adopt", "rebase", "export", "list", "show"),
+    "Write patches": ("new", "probe", "adopt", "rebase", "export", "list", "show"),
     "Know whether they hold": ("check", "fit", "explain", "diff", "history"),
     "Keep them reviewed": ("lock", "matrix"),
     "Run with them": ("run", "status", "bisect", "doctor", "bootstrap"),

@@ -58,7 +58,7 @@ def rows_of(
         where = "here; --patches MODULE names a pack"
         if packs:
             where = f"in {', '.join(packs)}"
-        raise click.UsageError(f"expected one patch at least, found none {where}")
+        raise click.UsageError(f"expected at least one patch, found none {where}")
     return chosen, [
         finding for finding in findings if not names or finding.patch in names
     ]
@@ -88,7 +88,7 @@ def own_rows_of(packs: Collection[str], names: Collection[str]) -> list[Row]:
             row for row in rows if row.pack not in OWN_PACKS or row.pack in packs
         ]
     if not maintained:
-        expected = "expected one at least: name it, or its pack with --patches MODULE"
+        expected = "expected at least one: name it, or its pack with --patches MODULE"
         raise click.UsageError(f"found no patch here but patchkit's own, {expected}")
     return maintained
 
@@ -145,5 +145,5 @@ def _open_installed(
             "none is installed here; --releases, --path and --wheel name others"
         )
     if missing:
-        say(f"not installed, so not looked at: {', '.join(missing)}")
+        say(f"not installed, so not checked: {', '.join(missing)}")
     return releases

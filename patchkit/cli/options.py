@@ -63,7 +63,7 @@ class ReleaseOptions(NamedTuple):
         values = [value for value in self if value]
         if len(values) > 1:
             names = "--releases, --path, --wheel and --here"
-            raise click.UsageError(f"{names}: expected one of them at most")
+            raise click.UsageError(f"{names}: expected at most one of them")
 
     def with_project_default(self) -> "ReleaseOptions":
         """Return these options, or the releases of the project's settings where none is set.
@@ -197,7 +197,7 @@ def _hint_for(name: str, rows: Registry) -> str:
         if name in [row.name for row in read_pack(pack)]:
             return f" here: it is in {pack}, which --patches {pack} adds"
     similar = near(name, [row.name for row in rows], 3)
-    return similar or f"; 'patchkit list --all' names the {len(rows)} that are"
+    return similar or f"; 'patchkit list --all' lists all {len(rows)}"
 
 
 def parse_target(text: str) -> Target:

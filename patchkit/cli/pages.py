@@ -8,25 +8,58 @@ from pathlib import Path
 import click
 
 from patchkit import __version__
-from patchkit.analysis.check.codes import explanations
+from patchkit.analysis.check.codes import explanations, is_selector, near_selectors
 from patchkit.analysis.check.comparison import Difference
 from patchkit.analysis.check.findings import Report
 from patchkit.cli.options import make_format_option
 from patchkit.cli.output import say
+from patchkit.cli.report import check_view as view
+from patchkit.cli.report.check_concise import as_concise
 from patchkit.cli.report.check_github import as_github, as_markdown
 from patchkit.cli.report.check_html import as_html
+from patchkit.cli.report.check_sarif import as_sarif
 from patchkit.cli.report.check_table import print_check
 from patchkit.cli.report.console import console
 
+_FORMATS = ("json", "concise", "github", "markdown", "html", "sarif")
+
+
+def _selectors(
+    _: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Split what an option lists, and refuse what is no code and no prefix of one."""
+    selectors: list[str] = []
+    for value in values:
+        selectors += [part.strip().upper() for part in value.split(",")]
+    for selector in selectors:
+        if not is_selector(selector):
+            hint = near_selectors(selector) or "; 'patchkit explain' lists them"
+            raise click.UsageError(
+                f"--{parameter.name}: no code starts with {selector!r}{hint}"
+            )
+    return tuple(selectors)
+
+
+select_option = click.option(
+    "--select",
+    metavar="CODES",
+    multiple=True,
+    callback=_selectors,
+    help="Report only these codes or prefixes, such as PK1,PK503; repeatable.",
+)
+ignore_option = click.option(
+    "--ignore",
+    metavar="CODES",
+    multiple=True,
+    callback=_selectors,
+    help="Do not report these codes or prefixes; repeatable.",
+)
 output_option = click.option(
     "--output", metavar="FILE", help="Write it there and not to stdout."
 )
 form_option = make_format_option(
-    "json",
-    "github",
-    "markdown",
-    "html",
-    help_text="For a person, a program, annotations, a comment, or a page.",
+    *_FORMATS,
+    help_text="For a person, a program, grep, annotations, a comment, a page, code scanning.",
 )
 
 
@@ -41,8 +74,9 @@ def check_output(form: str, output: str | None) -> None:
         UsageError: A table is to go to a file.
     """
     if form == "table" and output is not None:
+        *formats, last = _FORMATS
         raise click.UsageError(
-            "--output: expected --format json, github, markdown or html"
+            f"--output: expected --format {', '.join(formats)} or {last}"
         )
 
 
@@ -68,19 +102,25 @@ def write_report(
     if form == "table":
         print_check(report, console())
         if report.worst:
-            say(
-                f"'patchkit explain {report.worst.code.code}' says what a finding means"
-            )
+            say(f"run 'patchkit explain {report.worst.code.code}' for details")
         return
     text = _text(report, form, as_json, diffs)
+    if text:
+        text += "\n"
     if output is None:
-        click.echo(text)
-        return
+        click.echo(text, nl=False)
+    else:
+        _write(Path(output), text)
+    if form == "concise":
+        say(f"{view.tally(report)}; {view.scope(report)}")
+
+
+def _write(file: Path, text: str) -> None:
     try:
-        Path(output).write_text(text + "\n", encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.UsageError(
-            f"{output}: cannot be written ({error.strerror})"
+            f"{file}: cannot be written ({error.strerror})"
         ) from error
 
 
@@ -89,10 +129,14 @@ def _text(
 ) -> str:
     if form == "json":
         return as_json()
+    if form == "concise":
+        return as_concise(report)
     if form == "github":
         return as_github(report)
     if form == "markdown":
         return as_markdown(report)
+    if form == "sarif":
+        return as_sarif(report, explanations())
     return as_html(report, diffs, _origin(), explanations())
 
 

@@ -30,6 +30,7 @@ LONG = (
     "test_rows.py",
     "test_swallowed.py",
     "test_compile_cache.py",
+    "test_probe.py",
     "test_status_ray.py",
     "test_processes.py",
     "test_drift.py",

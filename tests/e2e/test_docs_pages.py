@@ -182,6 +182,7 @@ ELSEWHERE = {
     },
     "docs/tutorial.md": {"": "tests/e2e/test_tutorial.py"},
     "docs/vllm-ascend.md": {"": "tests/unit/studies/test_ascend_targets.py"},
+    "docs/write-a-patch.md": {"patchkit probe": "tests/e2e/test_probe.py"},
 }
 """What is run by another test, or cannot be run here, by how it begins."""
 

@@ -47,6 +47,11 @@ SUBSTITUTIONS = (
         "numbers of processes in JSON",
     ),
     Substitution(
+        re.compile(r"\bpid \d+\b"),
+        "pid PID",
+        "`probe` names processes by their numbers",
+    ),
+    Substitution(
         re.compile(
             r'("(?:age|at|observed|seconds|started|time|verified)": ?)-?\d+(?:\.\d+)?(?:e-\d+)?'
         ),

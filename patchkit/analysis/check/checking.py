@@ -34,7 +34,7 @@ from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
 
 _WORST = list(State)
-_AGAIN = "check it again, leave it out, or use --offline for what was read before"
+_AGAIN = "try again, leave the release out, or use --offline for what was read before"
 _SHOWN = 3
 """How many importers a message names."""
 
@@ -144,8 +144,8 @@ class Check:
             requirements = ", ".join(row.patch.requires)
             yield Finding(
                 code=codes.COULD_BE_WIDER,
-                message=f"it would hold there, outside of its range ({requirements})",
-                fix="widen the range, or accept it with the reason",
+                message=f"the patch would also hold here, outside its range ({requirements})",
+                fix="test it, then widen the range; or accept the finding",
                 patch=row.name,
                 release=release.name,
                 file=file,
@@ -194,18 +194,19 @@ class Check:
         moves: Moves,
     ) -> Finding:
         message = fault.message
-        if fault.code is codes.TARGET_MISSING and not isinstance(
-            change, (Add, Provide)
-        ):
-            message += moves.words(change.place, release)
+        fix = fault.fix
+        if fault.code is codes.TARGET_MISSING and not isinstance(change, Provide):
+            missing = change.place
+            if isinstance(change, Add):
+                missing = missing.holder
+            message += moves.words(missing, release)
+            fix = moves.fix(fix, missing, release)
         if change.when:
             message += f"; {change.when} decides where it would apply"
         target = str(change.place)
-        fix = fault.fix
         if fault.code is codes.UNDECIDABLE:
-            fix += (
-                f', then add "{fault.code.code} {target}" to accept in [tool.patchkit]'
-            )
+            entry = f'"{fault.code.code} {target}"'
+            fix += f", then add {entry} to accept in [tool.patchkit]"
         file, line = self._packs[row.pack].place(row, fault.by)
         return Finding(
             fault.code, message, fix, row.name, target, release.name, file, line
@@ -219,9 +220,9 @@ class Check:
             yield Finding(
                 code=codes.NO_ORDER,
                 message=(
-                    f"{inner} and {outer} both change {target}, and neither says which is first"
+                    f"{inner} and {outer} both change {target}, and neither is after the other"
                 ),
-                fix=f"after=({inner!r},) in {outer}, or conflicts",
+                fix=f"set after=({inner!r},) in {outer}, or declare conflicts",
                 patch=outer,
                 target=target,
                 file=file,
@@ -282,11 +283,8 @@ def _imported_by(
         importers = f"{len(modules)} modules ({importers}, …)"
     return Finding(
         code=codes.BY_NAME_IMPORTERS,
-        message=(
-            f"{target} is imported by name in {importers}, "
-            "which a patch that comes late has to rebind"
-        ),
-        fix="nothing, if patchkit is loaded before them; else leave rebind on",
+        message=f"imported by name in {importers}",
+        fix="no action needed, unless you set rebind=False",
         patch=patch,
         target=target,
         release=release,

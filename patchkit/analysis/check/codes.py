@@ -2,10 +2,11 @@
 
 import enum
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from patchkit.errors import SettingsError
+from patchkit.errors import SettingsError, near
 
 _SECTION = re.compile(r"^## (PK\d+) .*\n\n((?:(?!^#).*\n?)*)", re.MULTILINE)
 _LINK = re.compile(r"\[((?:[^][]|\[[^][]*])*)]\([^)]*\)")
@@ -71,6 +72,68 @@ RELEASE_UNREADABLE = Code("PK901", "release cannot be read", Severity.ERROR)
 
 CODES = {code.code: code for code in list(vars().values()) if isinstance(code, Code)}
 """All codes, in the order of the docs."""
+
+_SHORTEST = len("PK")
+
+
+class CodeSelection(NamedTuple):
+    """The codes whose findings are reported.
+
+    A selector is a code, or a prefix such as `PK1`. The longest selector that matches a code
+    decides; between equals, ignoring wins.
+
+    Args:
+        select: The selectors of codes to report; if there are none, all codes are.
+        ignore: The selectors of codes to leave out.
+    """
+
+    select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+
+    def includes(self, code: Code) -> bool:
+        """Whether findings with a code are reported.
+
+        An unreadable release is reported unless it is ignored: no selected code was checked there.
+
+        Args:
+            code: The code.
+        """
+        selected = _longest_match(code, self.select)
+        ignored = _longest_match(code, self.ignore)
+        if selected:
+            return selected > ignored
+        is_selected = not self.select or code is RELEASE_UNREADABLE
+        return is_selected and not ignored
+
+
+def _longest_match(code: Code, selectors: Iterable[str]) -> int:
+    """Return the length of the longest selector that matches a code; 0 if none does."""
+    lengths = [len(text) for text in selectors if code.code.startswith(text)]
+    return max(lengths, default=0)
+
+
+def is_selector(text: str) -> bool:
+    """Whether a text is a code, or a prefix of one.
+
+    Args:
+        text: The text.
+    """
+    is_long_enough = len(text) >= _SHORTEST
+    return is_long_enough and any(name.startswith(text) for name in CODES)
+
+
+def near_selectors(text: str) -> str:
+    """Ask whether another code or prefix was meant.
+
+    Args:
+        text: A text that is no selector.
+
+    Returns:
+        The question, for the end of a message; '' if nothing is similar.
+    """
+    lengths = range(_SHORTEST + 1, len(RELEASE_UNREADABLE.code) + 1)
+    selectors = [name[:length] for length in lengths for name in CODES]
+    return near(text, dict.fromkeys(selectors), 3)
 
 
 def explanations() -> dict[str, str]:

@@ -207,7 +207,7 @@ def ends(
     inside = _in_range(row, releases)
     if not inside:
         actual = f"found no release of {releases[0].project} in the range of {row.name}"
-        raise UpstreamError(f"{actual}, expected one at least: correct its `requires`")
+        raise UpstreamError(f"{actual}, expected at least one: correct its `requires`")
     first = _reviewed(row, releases, lock) or inside[0]
     if old:
         first = _named(releases, old)

@@ -41,14 +41,14 @@ def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
         if not getattr(row.patch, field).strip():
             message = f"{row.name} has no `{field}`, expected {expected}"
             yield finding_of_row(
-                code, message, f"say it in the row: {field}=…", row, row_place
+                code, message, f"add {field}=… to the row", row, row_place
             )
     if row.patch.body is None:
         return
     for name in _body_names(row):
         facts = pack.facts(row, name)
         if facts.state == "absent":
-            message = f"{name} is not in the body: {facts.reason}"
+            message = f"the row names {name}, but {facts.reason}"
             fix = f"define {name} in the body, or name another object in the row"
             yield finding_of_row(codes.NAME_NOT_IN_BODY, message, fix, row, row_place)
 
@@ -84,9 +84,9 @@ def of_ranges(
         comma = ""
         if any(sign in requirement for sign in "<>=!~"):
             comma = ","
-        fix = f"add an upper bound, or say that there is none: '{requirement}{comma}<9999'"
+        fix = f"add an upper bound, or declare that there is none: '{requirement}{comma}<9999'"
         message = (
-            f"{requirement!r} has no upper bound: releases that nobody has seen are "
+            f"{requirement!r} has no upper bound, so releases that were never checked are "
             "patched too"
         )
         yield finding_of_row(codes.OPEN_RANGE, message, fix, row, row_place)
@@ -123,13 +123,13 @@ def _why_empty(
     of_project = [text for text in requirements if project in projects_of([text])]
     bounds = ", ".join(of_project)
     if not allows_any(of_project):
-        return f"no version of {project} can be in {bounds}"
+        return f"no version of {project} can match {bounds}"
     versions = known_versions.get(project)
     if not of_project or not versions:
         return ""
     if any(allows(of_project, project, version) for version in versions):
         return ""
-    return f"no release of {project} is in {bounds}"
+    return f"no release of {project} matches {bounds}"
 
 
 def _alternatives(row: Row) -> list[list[Change]]:
@@ -170,12 +170,13 @@ def _gap_or_overlap(
     targets = _targets(in_range)
     if not targets:
         code = codes.GAP
-        message = f"none of {', '.join(_targets(alternatives))} is in range, though the row is"
-        fix = "let one range begin where the other ends"
+        listed = ", ".join(_targets(alternatives))
+        message = f"the row is in range, but none of its alternatives is: {listed}"
+        fix = "start one range where the other ends"
     elif len(targets) > 1:
         code = codes.OVERLAP
         message = f"{' and '.join(targets)} are both in range"
-        fix = "let one range end where the other begins"
+        fix = "end one range where the other starts"
     else:
         return
     target = str(alternatives[0].place)

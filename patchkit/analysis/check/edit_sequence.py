@@ -19,7 +19,7 @@ from patchkit.core.text.rewriting import (
 )
 from patchkit.errors import TargetError
 
-_FIT = "give old and new the same indentation, and whole code"
+_FIT = "indent the lines of new relative to its first line; old and new have to be valid Python"
 
 _RowEdits = list[tuple[Row, Edit]]
 
@@ -84,8 +84,8 @@ def _faults(
         position += f", as {' and '.join(names)} leaves it"
     try:
         if edited(change, text) == text:
-            message = f"new equals old: the Edit changes nothing, {where(facts)}"
-            fix = "write into new what should stand there"
+            message = f"new equals old, so the Edit changes nothing ({where(facts)})"
+            fix = "write the replacement into new"
             yield Fault(codes.EDIT_CHANGES_NOTHING, message, fix)
     except MiscountError as error:
         assert facts.lines is not None
@@ -109,7 +109,7 @@ def _miscounted(
         position: where the source is, for the message.
     """
     if not starts and _has(change.new, text):
-        message = f"old is gone and new is there, in {position}; the Edit fails here"
+        message = f"new already replaces old in {position}, so the Edit fails"
         return Fault(codes.MERGED_UPSTREAM, message, RETIRE)
     message = f"{_occurs(len(starts), change)} in {position}"
     if len(starts) >= change.count:
@@ -118,8 +118,8 @@ def _miscounted(
         return Fault(codes.ANCHOR_AMBIGUOUS, message, "make old longer, or set count")
     near = "" if starts else nearest(text, change.old, first_line)
     if near:
-        message += f"; nearest to it:\n{near}"
-    return Fault(codes.ANCHOR_ABSENT, message, "follow upstream's text in old and new")
+        message += f"; nearest match:\n{near}"
+    return Fault(codes.ANCHOR_ABSENT, message, "update old and new to upstream's text")
 
 
 def _occurs(count: int, change: Edit) -> str:

@@ -1,7 +1,7 @@
 """Define what a check reports: faults of changes, findings, and the states of patches."""
 
 import enum
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -13,10 +13,8 @@ from patchkit.errors import UnreachableError, UpstreamError
 
 Place = tuple[str, int | None]
 """A file, and a line in it if one is known."""
-REWRITE = "change the body, or narrow the range and add a change for the releases from here on"
-RETIRE = (
-    "end the range before this release; the row can go once no other release needs it"
-)
+REWRITE = "change the body, or end the range here and add a change for later releases"
+RETIRE = "end the range before this release; delete the row once no release needs it"
 _UNDECIDED_CODES = (codes.UNDECIDABLE, codes.NOT_COMPARED)
 _SHOWN = 3
 """How many releases are named that cannot be read for one cause."""
@@ -76,7 +74,7 @@ def undecidable(reason: str) -> Fault:
     Returns:
         The fault.
     """
-    return Fault(codes.UNDECIDABLE, f"not decidable: {reason}", "look at it by hand")
+    return Fault(codes.UNDECIDABLE, f"not decidable: {reason}", "check it by hand")
 
 
 def where(facts: Facts) -> str:
@@ -89,7 +87,7 @@ def where(facts: Facts) -> str:
         The file and the line, as far as they are known.
     """
     if not facts.path:
-        return "there"
+        return "in this release"
     if not facts.lines:
         return facts.path
     return f"{facts.path}:{facts.lines[0]}"
@@ -168,12 +166,13 @@ class Report:
 
     Args:
         releases: The names of the releases, in order of version.
-        findings: The findings, in order of patch, target and release.
+        findings: The findings, in the order in which they were found.
         grid: For each patch, its state in the releases that can be read and that it is about.
         accepted: Findings that a person has accepted, one by one or by their code.
         unreadable: The names of the releases that cannot be read.
         command: The command that made the report.
-        summary: What is printed beside the findings; '' counts what was looked at.
+        names: How many names a package uses that were looked up; `fit` alone counts them.
+        deselected: How many findings have a code that the command line does not select.
     """
 
     releases: Sequence[str]
@@ -182,13 +181,31 @@ class Report:
     accepted: Sequence[Finding] = ()
     unreadable: Collection[str] = ()
     command: str = "check"
-    summary: str = ""
+    names: int = 0
+    deselected: int = 0
 
-    def accepting(self, ignore: Collection[str], accept: Collection[str]) -> "Report":
+    def selecting(self, selection: codes.CodeSelection) -> "Report":
+        """Leave out findings, and count them.
+
+        The grid stays: a patch that does not hold is broken, whatever is reported of it.
+
+        Args:
+            selection: The codes to report.
+
+        Returns:
+            A report with the findings of these codes alone.
+        """
+        selected = [
+            finding for finding in self.findings if selection.includes(finding.code)
+        ]
+        deselected = len(self.findings) - len(selected)
+        return replace(self, findings=selected, deselected=deselected)
+
+    def accepting(self, ignore: Sequence[str], accept: Collection[str]) -> "Report":
         """Set findings aside that a person has accepted.
 
         Args:
-            ignore: Codes, each for all findings that have it.
+            ignore: Codes, or prefixes of codes, each for all findings that have it.
             accept: Entries for single findings: `CODE TARGET` or `CODE PATCH`.
 
         Returns:
@@ -196,8 +213,9 @@ class Report:
         """
         accepted = list(self.accepted)
         remaining = []
+        ignored = codes.CodeSelection(ignore=ignore)
         for finding in self.findings:
-            is_ignored = finding.code.code in ignore
+            is_ignored = not ignored.includes(finding.code)
             if is_ignored or any(name in accept for name in finding.names):
                 accepted.append(finding)
             else:
@@ -224,19 +242,39 @@ class Report:
         return len(self.releases) - len(self.unreadable)
 
     @property
+    def in_order(self) -> list[Finding]:
+        """The findings: errors, warnings, notes; each sort by patch, target, code and release.
+
+        Those about no patch come first, and patches are in the order of the grid.
+        """
+        severities = list(codes.Severity)
+        patches = _numbered(["", *self.grid])
+        releases = _numbered(self.releases)
+
+        def position(finding: Finding) -> tuple[int, int, str, str, int]:
+            return (
+                severities.index(finding.severity),
+                patches.get(finding.patch, len(patches)),
+                finding.target,
+                finding.code.code,
+                releases.get(finding.release, -1),
+            )
+
+        return sorted(self.findings, key=position)
+
+    @property
     def worst(self) -> Finding | None:
         """The first of the gravest findings."""
-        severities = list(codes.Severity)
-        return min(
-            self.findings,
-            key=lambda finding: severities.index(finding.severity),
-            default=None,
-        )
+        return next(iter(self.in_order), None)
 
     @property
     def is_fine(self) -> bool:
         """Whether nothing has to be done."""
         return all(finding.severity == "info" for finding in self.findings)
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names)}
 
 
 def cause_of(error: UpstreamError) -> str:

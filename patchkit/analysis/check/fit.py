@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from patchkit.analysis.check.codes import CodeSelection, Severity
 from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.findings import Finding, Report, State, unreadable
 from patchkit.analysis.check.learning import learn_all, no_collection
@@ -49,6 +50,22 @@ class Fit:
     uses: Sequence[Use]
     unfit: Mapping[str, Sequence[Unfit]]
     report: Report
+
+    def selecting(self, selection: CodeSelection) -> "Fit":
+        """Leave out findings. A release that does not fit stays one, whatever is reported of it.
+
+        Args:
+            selection: The codes to report.
+
+        Returns:
+            The same with the findings of these codes alone.
+        """
+        unfit = {}
+        for release, entries in self.unfit.items():
+            unfit[release] = [
+                entry for entry in entries if selection.includes(entry.finding.code)
+            ]
+        return replace(self, unfit=unfit, report=self.report.selecting(selection))
 
     def fits(self, release: str) -> bool:
         """Whether a release was read, and has all that the package needs.
@@ -97,19 +114,15 @@ def fit(
     for entries in unfit.values():
         findings += [entry.finding for entry in entries]
     for name, fault in faults.items():
-        findings.append(unreadable(name, fault, "try again, or leave it out"))
+        findings.append(unreadable(name, fault, "try again, or leave the release out"))
     names = [release.name for release in releases]
-    fitting = [name for name in names if states.get(name) is State.OK]
-    counts = (
-        f"{len(targets)} names, {len(readable)} releases, {len(fitting)} of them fit"
-    )
     report = Report(
         names,
         findings,
         {package: states},
         unreadable=faults.keys(),
         command="fit",
-        summary=f"{_span(fitting)}; {counts}",
+        names=len(targets),
     )
     return Fit(package, source.version, uses, unfit, report)
 
@@ -148,8 +161,14 @@ def _unfit(
         for misfit in misfits_by_release[release.name]:
             finding = finding_of(package, misfit, release, moves)
             entries.append(Unfit(finding, moves.told(misfit.target, release)))
-        unfit[release.name] = entries
+        unfit[release.name] = sorted(entries, key=_position)
     return unfit
+
+
+def _position(entry: Unfit) -> tuple[int, str]:
+    """Order what does not fit a release as reports do: the errors first, then by name."""
+    severities = list(Severity)
+    return severities.index(entry.finding.severity), entry.finding.target
 
 
 def _state(entries: Sequence[Unfit]) -> State:
@@ -157,10 +176,3 @@ def _state(entries: Sequence[Unfit]) -> State:
     if any(entry.finding.severity != "info" for entry in entries):
         return State.BROKEN
     return State.OK
-
-
-def _span(fitting: Sequence[str]) -> str:
-    """Say which releases fit, of which the first and the last are named."""
-    if not fitting:
-        return "fits none of them"
-    return f"fits {fitting[0]} to {fitting[-1]}"

@@ -51,8 +51,8 @@ _UNWRAPPABLE = {
 }
 _VALUES = frozenset([Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT])
 _UNEDITABLE = _UNWRAPPABLE | {Kind.GENERATED, Kind.OUTSIDE}
-_NARROW = "narrow the row's range, or follow the target to its new place"
-_HELPER = "where this row replaces all callers too, unrelated=True compares nothing"
+_NARROW = "narrow the row's range, or point the change at the target's new place"
+_HELPER = "if this row also replaces every caller, unrelated=True skips the comparison"
 
 
 class Judge:
@@ -122,7 +122,7 @@ class Judge:
             yield Fault(codes.TARGET_MISSING, message, _NARROW)
         elif facts.is_present:
             if not is_beside(self._release.resolver, change.place, facts):
-                yield _already(f"{change.place} is upstream already, {where(facts)}")
+                yield _already(f"upstream already has {change.place} ({where(facts)})")
         elif facts.storage:
             yield _elsewhere(change, facts)
         elif facts.state == "undecidable":
@@ -134,7 +134,7 @@ class Judge:
         parent = change.module.rpartition(".")[0]
         if facts.is_present:
             yield _already(
-                f"the module {change.module} is upstream already, {where(facts)}"
+                f"upstream already has the module {change.module} ({where(facts)})"
             )
         elif parent and not self._is_importable(parent):
             message = f"its parent package {parent} is not there"
@@ -153,7 +153,7 @@ class Judge:
         if facts.kind != Kind.CLASS and facts.is_sure:
             yield _kind(facts, "a class")
         elif field_facts.is_present:
-            yield _already(f"{field} is upstream already, {where(field_facts)}")
+            yield _already(f"upstream already has {field} ({where(field_facts)})")
 
     # --- what has to fit
 
@@ -171,7 +171,7 @@ class Judge:
 
     def _wrap(self, change: Wrap, facts: Facts) -> Iterator[Fault]:
         if facts.is_sure and facts.kind in _UNWRAPPABLE:
-            yield _kind(facts, "something to call, as Wrap needs")
+            yield _kind(facts, "a callable, as Wrap needs")
             return
         ours = self._body(change.by)
         if ours is None or ours.signature is None:
@@ -190,9 +190,11 @@ class Judge:
             yield from self._subclass(change, facts, ours)
             yield from self._recursion(change, facts)
         elif facts.is_sure and facts.kind in _FUNCTIONS and ours.kind == Kind.CONSTANT:
-            yield _kind(facts, f"what {change.by} can stand for, which is a constant")
+            yield _kind(facts, f"the kind of {change.by} (constant)")
         elif facts.shape and ours.shape == facts.shape:
-            message = f"upstream's source is now that of {change.by}, {where(facts)}"
+            message = (
+                f"upstream's source is now the same as {change.by} ({where(facts)})"
+            )
             yield Fault(codes.MERGED_UPSTREAM, message, RETIRE, change.by)
         else:
             yield from _other_kind(change, facts, ours)
@@ -206,7 +208,7 @@ class Judge:
         if isinstance(node, DEFS) and "" in classes_of_super(node):
             name = change.place.holder.qualname
             expected = f"expected the class by name: super({name}, self)"
-            message = f"found super() in {change.by}, which is no method of {name}; {expected}"
+            message = f"found super() in {change.by}, which is not a method of {name}; {expected}"
             yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
 
     def _body_node(self, name: str) -> ast.AST | None:
@@ -242,7 +244,7 @@ class Judge:
     def _subclass(self, change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
         """Judge whether the body's class derives from the one that it replaces."""
         if ours.is_sure and ours.kind in _FUNCTIONS | {Kind.CONSTANT}:
-            yield _kind(facts, f"no class, as {change.by} is none ({ours.kind})")
+            yield _kind(facts, f"the kind of {change.by} ({ours.kind})")
             return
         bases = bases_of(
             self._pack.as_release.resolver, Target(self._row.body, change.by)
@@ -285,14 +287,14 @@ class Judge:
         home = f"{facts.module}:{facts.qualname}"
         text = self._release.text(facts)
         if facts.is_sure and facts.kind in _UNEDITABLE:
-            yield _kind(facts, "a function with source of its own, as Edit needs")
+            yield _kind(facts, "a function with its own source, as Edit needs")
         elif facts.owner:
-            message = (
-                f"it is only inherited from {facts.owner}, expected its own source"
-            )
+            message = f"it is inherited from {facts.owner}, expected a target with its own source"
             yield Fault(codes.KIND_CHANGED, message, f"name {facts.owner} in the row")
         elif facts.is_sure and facts.module != change.place.module:
-            message = f"it is only imported from {home}, expected its own source"
+            message = (
+                f"it is imported from {home}, expected a target with its own source"
+            )
             yield Fault(codes.KIND_CHANGED, message, f"name {home} in the row")
         elif not text:
             yield undecidable("its source cannot be read")
@@ -317,7 +319,9 @@ def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
                 unknown.reason
                 or f"the source does not tell how {unknown.qualname} is called"
             )
-            message = f"{change.by} may not take what callers pass: {reason}"
+            message = (
+                f"cannot tell whether {change.by} takes what callers pass: {reason}"
+            )
             fix = "compare the parameters by hand, or test it"
             yield Fault(codes.NOT_COMPARED, message, fix, change.by)
         return
@@ -327,7 +331,7 @@ def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
     refusal = refused_call(upstream_call, body_call)
     if refusal:
         message = (
-            f"upstream's is {upstream_call}, {change.by} takes {body_call}: {refusal}"
+            f"upstream takes {upstream_call}, {change.by} takes {body_call}: {refusal}"
         )
         yield Fault(
             codes.SIGNATURE_CHANGED, message, f"{REWRITE}; {_HELPER}", change.by

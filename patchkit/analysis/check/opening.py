@@ -67,11 +67,11 @@ def _expected(spec: str, library: Library) -> str:
     versions = sorted(version for version in parsed if version)
     finals = [version for version in versions if not version.is_prerelease]
     if finals:
-        return f"expected one at least; the newest of {canonical(name)} is {finals[-1].public}"
+        return f"expected at least one; the newest of {canonical(name)} is {finals[-1].public}"
     if versions:
         example = f"'{name}>={versions[-1].public}'"
         return f"which has pre-releases only; expected a bound that names one, such as {example}"
-    return "expected one at least"
+    return "expected at least one"
 
 
 def of_release(release: Release, store: FactStore) -> CheckedRelease:
@@ -167,7 +167,7 @@ def tree(
         return releases
     if len(faults) == 1:
         raise faults[0]
-    fault = f"found none of {', '.join(packages)}, expected one at least"
+    fault = f"found none of {', '.join(packages)}, expected at least one"
     raise UpstreamError(f"the tree at {directory}: {fault}")
 
 

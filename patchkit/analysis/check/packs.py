@@ -85,9 +85,7 @@ def _without_row(
     pack: "PackSource", declared: Collection[str | None]
 ) -> Iterator[Finding]:
     for body in sorted(pack.bodies.keys() - declared):
-        message = (
-            f"pack {pack.name} has {body}.py and no row for it; it is never loaded"
-        )
+        message = f"no row of pack {pack.name} names {body}.py, so it is never loaded"
         fix = "add a row to PATCHES, or delete the file"
         yield Finding(
             codes.BODY_WITHOUT_ROW, message, fix, file=shown(pack.bodies[body]), line=1
@@ -97,8 +95,8 @@ def _without_row(
 def _without_body(pack: "PackSource", patches: Iterable[Patch]) -> Iterator[Finding]:
     for patch in patches:
         message = (
-            f"the row {patch.name} names the body {patch.body!r}, which pack "
-            f"{pack.name} lacks"
+            f"{patch.name} names the body {patch.body!r}, which is not in pack "
+            f"{pack.name}"
         )
         fix = f"write {patch.body}.py, or delete the row"
         file, line = pack.row_place(patch.name)

@@ -112,8 +112,7 @@ def of_reviews(
         if reviewed:
             code = codes.DRIFT
             message = (
-                f"upstream's source is {fingerprint}, which is none of those that were "
-                "reviewed"
+                f"upstream's source (fingerprint {fingerprint}) has not been reviewed"
             )
             steps = ["see what changed; if the patch still holds, accept it:"]
             steps += [commands.diff(row, newest), commands.accept(row, newest)]
@@ -170,8 +169,9 @@ def of_bases(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Finding
                 continue
             names = _changed_bases(target, previous, release)
             if names:
-                message = f"{', '.join(names)}, from which it derives, differs from {previous.name}"
-                fix = f"patchkit history {names[0]} --releases '{release.project}'"
+                message = f"changed since the previous release: {', '.join(names)}"
+                command = f"patchkit history {names[0]} --releases '{release.project}'"
+                fix = f"see when it changed:\n  {command}"
                 yield finding_of_row(
                     codes.BASE_CHANGED,
                     message,

@@ -249,13 +249,31 @@ class Moves:
         of_project = self._projects[release.project]
         first = _first_with(target, of_project)
         if first and of_project.index(first) > of_project.index(release):
-            return f"; it is there from {first.name} on"
+            return f"; it first appears in {first.name}"
         move = self.told(target, release)
         if move and move.words:
             return f"; {move.words}"
-        if first:
-            return ""
-        return meant(target, release)
+        return ""
+
+    def fix(self, fix: str, target: Target, release: CheckedRelease) -> str:
+        """Return what to do about a target that a release lacks.
+
+        Args:
+            fix: what to do if the name is right.
+            target: the target.
+            release: the release.
+
+        Returns:
+            The fix; if no release has the target, so that its name may be a typo, the names that
+            may be meant come first.
+        """
+        of_project = self._projects[release.project]
+        if self.words(target, release) or _first_with(target, of_project):
+            return fix
+        question = meant(target, release).removeprefix("; ")
+        if not question:
+            return fix
+        return f"{question} Otherwise, {fix}"
 
 
 def _first_with(

@@ -25,7 +25,10 @@ _CALLED_AS_DEFINED = frozenset(
 _HOLDERS = frozenset({Kind.MODULE, Kind.CLASS})
 """Kinds whose attributes are those that their source gives them."""
 _METHODS = frozenset({Kind.METHOD, Kind.ASYNC_METHOD})
-_FOLLOW = "follow it to its new place; to serve both releases, use it below try or a version test"
+_FOLLOW = (
+    "use its replacement; to support both, guard the use with try or a version check"
+)
+_GUARDED = "no action needed, the use is guarded"
 _Refusals = dict[tuple[object, ...], Fault | None]
 
 
@@ -142,7 +145,10 @@ def _gone(target: Target, uses: Sequence[Use], release: CheckedRelease) -> Misfi
         code = codes.USE_GONE_AT_IMPORT
     else:
         code = codes.USE_GONE
-    fault = Fault(code, release.facts(target).reason, _FOLLOW)
+    fix = _FOLLOW
+    if code is codes.GUARDED_GONE:
+        fix = _GUARDED
+    fault = Fault(code, release.facts(target).reason, fix)
     return Misfit(fault, target, by_gravity)
 
 
@@ -167,14 +173,16 @@ def _refusal(use: Use, facts: Facts) -> Fault | None:
     if use.call:
         refusal = _refused(theirs, use.call)
         if refusal:
-            message = f"it takes {theirs}, and is called otherwise: {refusal}"
-            return Fault(codes.CALL_REFUSED, message, "pass what it takes")
+            message = f"it takes {theirs}, so the call fails: {refusal}"
+            return Fault(
+                codes.CALL_REFUSED, message, "pass the arguments that it takes"
+            )
     if use.ours:
         ours = use.ours.bound()
         refusal = refused_call(theirs, ours)
         if refusal:
-            message = f"upstream's is {theirs}, the override takes {ours}: {refusal}"
-            fix = "take what upstream passes, and hand it on"
+            message = f"upstream takes {theirs}, the override takes {ours}: {refusal}"
+            fix = "accept what upstream passes, and pass it on"
             return Fault(codes.OVERRIDE_REFUSED, message, fix)
     return None
 
@@ -231,7 +239,7 @@ def finding_of(
     return Finding(
         fault.code,
         fault.message + moves.words(misfit.target, release),
-        fault.fix,
+        moves.fix(fault.fix, misfit.target, release),
         patch=patch,
         target=str(misfit.target),
         release=release.name,

@@ -18,9 +18,11 @@ from patchkit.analysis.status.process_status import (
     FORMAT,
     ChangedModule,
     ChildStart,
+    FirstCall,
     ForeignValue,
     PatchStatus,
     ProcessStatus,
+    TargetProbe,
 )
 
 _RUNS_TO_KEEP = 20
@@ -175,6 +177,8 @@ def _read_entry(process: ProcessStatus, entry: _Entry) -> None:
             _read_status(process, entry)
         case "child":
             _read_child(process, entry)
+        case "probed" | "first-call" | "traced":
+            _read_probe(process, event, entry)
         case "left-out" | "verify" | "wrapped" | "overwritten" | "unreviewed" | "kept":
             patch = process.patches.get(entry.text("name"))
             if patch is not None:
@@ -211,6 +215,20 @@ def _read_process_fact(process: ProcessStatus, event: str, entry: _Entry) -> Non
             _read_effects(process, entry)
         case "full":
             process.is_cut = True
+
+
+def _read_probe(process: ProcessStatus, event: str, entry: _Entry) -> None:
+    probe = process.probed.setdefault(entry.text("target"), TargetProbe())
+    match event:
+        case "probed":
+            probe.is_imported = True
+            probe.reason = entry.text("reason")
+        case "first-call":
+            line = entry.integer("line")
+            if line is not None and probe.first is None:
+                probe.first = FirstCall(entry.text("file"), line, entry.text("at"))
+        case "traced":
+            probe.is_traced = True
 
 
 def _read_status(process: ProcessStatus, entry: _Entry) -> None:
@@ -320,15 +338,19 @@ def new_run() -> Path:
     )
 
 
-def newest_run() -> Path | None:
-    """Return the folder of the run that began last; None if there is none."""
+def newest_run(holding: str | None = None) -> Path | None:
+    """Return the folder of the run that began last; None if there is none.
+
+    Args:
+        holding: The name of a file that the folder must hold; None for any folder.
+    """
     home = _home()
     if not _is_own(home, make=False):
         return None
-    runs = _runs(home)
-    if not runs:
-        return None
-    return runs[0]
+    for run in _runs(home):
+        if holding is None or (run / holding).is_file():
+            return run
+    return None
 
 
 def _home() -> Path:

@@ -172,6 +172,37 @@ class PatchStatus:
         return self.in_effect == "no" and self.hidden.keys() != set(self.targets)
 
 
+class FirstCall(NamedTuple):
+    """The first call of a probed target in a process.
+
+    Args:
+        file: The file that called it.
+        line: The line in that file.
+        at: The name of the function there; `<module>` outside of functions.
+    """
+
+    file: str
+    line: int
+    at: str
+
+
+@dataclass
+class TargetProbe:
+    """What a process says of a target that `patchkit probe` observes in it.
+
+    Args:
+        is_imported: Whether the module of the target was imported.
+        reason: Why calls are not counted; empty where they are.
+        first: The first call; None if there was none, or nobody knows where it came from.
+        is_traced: Whether torch.compile has traced the target.
+    """
+
+    is_imported: bool = False
+    reason: str = ""
+    first: FirstCall | None = None
+    is_traced: bool = False
+
+
 @dataclass(eq=False)
 class ProcessStatus:
     """One process as its journal describes it, or one that left no journal.
@@ -199,6 +230,7 @@ class ProcessStatus:
         unknown: What it runs, if it has vLLM loaded and no row describes it.
         left_without: By patch, why the patch has no process.
         children: The processes that it started.
+        probed: By target, what `patchkit probe` observes.
         is_cut: Whether its journal reached its limit.
         is_reached: Whether patchkit is in it.
         is_starting: Whether patchkit may be in it soon.
@@ -229,6 +261,7 @@ class ProcessStatus:
     unknown: str = ""
     left_without: dict[str, str] = field(default_factory=dict)
     children: list[ChildStart] = field(default_factory=list)
+    probed: dict[str, TargetProbe] = field(default_factory=dict)
     is_cut: bool = False
     is_reached: bool = True
     is_starting: bool = False

@@ -129,7 +129,7 @@ def first_change(
     """
     target = upstream.target
     if kind not in _KINDS_OF_NEW:
-        _refuse_missing(upstream, is_sure=kind is None)
+        refuse_missing(upstream, is_sure=kind is None)
     if kind is None:
         kind = _fitting_kind(upstream)
     _refuse_other_form(target, kind)
@@ -252,7 +252,7 @@ def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
     if kind == "provide":
         return Provide(target.module)
     holder = replace(upstream, target=target.holder)
-    _refuse_missing(holder)
+    refuse_missing(holder)
     if kind == "add":
         return Add(str(target), by=name)
     if holder.facts.kind != _CLASS:
@@ -261,7 +261,7 @@ def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
     return AddField(str(holder.target), name=field, type=bool, default=False)
 
 
-def _refuse_missing(upstream: UpstreamTarget, *, is_sure: bool = False) -> None:
+def refuse_missing(upstream: UpstreamTarget, *, is_sure: bool = False) -> None:
     """Raise ScaffoldError for a target that a change cannot name.
 
     Args:

@@ -6,7 +6,12 @@ from dataclasses import replace
 import click
 
 from patchkit.analysis.check.checking import Check
-from patchkit.analysis.check.codes import CODES, RELEASE_UNREADABLE
+from patchkit.analysis.check.codes import (
+    RELEASE_UNREADABLE,
+    CodeSelection,
+    is_selector,
+    near_selectors,
+)
 from patchkit.analysis.check.comparison import Difference, differences
 from patchkit.analysis.check.coverage import released
 from patchkit.analysis.check.findings import Report
@@ -16,8 +21,11 @@ from patchkit.analysis.upstream.reading.releases import Library, find_releases
 from patchkit.cli import inputs, options, pages
 from patchkit.cli.output import progress_bar
 from patchkit.cli.report.as_json import check_json
+from patchkit.cli.report.release_spans import release_spans
 from patchkit.core.rows.project import Project
-from patchkit.errors import SettingsError, UpstreamError, near
+from patchkit.errors import SettingsError, UpstreamError
+
+_EVERY_CODE = CodeSelection()
 
 
 @click.command("check")
@@ -32,6 +40,8 @@ from patchkit.errors import SettingsError, UpstreamError, near
 @click.option(
     "--inverse", is_flag=True, help="Also: which releases out of range would hold."
 )
+@pages.select_option
+@pages.ignore_option
 @inputs.library_option
 @options.patches_option
 @pages.form_option
@@ -41,21 +51,24 @@ def command(
     lock: str | None,
     output: str | None,
     inverse: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
     library: Library,
     packs: tuple[str, ...],
     form: str,
 ) -> int:
     """Check patches against releases: installed ones, or any others.
 
-    Upstream packages are neither imported nor installed. In pyproject.toml, [tool.patchkit] says
-    which `releases` and `packs` by default, and what to `ignore` and `accept`. `patchkit explain
-    CODE` says what a finding means.
+    Upstream packages are neither imported nor installed. [tool.patchkit] in pyproject.toml sets the
+    default `releases` and `packs`, and which findings to `ignore` and `accept`. `patchkit explain
+    CODE` explains a finding.
 
     \b
     Examples:
       patchkit check                                against what is installed
       patchkit check --releases 'vllm>=0.20,<0.34'  against each of these releases
       patchkit check --path ../vllm my-patch        against a checkout, one patch
+      patchkit check --select PK1,PK6 --ignore PK105 --format concise
       patchkit check --releases 'vllm==0.33.0' --format github
       patchkit check --releases 'vllm>=0.20' --format html --output check.html
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
@@ -66,6 +79,7 @@ def command(
         release_options,
         lock,
         library,
+        selection=CodeSelection(select, ignore),
         inverse=inverse,
         with_diffs=form == "html",
     )
@@ -87,11 +101,9 @@ def _refuse_nothing_checked(
             f"none of the selected patches targets {', '.join(projects)}, {expected}"
         )
     if report.patches == len(report.out_of_range) and report.is_fine and not inverse:
-        releases = report.releases[0]
-        if report.releases[-1] != releases:
-            releases += f" to {report.releases[-1]}"
+        releases = release_spans(report.releases, report)
         raise UpstreamError(
-            f"found nothing to check: {releases} is out of the range of each selected patch; "
+            f"found nothing to check: {releases} is outside the range of every selected patch; "
             "expected a release in one: 'patchkit list --all' shows the ranges"
         )
 
@@ -103,6 +115,7 @@ def check_patches(
     lock: str | None,
     library: Library,
     *,
+    selection: CodeSelection = _EVERY_CODE,
     inverse: bool = False,
     with_diffs: bool = False,
 ) -> tuple[Report, Sequence[Difference]]:
@@ -114,11 +127,13 @@ def check_patches(
         release_options: The releases to check against.
         lock: The value of `--lock`.
         library: Where releases on the index come from.
+        selection: The codes to report, as the command line selects them.
         inverse: Whether to find releases out of range that would hold, too.
         with_diffs: Whether to compare the targets that changed since their review.
 
     Returns:
-        The report, without the findings that the project ignores; and the differences, if asked.
+        The report of the selected findings that the project neither ignores nor accepts; and the
+        differences, if asked.
 
     Raises:
         PatchkitError: The project's settings or a lock are invalid, or there is nothing to check.
@@ -145,15 +160,18 @@ def check_patches(
         if with_diffs:
             diffs = differences(rows, releases, reviewed)
     report = replace(report, findings=[*faults, *report.findings])
-    return report.accepting(project.ignore, project.accept), diffs
+    ignore = project.ignore
+    if selection.select:
+        ignore = ()
+    return report.selecting(selection).accepting(ignore, project.accept), diffs
 
 
 def _check_codes(project: Project) -> None:
-    """Raise SettingsError where a project ignores or accepts a code that does not exist."""
+    """Raise SettingsError if a project ignores or accepts a code that does not exist."""
     for entry in (*project.ignore, *project.accept):
         code = entry.partition(" ")[0]
-        if code not in CODES:
-            hint = near(code, CODES)
+        if not is_selector(code):
+            hint = near_selectors(code)
             raise SettingsError(f"{project.file}: no finding has the code {code}{hint}")
 
 

@@ -61,7 +61,7 @@ def command(
     ends_named = [option for option in (new, is_here, path, wheel) if option]
     if len(ends_named) > 1:
         raise click.UsageError(
-            "--to, --here, --path and --wheel: expected one of them at most"
+            "--to, --here, --path and --wheel: expected at most one of them"
         )
     release_options = options.ReleaseOptions(path=path, wheel=wheel, here=is_here)
     (row,), _ = inputs.rows_of(packs, [name])

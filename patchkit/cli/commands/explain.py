@@ -13,12 +13,12 @@ from patchkit.errors import near
 @click.argument("code", metavar="[CODE]", required=False)
 @format_option
 def command(code: str | None, form: str) -> None:
-    """Say what a finding of `patchkit check` means, and what to do.
+    """Explain a finding of `patchkit check`: what it means, and how to fix it.
 
     \b
     Examples:
-      patchkit explain            every code, in a line each
-      patchkit explain PK201      what it means, an example, the fix
+      patchkit explain            list every code
+      patchkit explain PK201      explain one
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if code is not None and code.upper() not in CODES:
         hint = near(code.upper(), CODES, 3) or "; 'patchkit explain' lists them"

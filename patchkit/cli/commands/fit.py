@@ -1,15 +1,23 @@
 """`patchkit fit`: check what a package uses of another against releases of that one."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import click
 
+from patchkit.analysis.check.codes import CodeSelection
 from patchkit.analysis.check.fact_store import FactStore
+from patchkit.analysis.check.findings import Report
 from patchkit.analysis.check.fit import fit
+from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.releases import Library
+from patchkit.analysis.upstream.reading.tree import Tree
 from patchkit.analysis.uses.packages import open_package
 from patchkit.cli import inputs, options, pages
 from patchkit.cli.output import progress_bar
 from patchkit.cli.report.as_json import fit_json
 from patchkit.core.versions.requirements import canonical
+from patchkit.errors import shown
 
 
 @click.command("fit")
@@ -24,6 +32,8 @@ from patchkit.core.versions.requirements import canonical
 )
 @options.release_options
 @pages.output_option
+@pages.select_option
+@pages.ignore_option
 @inputs.library_option
 @pages.form_option
 def command(
@@ -31,6 +41,8 @@ def command(
     distribution: str,
     release_options: options.ReleaseOptions,
     output: str | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
     library: Library,
     form: str,
 ) -> int:
@@ -44,6 +56,7 @@ def command(
       patchkit fit vllm-ascend --releases 'vllm>=0.20'
       patchkit fit dist/my_plugin-1.0-py3-none-any.whl --here
       patchkit fit . --of ray --releases 'ray>=2.40' --format markdown
+      patchkit fit . --here --select PK601 --format concise
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     pages.check_output(form, output)
     roots = [canonical(distribution).replace("-", "_")]
@@ -59,5 +72,28 @@ def command(
         )
     if not result.uses:
         raise click.UsageError(f"{package} does not use {distribution}")
-    pages.write_report(result.report, form, output, lambda: fit_json(result))
-    return int(not result.report.is_fine)
+    result = result.selecting(CodeSelection(select, ignore))
+    report = _located(result.report, source)
+    pages.write_report(report, form, output, lambda: fit_json(result))
+    return int(not report.is_fine)
+
+
+def _located(report: Report, source: ReleaseSource) -> Report:
+    """Name the files of a package in this project as editors and GitHub find them: `src/…`."""
+    if not isinstance(source, Tree):
+        return report
+    root = source.root
+    findings = [
+        replace(finding, file=_file(root, finding.file)) for finding in report.findings
+    ]
+    return replace(report, findings=findings)
+
+
+def _file(root: Path, path: str | None) -> str | None:
+    """Name a file from the working directory on; one that lies outside, from the package on."""
+    if not path:
+        return path
+    file = shown(root / path)
+    if Path(file).is_absolute():
+        return path
+    return file

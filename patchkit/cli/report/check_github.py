@@ -7,6 +7,14 @@ from pathlib import Path
 
 from patchkit.analysis.check.findings import Report
 from patchkit.cli.report import check_view as view
+from patchkit.cli.report.finding_groups import (
+    FindingGroup,
+    fix_of,
+    groups,
+    location,
+    releases_of,
+    sections,
+)
 from patchkit.cli.report.words import count, markdown_table, one_line, printable
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
@@ -15,7 +23,7 @@ _PROPERTY = {**_DATA, **str.maketrans({":": "%3A", ",": "%2C"})}
 
 
 def as_github(report: Report) -> str:
-    """Write a workflow command for each group of findings, errors first.
+    """Write a workflow command for each group of findings, the errors first.
 
     GitHub shows ten annotations of each severity and step. A file that is not in the checkout (nor
     in the working directory, where there is no checkout), such as one of upstream, cannot be
@@ -27,16 +35,11 @@ def as_github(report: Report) -> str:
     Returns:
         The lines; '' where there is no finding.
     """
-    groups: list[view.FindingGroup] = []
-    for groups_of_patch in view.groups_by_patch(report).values():
-        groups += groups_of_patch
-    severities = list(_COMMANDS)
-    groups.sort(key=lambda group: severities.index(group.finding.severity))
-    commands = [_command(group, report) for group in groups]
+    commands = [_command(group, report) for group in groups(report)]
     return "\n".join(commands)
 
 
-def _command(group: view.FindingGroup, report: Report) -> str:
+def _command(group: FindingGroup, report: Report) -> str:
     finding = group.finding
     code = finding.code
     title = f"{code.code} {code.title}"
@@ -46,15 +49,14 @@ def _command(group: view.FindingGroup, report: Report) -> str:
     message = [finding.message]
     if finding.fix:
         message.append(f"fix: {finding.fix}")
-    releases = view.release_spans(group.releases, report)
+    releases = releases_of(group, report)
     message.append(releases)
-    file = _in_repository(finding.file)
+    file = in_repository(finding.file)
     if file:
         line = str(finding.line or "")
         properties = {"file": file, "line": line, **properties}
     else:
-        location = view.location(finding)
-        message.append(location)
+        message.append(location(finding))
     property_texts = []
     for name, text in properties.items():
         if text:
@@ -69,8 +71,15 @@ def _command(group: view.FindingGroup, report: Report) -> str:
     return f"::{command} {escaped_properties}::{escaped_message}"
 
 
-def _in_repository(name: str | None) -> str:
-    """Return the path of a file from the checkout on; '' where it is not a file of it."""
+def in_repository(name: str | None) -> str:
+    """Return the path of a file in the checkout that GitHub knows, or in the working directory.
+
+    Args:
+        name: The file of a finding, if it has one.
+
+    Returns:
+        The path from there on; '' if it is not a file there.
+    """
     if not name:
         return ""
     file = Path(name).absolute()
@@ -98,7 +107,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+.!|~$>-])")
 
 
 def as_markdown(report: Report) -> str:
-    """Write the states and the findings as Markdown, the errors first in each patch.
+    """Write the states and the findings as Markdown, the errors first.
 
     Patches that hold everywhere are counted. The text is never longer than GitHub takes: what is
     left out is counted too. Nobody is notified by an `@` in a message, and nothing in it becomes
@@ -166,7 +175,7 @@ def _mark(state: str | None) -> str:
 
 
 def _findings(report: Report, room: int) -> Iterator[str]:
-    """Write a section for each patch, as many as there is room for.
+    """Write sections of findings, the errors first, as many as there is room for.
 
     Args:
         report: The report.
@@ -176,28 +185,26 @@ def _findings(report: Report, room: int) -> Iterator[str]:
         The sections, and a sentence that counts the findings that are left out.
     """
     room -= _RESERVE
-    groups_by_patch = view.groups_by_patch(report)
-    group_counts = map(len, groups_by_patch.values())
-    remaining = sum(group_counts)
-    for patch, groups in groups_by_patch.items():
+    remaining = len(groups(report))
+    for patch, groups_of_patch in sections(report):
         heading = "packs and releases"
         if patch:
             heading = _code(patch)
-        items = [_item(group, report) for group in groups]
+        items = [_item(group, report) for group in groups_of_patch]
         head = f"#### {heading}\n"
         section = "\n".join([head, *items])
         size = len(section) + 1  # with its line end
         if size > room:
             break
         room -= size
-        remaining -= len(groups)
+        remaining -= len(groups_of_patch)
         yield section
     if remaining:
         findings = count(remaining, "finding")
         yield f"{findings} more: `patchkit {report.command}` has them all.\n"
 
 
-def _item(group: view.FindingGroup, report: Report) -> str:
+def _item(group: FindingGroup, report: Report) -> str:
     """Write a group of findings as an item of a list, with its paragraphs indented."""
     finding = group.finding
     code = finding.code
@@ -209,16 +216,16 @@ def _item(group: view.FindingGroup, report: Report) -> str:
     message = printable(finding.message).strip("\n")
     first_line, *details = message.split("\n")
     paragraphs = [head, _text(first_line), _block(details)]
-    fix, commands = view.fix_of(finding)
+    fix, commands = fix_of(finding)
     if fix:
         sentence = _text(fix)
         paragraphs.append(f"Fix: {sentence}")
     paragraphs.append(_block(commands))
-    releases = view.release_spans(group.releases, report)
+    releases = releases_of(group, report)
     origin = [_text(releases)]
     if finding.file:
-        location = view.location(finding)
-        origin.append(_code(location))
+        place = location(finding)
+        origin.append(_code(place))
     known_origins = filter(None, origin)
     paragraphs.append(", ".join(known_origins))
     filled_paragraphs = filter(None, paragraphs)

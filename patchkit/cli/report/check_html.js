@@ -5,8 +5,9 @@ const [title, found] = [dialog.querySelector("h2"), dialog.querySelector(".found
 
 function open(link) {
   const run = link.dataset.run;
-  const section = document.getElementById(link.hash.slice(1));
-  const parts = [...section.children].filter(
+  const id = link.hash.slice(1);
+  const sections = document.querySelectorAll(`section[data-patch="${id}"]`);
+  const parts = [...sections].flatMap((section) => [...section.children]).filter(
     (part) => part.dataset.runs !== undefined &&
       (run === undefined || part.dataset.runs === "" || part.dataset.runs.split(" ").includes(run)));
   title.textContent = link.dataset.title;

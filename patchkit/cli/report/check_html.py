@@ -6,7 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from patchkit.analysis.check.comparison import Difference
 from patchkit.analysis.check.findings import Report, State
 from patchkit.cli.report import check_view as view
+from patchkit.cli.report.finding_groups import (
+    FindingGroup,
+    fix_of,
+    groups,
+    location,
+    releases_of,
+    sections,
+)
 from patchkit.cli.report.html_page import escaped, html_page
+from patchkit.cli.report.release_spans import ReleaseRun, counted_spans
 from patchkit.core.record import grouped
 
 _SIGNS = {
@@ -76,7 +85,8 @@ class _Body:
     ) -> None:
         self._report = report
         self._meanings = meanings
-        self._groups = view.groups_by_patch(report)
+        self._sections = sections(report)
+        self._groups = grouped((group.finding.patch, group) for group in groups(report))
         self._state_tables = view.state_tables(report)
         self._diffs = grouped((diff.patch, diff) for diff in diffs)
         self._section_ids: dict[str, str] = {}
@@ -89,7 +99,7 @@ class _Body:
 
     def _number_runs(self) -> dict[str, int]:
         """Return the number of the run, over all tables, that a release is in."""
-        runs: list[view.ReleaseRun] = []
+        runs: list[ReleaseRun] = []
         for state_table in self._state_tables:
             runs += state_table.runs
         numbers = {}
@@ -105,8 +115,7 @@ class _Body:
             yield from self._legend()
         for state_table in self._state_tables:
             yield from self._state_table(state_table)
-        for patch in self._section_ids:
-            yield from self._section(patch)
+        yield from self._finding_sections()
         findings = self._report.findings
         codes = {finding.code.code for finding in findings}
         explained_codes = codes & self._meanings.keys()
@@ -160,7 +169,7 @@ class _Body:
         self,
         patch: str,
         state_table: view.StateTable,
-        run: view.ReleaseRun,
+        run: ReleaseRun,
         state: State | None,
     ) -> str:
         """Write the cell of a patch in a run: a link if something is said of it there."""
@@ -189,24 +198,45 @@ class _Body:
         link = f'<a {reference} title="{state_name}">{content}</a>'
         return f'<td class="{state}">{link}</td>'
 
-    def _section(self, patch: str) -> Iterator[str]:
+    def _finding_sections(self) -> Iterator[str]:
+        """Write the sections in order; the first one of a patch has what upstream changed."""
+        shown = set()
+        for patch, groups_of_section in self._sections:
+            is_first = patch not in shown
+            shown.add(patch)
+            yield from self._section(patch, groups_of_section, is_first=is_first)
+        for patch in self._diffs:
+            if patch not in shown:
+                yield from self._section(patch, [], is_first=True)
+
+    def _section(
+        self, patch: str, groups_of_section: Sequence[FindingGroup], *, is_first: bool
+    ) -> Iterator[str]:
         section_id = self._section_ids[patch]
         heading = escaped(patch) or "packs and releases"
-        yield f'<section id="{section_id}"><h2>{heading}</h2>'
-        for group in self._groups.get(patch, ()):
+        attributes = f'data-patch="{section_id}"'
+        diffs: Sequence[Difference] = ()
+        if is_first:
+            attributes = f'id="{section_id}" {attributes}'
+            diffs = self._diffs.get(patch, ())
+        yield f"<section {attributes}><h2>{heading}</h2>"
+        for group in groups_of_section:
             yield self._article(group)
-        for diff in self._diffs.get(patch, ()):
-            runs = self._runs_of([diff])
-            numbers = map(str, runs)
-            run_numbers = " ".join(numbers) or "-"
-            spans = view.release_spans(diff.releases, self._report)
-            releases = escaped(spans)
-            summary = f"<summary>What upstream changed in {releases}</summary>"
-            content = _diff(diff.text)
-            yield f'<details data-runs="{run_numbers}">{summary}{content}</details>'
+        for diff in diffs:
+            yield self._difference(diff)
         yield "</section>"
 
-    def _article(self, group: view.FindingGroup) -> str:
+    def _difference(self, diff: Difference) -> str:
+        runs = self._runs_of([diff])
+        numbers = map(str, runs)
+        run_numbers = " ".join(numbers) or "-"
+        spans = counted_spans(diff.releases, self._report)
+        releases = escaped(spans)
+        summary = f"<summary>What upstream changed in {releases}</summary>"
+        content = _diff(diff.text)
+        return f'<details data-runs="{run_numbers}">{summary}{content}</details>'
+
+    def _article(self, group: FindingGroup) -> str:
         paragraphs = self._paragraphs(group)
         content = "".join(paragraphs)
         runs = self._runs_of([group])
@@ -214,9 +244,9 @@ class _Body:
         run_numbers = " ".join(numbers)
         return f'<article data-runs="{run_numbers}">{content}</article>'
 
-    def _paragraphs(self, group: view.FindingGroup) -> Iterator[str]:
+    def _paragraphs(self, group: FindingGroup) -> Iterator[str]:
         finding = group.finding
-        fix, commands = view.fix_of(finding)
+        fix, commands = fix_of(finding)
         tag = self._tag(group)
         title = escaped(finding.code.title)
         yield f"<h3>{tag}{title}</h3>"
@@ -232,15 +262,15 @@ class _Body:
             joined_commands = "\n".join(commands)
             command_lines = escaped(joined_commands)
             yield f"<pre>{command_lines}</pre>"
-        spans = view.release_spans(group.releases, self._report)
+        spans = releases_of(group, self._report)
         releases = escaped(spans)
-        location = view.location(finding)
-        known_origins = filter(None, [releases, _code(location)])
+        place = _code(location(finding))
+        known_origins = filter(None, [releases, place])
         origin = " · ".join(known_origins)
         if origin:
             yield f'<p class="quiet">{origin}</p>'
 
-    def _tag(self, group: view.FindingGroup) -> str:
+    def _tag(self, group: FindingGroup) -> str:
         """Write the code and the severity: a link to what the code means, if the page says it."""
         code = group.finding.code.code
         severity = group.finding.severity
@@ -250,7 +280,7 @@ class _Body:
             return f'<a href="#{code}" class="tag {severity}">{label}</a>'
         return f'<span class="tag {severity}">{label}</span>'
 
-    def _runs_of(self, entries: Sequence[view.FindingGroup | Difference]) -> list[int]:
+    def _runs_of(self, entries: Sequence[FindingGroup | Difference]) -> list[int]:
         """Return the numbers of the runs that entries are about, for the script of the page.
 
         Args:
@@ -268,7 +298,7 @@ class _Body:
         return list(numbers)
 
 
-def _column_head(run: view.ReleaseRun) -> str:
+def _column_head(run: ReleaseRun) -> str:
     first = escaped(run.first)
     last = ""
     if run.first != run.last:

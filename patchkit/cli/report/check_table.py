@@ -1,16 +1,24 @@
 """Print the report of a check for a person: tables of states, then the findings."""
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from patchkit.analysis.check.findings import Report, State
 from patchkit.cli.report import check_view as view
-from patchkit.cli.report.console import columns, folded, whole
-from patchkit.cli.report.words import printable
+from patchkit.cli.report.console import Line, print_lines
+from patchkit.cli.report.finding_groups import (
+    FindingGroup,
+    fix_of,
+    location,
+    releases_of,
+    sections,
+)
+from patchkit.cli.report.release_spans import ReleaseRun
+from patchkit.cli.report.words import one_line, printable
 
 SEVERITY_STYLES = {"error": "bad", "warning": "warn", "info": "note"}
 _STYLES = {
@@ -20,13 +28,17 @@ _STYLES = {
     "broken": "bad",
 }
 _WIDEST = 120
-"""A pipe is endlessly wide; no table needs to be."""
+"""How wide a table of states may be; a pipe has no end."""
 _GAP = 2
-_LABEL_WIDTH = 9
+_LABEL_WIDTH = 11
+"""What the code and the severity of a finding take, with the space around them."""
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def print_check(report: Report, console: Console) -> None:
-    """Print the states, the findings of each patch, and a line that sums them up.
+    """Print the states, the findings, the errors first, and a line that sums them up.
+
+    Names and commands are never broken, so that they can be copied, on a narrow terminal too.
 
     Args:
         report: The report.
@@ -36,13 +48,12 @@ def print_check(report: Report, console: Console) -> None:
         title = printable(str(state_table))
         console.print(Text(title, style="heading"))
         width = min(console.width, _WIDEST)
-        for table in _tables(state_table, width):
-            console.print(table)
+        for lines in _tables(state_table, width):
+            print_lines(console, lines)
             console.print()
-    groups_by_patch = view.groups_by_patch(report)
-    for patch, groups in groups_by_patch.items():
+    for patch, groups in sections(report):
         title = printable(patch) or "packs and releases"
-        console.print(Text(title, style="heading"))
+        console.print(Text(title, style="heading"), soft_wrap=True)
         for group in groups:
             _print_group(group, report, console)
         console.print()
@@ -56,7 +67,7 @@ def print_check(report: Report, console: Console) -> None:
     console.print(summary)
 
 
-def _tables(state_table: view.StateTable, width: int) -> Iterator[Table]:
+def _tables(state_table: view.StateTable, width: int) -> Iterator[list[Line]]:
     """Lay out states in as many tables, one below the other, as their columns need."""
     if not state_table.rows:
         return
@@ -65,40 +76,50 @@ def _tables(state_table: view.StateTable, width: int) -> Iterator[Table]:
     size = _columns_per_table(heads, names, state_table, width)
     for start in range(0, len(heads), size):
         part = slice(start, start + size)
-        heads_of_part = heads[part]
-        head_cells = [Text(head, style="note") for head in heads_of_part]
-        state_columns = [whole() for _ in head_cells]
-        table = columns(folded(), *state_columns)
-        table.add_row("", *head_cells)
+        lines = list(_head_lines(heads[part]))
         for name, states in zip(names, state_table.rows.values(), strict=True):
             name_cell = Text(name, style="name")
             state_cells = map(_cell, states[part])
-            table.add_row(name_cell, *state_cells)
-        yield table
+            lines.append(([name_cell, *state_cells], ""))
+        yield lines
 
 
-def _head(run: view.ReleaseRun) -> str:
+def _head(run: ReleaseRun) -> list[str]:
     """Write the oldest and the newest version of a run, a line each."""
     versions = printable(str(run))
-    return versions.replace(" - ", "\n- ")
+    return versions.replace(" - ", "\n- ").split("\n")
+
+
+def _head_lines(heads: Sequence[Sequence[str]]) -> Iterator[Line]:
+    """Lay out the lines of heads, of which some have one line and others two."""
+    height = max(map(len, heads))
+    for number in range(height):
+        cells = [Text("")]
+        for head in heads:
+            text = ""
+            if number < len(head):
+                text = head[number]
+            cells.append(Text(text, style="note"))
+        yield cells, ""
 
 
 def _columns_per_table(
-    heads: Sequence[str], names: Sequence[str], state_table: view.StateTable, width: int
+    heads: Sequence[Sequence[str]],
+    names: Sequence[str],
+    state_table: view.StateTable,
+    width: int,
 ) -> int:
-    """Return how many columns of states fit beside the names, which get half of the width."""
-    name_lengths = map(cell_len, names)
-    longest_name = max(name_lengths)
-    name_width = min(longest_name, width // 2)
-    room = width - name_width
+    """Return how many columns of states fit beside the names; one, at least."""
+    longest_name = max(map(cell_len, names))
     longest = 0
     for head in heads:
-        for line in head.split("\n"):
+        for line in head:
             longest = max(longest, len(line))
     for states in state_table.rows.values():
         for state in states:
             text = state or ""
             longest = max(longest, len(text))
+    room = width - longest_name
     column_width = longest + _GAP
     return max(room // column_width, 1)
 
@@ -112,35 +133,72 @@ def _cell(state: State | None) -> Text:
     return Text(state, style)
 
 
-def _print_group(group: view.FindingGroup, report: Report, console: Console) -> None:
+def _print_group(group: FindingGroup, report: Report, console: Console) -> None:
     finding = group.finding
-    code = finding.code
-    fix, commands = view.fix_of(finding)
-    title = (code.title, "name")
-    description = Text.assemble(title)
-    if finding.target:
-        target = printable(finding.target)
-        description.append(f"  {target}", "note")
-    message = printable(finding.message)
-    description.append(f"\n{message}")
-    releases = view.release_spans(group.releases, report)
-    location = view.location(finding)
-    known_origins = filter(None, [releases, location])
-    origin = "  ".join(known_origins)
-    if origin:
-        origin_line = printable(origin)
-        description.append(f"\n{origin_line}", style="note")
-    if fix:
-        fix_line = Text.assemble(("\nfix: ", "note"), fix)
-        description.append_text(fix_line)
     severity = view.severity_label(finding.severity)
     style = SEVERITY_STYLES[finding.severity]
-    label = Text(f"  {code.code}\n  {severity}", style)
-    label_column = whole(min_width=_LABEL_WIDTH)
-    table = columns(label_column, folded())
-    table.add_row(label, description)
-    console.print(table)
-    margin = " " * (_LABEL_WIDTH + _GAP)
-    for command in commands:  # on one line however long, to be copied as it is
-        command_line = Text(f"{margin}{command}")
-        console.print(command_line, soft_wrap=True)
+    labels = [finding.code.code, severity]
+    width = console.width - _LABEL_WIDTH
+    for number, line in enumerate(_group_lines(group, report, width)):
+        label = ""
+        if number < len(labels):
+            label = f"  {labels[number]}"
+        margin = Text(f"{label:{_LABEL_WIDTH}}", style)
+        console.print(margin.append_text(line), soft_wrap=True)
+
+
+def _group_lines(group: FindingGroup, report: Report, width: int) -> Iterator[Text]:
+    """Write what is printed beside the label of a group, broken between words alone."""
+    finding = group.finding
+    target = one_line(finding.target)
+    yield from _heading(finding.code.title, target, width)
+    message = printable(finding.message)
+    for line in _wrapped(message, width, target):
+        yield Text(line)
+    known_origins = filter(None, [releases_of(group, report), location(finding)])
+    origin = printable("  ".join(known_origins))
+    for line in _wrapped(origin, width):
+        yield Text(line, "note")
+    fix, commands = fix_of(finding)
+    if fix:
+        first, *others = _wrapped(f"fix: {fix}", width, target)
+        label, space, text = first.partition(" ")
+        yield Text.assemble((label, "note"), space, text)
+        for line in [*others, *commands]:
+            yield Text(line)
+
+
+def _heading(title: str, target: str, width: int) -> Iterator[Text]:
+    """Write a title and a target on one line if they fit, else on two."""
+    heading = Text(title, "name")
+    if not target:
+        yield heading
+        return
+    gap = " " * _GAP
+    if cell_len(title) + _GAP + cell_len(target) <= width:
+        yield heading.append(f"{gap}{target}", "note")
+        return
+    yield heading
+    yield Text(target, "note")
+
+
+def _wrapped(text: str, width: int, name: str = "") -> Iterator[str]:
+    """Break a text between words, but no name, and no line that is quoted with indentation.
+
+    Args:
+        text: The text, of one line or several.
+        width: How wide lines are to be; a word may be wider.
+        name: A name, in which spaces may occur.
+
+    Yields:
+        The lines.
+    """
+    if name:
+        text = text.replace(name, name.replace(" ", _NO_BREAK))
+    for line in text.splitlines():
+        if line.startswith(" "):
+            yield line
+            continue
+        parts = wrap(line, width, break_long_words=False, break_on_hyphens=False)
+        for part in parts:
+            yield part.replace(_NO_BREAK, " ")

@@ -40,9 +40,10 @@ def print_diff(title: str, comparisons: Sequence[Comparison]) -> None:
         comparisons: The targets, each in both releases.
     """
     out = console()
-    out.print(Text(title, style="heading"))
+    out.print(Text(title, style="heading"), soft_wrap=True)
     for comparison in comparisons:
-        out.print(Text(f"{comparison.target}: {_verdict(comparison)}", style="name"))
+        heading = f"{comparison.target}: {_verdict(comparison)}"
+        out.print(Text(heading, style="name"), soft_wrap=True)
         print_diff_lines(comparison.diff.splitlines(), out)
 
 
@@ -113,7 +114,7 @@ def print_history(target: Target, steps: Iterable[HistoryEntry]) -> None:
         steps: What each release says of it, the oldest first.
     """
     out = console()
-    out.print(Text(str(target), style="heading"))
+    out.print(Text(str(target), style="heading"), soft_wrap=True)
     heads = [Text(name, "table.header") for name in ("releases", "state", "source")]
     print_lines(out, [(heads, "what happened"), *_history_lines(steps)])
 
@@ -157,7 +158,7 @@ def _event(step: HistoryEntry, previous: HistoryEntry | None) -> str:
         return f"gone: {step.reason}"
     if previous.state == "present":
         return "changed"
-    event = "came here"
+    event = "moved here"
     if was_gone:
         event = "appeared"
     if step.changed:
@@ -169,7 +170,7 @@ def _moved(step: HistoryEntry, previous: HistoryEntry | None) -> str:
     event = str(step.moved_to)
     is_same_target = previous is not None and previous.moved_to == step.moved_to
     if not is_same_target:
-        event = f"in {event}"
+        event = f"at {event}"
         if step.likeness is not None:
             event += f", {step.likeness:.0%} alike"
     if step.changed:

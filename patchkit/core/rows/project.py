@@ -19,7 +19,7 @@ _LISTS = {
         r"(?![\d.]+$).*\S.*",
         "a list of requirements, such as ['vllm>=0.20,<0.34']",
     ),
-    "ignore": (r"PK\d{3}", "a list of codes, such as ['PK304']"),
+    "ignore": (r"PK\d{1,3}", "a list of codes or prefixes, such as ['PK304']"),
     "accept": (
         r"PK\d{3} \S+",
         "a list of 'CODE TARGET', such as ['PK104 vllm.config:VllmConfig']",
@@ -36,7 +36,7 @@ class Project:
         packs: The modules of the project's packs.
         releases: Requirements that say which releases are checked.
         lock: The file of the project's lock.
-        ignore: The codes of findings to leave out.
+        ignore: The codes of findings to leave out, or prefixes of codes.
         accept: Findings to leave out, each as a code and a target (or a patch).
     """
 

@@ -6,7 +6,6 @@ from patchkit.core.text.matching import NEWLINE, Token, column, width
 
 
 def misfit(
-    function: str,
     tokens: Sequence[Token],
     insertions: Mapping[int, str],
     new: Sequence[Token],
@@ -15,14 +14,13 @@ def misfit(
     """Say which line of an Edit's `new` is indented so that it, or what follows, is in no block.
 
     Args:
-        function: The text of the function with the edit.
         tokens: Its tokens, from `def` on.
         insertions: What was put in, by the offset where it starts.
         new: The tokens of `new`.
         new_text: What `new` is.
 
     Returns:
-        What was found, and the rule; '' where it is no matter of further lines of `new`.
+        What was found, with columns from 0; '' if it is not due to a further line of `new`.
     """
     fault = misindented(tokens)
     starts = [start for start in insertions if fault and start < fault.start]
@@ -36,17 +34,16 @@ def misfit(
         line = new_text.count("\n", 0, token.start)
         if token.margin is not None and line <= last_line:
             culprit, number = token, line
-    if column(culprit) == column(new[0]):
+    offset = column(culprit) - column(new[0])
+    if offset == 0:
         return ""
+    side = "right"
+    if offset < 0:
+        side = "left"
     moved = inserted.split("\n")[number - first_line]
-    line_start = function.rfind("\n", 0, start) + 1
     return (
-        f"line {number + 1} of new is indented by {column(culprit)}, its first line by "
-        f"{column(new[0])}, and the text they replace by {_indent(function[line_start:])}. The "
-        "first line comes where that text is, and the others as far from it as in new: line "
-        f"{number + 1} would be indented by {_indent(moved)}, which fits no block there; expected "
-        f"{column(new[0])} for the block of the first line, and more only below a line that opens "
-        "one"
+        f"line {number + 1} of new fits no block: it begins {abs(offset)} columns {side} of the "
+        f"first line, at column {_indent(moved)} of the function"
     )
 
 

@@ -1,7 +1,7 @@
 """Edits a function's text: finds a fragment and puts other code in its place.
 
 What comes in is indented like what it replaces. Where the fragment does not occur as often as it
-should, the error says where it does, or what is nearest to it.
+should, the error says where it does, or what is most like it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -154,7 +154,7 @@ def _refuse_lines(
     """Refuse an edit whose lines are not inside the function, or in none of its blocks."""
     from patchkit.core.text.misfits import misfit  # noqa: PLC0415 - most edits are of one line
 
-    fault = misfit(after.text, after.tokens, insertions, edit.new, edit.new_text)
+    fault = misfit(after.tokens, insertions, edit.new, edit.new_text)
     if not fault and after.end != len(after.text):
         fault = (
             f"found new={edit.new_text!r}, which ends the function, expected its inside"
@@ -314,7 +314,7 @@ class SourceLine(NamedTuple):
 
 
 def describe(error: MiscountError, edit: TextEdit, location: SourceLine) -> str:
-    """Say what was looked for, how often and where it occurs, or what is nearest to it.
+    """Say what was looked for, how often and where it occurs, or what is most like it.
 
     Args:
         error: What `rewrite` raised.
@@ -343,7 +343,7 @@ def describe(error: MiscountError, edit: TextEdit, location: SourceLine) -> str:
         message += f"\n    {line}"
     if len(lines) < edit.times:
         quoted = nearest(text, edit.old, location.line, lines)
-        message += f"\nnearest to it:\n{quoted}"
+        message += f"\nnearest match:\n{quoted}"
     return message
 
 

@@ -5,7 +5,7 @@ What torch.compile inlines is never called, but it lists the code that it traces
 """
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import CodeType
 from typing import Any
 from weakref import ref
@@ -19,6 +19,9 @@ from patchkit.runtime.process.schedule import Schedule
 
 Key = tuple[str, str]
 """The name of a patch, and a target of it."""
+
+TracingListener = Callable[[Any, list[CodeType]], None]
+"""Is told of a tracing of torch.compile."""
 
 CALLED = "called"
 NEVER_CALLED = "never called"
@@ -75,11 +78,13 @@ class Compilers(Record, frozen=False, eq=False):
             context of each, and the list of code that the context fills.
         loaded: Names of the modules of which artefacts of a cache hold code.
         is_silent: Whether something is traced, and this release of torch does not tell what.
+        listeners: Are called with the context of a tracing that begins, and its list of code.
     """
 
     tracings: list[tuple[Any, list[CodeType]]] = field(default_factory=list)
     loaded: set[str] = field(default_factory=set)
     is_silent: bool = False
+    listeners: list[TracingListener] = field(default_factory=list)
 
     def begins(self, context: Any) -> None:
         """Note that a tracing begins.
@@ -90,6 +95,8 @@ class Compilers(Record, frozen=False, eq=False):
         codes = getattr(context, "traced_code", None)
         if isinstance(codes, list):
             self.tracings.append((ref(context), codes))
+            for listener in self.listeners:
+                listener(context, codes)
         else:
             self.is_silent = True
 

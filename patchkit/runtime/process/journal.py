@@ -52,6 +52,13 @@ class Journal:
             self.directory = _absolute(directory)
         self.after_fork()
 
+    @property
+    def path(self) -> str | None:
+        """The file of this process; None without a directory. It is made with the first entry."""
+        if self.directory is None:
+            return None
+        return f"{self.directory}/{self._name}"
+
     def write(self, event: str, **fields: Any) -> None:
         """Add an entry.
 

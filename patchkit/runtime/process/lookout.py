@@ -60,6 +60,8 @@ class Lookout:
         self._look_at_patches = look_at_patches
         self._unmet: dict[str, str] | None = None
         self.effects = Effects(schedule, states.journal)
+        self.last_words: list[Callable[[], None]] = []
+        """What else writes to the journal when the process ends."""
         self.verifier = Verifier(self.look, 0, turns.is_waiting, self.effects.look)
 
     def take_charge(self) -> None:
@@ -203,6 +205,8 @@ class Lookout:
             return
         with suppress(Exception):  # the process ends as it would without
             self.effects.look(is_last=True)
+            for tell in self.last_words:
+                tell()
             tops = {name.partition(".")[0] for name in self._schedule.targets}
             is_cheap = {
                 "importlib.metadata",

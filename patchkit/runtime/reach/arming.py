@@ -93,11 +93,21 @@ def arm(roles: frozenset[Role] | None = None, *, by: str = "") -> Session | None
         watch_entries(session)
         watch_children(session)
         watch_compilers(session)
+        _probe(session)
         session.lookout.take_charge()
         if roles is None:
             roles = initial_roles(os.environ, session.processes)
         session.arm(roles)
     return session
+
+
+def _probe(session: Session) -> None:
+    """Observe the targets of `patchkit probe`, where it has started this process."""
+    path = session.journal.path
+    if session.settings.probed and path is not None:
+        from patchkit.runtime.probing.probe import Probe  # noqa: PLC0415 - few processes are probed
+
+        Probe(session.settings.probed, session, path).begin()
 
 
 def arm_unasked(by: str) -> Session | None:

@@ -163,7 +163,7 @@ def test_the_watch_closes_an_issue_with_what_was_checked(tmp_path: Path) -> None
     )
     assert (tmp_path / "closed").read_text() == (
         "No errors or warnings in vLLM main, checked as if it were 0.33.0:"
-        " 2 patches, 1 release, out of range of all: out"
+        " 2 patches, 1 release, no release in range for out"
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.packages import REPOSITORY
 
-from patchkit.analysis.check.codes import CODES
+from patchkit.analysis.check.codes import CODES, explanations
 from patchkit.cli import main
 
 if TYPE_CHECKING:
@@ -44,9 +44,7 @@ def test_json_has_the_page_as_markdown(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["explain", "PK101", "--format", "json"]) == 0
     (finding,) = json.loads(capsys.readouterr().out)["findings"]
     assert (finding["code"], finding["severity"]) == ("PK101", "error")
-    expected = (
-        "Severity: error.\n\n**What it checks.** The target is not in that release."
-    )
+    expected = "Severity: error.\n\n**What it checks.** The target does not exist in the release."
     assert finding["text"].startswith(expected)
 
 
@@ -69,6 +67,18 @@ def test_the_page_is_laid_out_for_the_terminal(
     lines = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
     assert max(map(len, lines)) <= 80
     assert not [line for line in lines if "`" in line]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_an_example_is_as_the_command_prints_it(
+    code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In 80 columns, no line of what `check` prints is broken."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["explain", code]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    (block,) = re.findall(r"^```\n(.*?)^```$", explanations()[code], re.M | re.DOTALL)
+    assert [line for line in block.splitlines() if line.strip() not in lines] == []
 
 
 @pytest.mark.processes

@@ -360,7 +360,7 @@ REGISTRY.models.update(TABLE)
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
-        ("TABLE['A']", "the source does not list the items of TABLE"),
+        ("TABLE['A']", "TABLE has no items that can be read from the source"),
         ("REGISTRY.models['A']", "an instance has it once"),
     ],
 )
@@ -384,10 +384,35 @@ def test_roles_come_from_the_folder_or_by_hand(
     """A pack in `worker` needs no `--role`; for another pack an error names that option."""
     target = ["--target", "up.mod:f", "--releases", "up==1.2"]
     assert main(["new", "p", *target, "--pack", "my_pack"]) == 2
-    assert "expected --role" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "expected --role" in said
+    assert "'patchkit probe TARGET -- COMMAND' finds out" in said
     assert main(["new", "p", *target, "--pack", "my_pack.worker"]) == 0
     assert "roles=" not in Path("my_pack/worker/__init__.py").read_text()
     assert Path("my_pack/__init__.py").read_bytes() == b""
+
+
+def test_roles_come_from_the_last_probe(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without `--role` they are proposed; with it, and from a folder, what differs is said."""
+    monkeypatch.setenv("PATCHKIT_JOURNAL", str(tmp_path))
+    (tmp_path / "probe.json").write_text(
+        '{"began": "2026-11-27", "targets": [{"target": "up.mod:f", "roles": ["worker"]}]}'
+    )
+    target = ["--target", "up.mod:f", "--releases", "up==1.2"]
+    assert main(["new", "p", *target, "--pack", "my_pack"]) == 0
+    assert "roles={Role.WORKER}" in Path("my_pack/__init__.py").read_text()
+    said = capsys.readouterr().err
+    assert "roles worker: the targets ran there in the probe of 2026-11-27" in said
+    for words in (["--pack", "my_pack", "--role", "main"], ["--pack", "own.platform"]):
+        name = words[1].partition(".")[0].replace("_", "-")
+        assert main(["new", f"q-{name}", *target, *words]) == 0
+        said = capsys.readouterr().err
+        assert "but the targets ran as worker in the probe of 2026-11-27" in said
+    assert "roles={Role.MAIN}" in Path("my_pack/__init__.py").read_text()
 
 
 def test_nothing_that_is_there_is_overwritten(
@@ -406,6 +431,19 @@ def test_nothing_that_is_there_is_overwritten(
     assert "test_q.py, expected no such file" in error
     Path("tests/test_q.py").unlink()
     assert {file: file.read_bytes() for file in Path().rglob("*.py")} == before
+
+
+def test_a_name_that_another_pack_uses_is_refused(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names are unique over all packs, so the next start would fail otherwise."""
+    assert new("p", "--target", "up.mod:f") == 0
+    monkeypatch.setenv("PATCHKIT_PATCHES", "my_pack")
+    words = ["new", "p", "--target", "up.mod:C", "--role", "main", "--releases"]
+    assert main([*words, "up==1.2", "--pack", "other_pack"]) == 2
+    error = capsys.readouterr().err
+    assert "found a patch 'p' in my_pack, expected a new name" in error
+    assert not Path("other_pack").exists()
 
 
 def test_a_second_patch_of_a_module_has_a_body_of_its_own_name() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,7 @@ def test_diff_to_an_installed_package_a_tree_or_a_wheel(
         (target,) = answer(capsys, *command, code=0)["targets"]
         assert "+    return [alpha - one for one in beta]" in target["diff"]
     assert main(["diff", "p", "--here", "--to", "2.0"]) == 2
-    assert "expected one of them at most" in capsys.readouterr().err
+    assert "expected at most one of them" in capsys.readouterr().err
 
 
 def test_diff_begins_at_the_last_review(capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,6 +231,54 @@ def test_history_of_a_patch_says_where_it_broke(
     )
     assert main(["history", "up.mod:f", "--nightlies", "up-nightly"]) == 2
     assert "expected a patch for --nightlies" in capsys.readouterr().err
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What somebody tried to connect to, or to look up, on a machine without a network."""
+    tried: list[object] = []
+
+    def refuse(*where: object, **_: object) -> None:
+        tried.append(where)
+        raise OSError("there is no network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_INDEX_URL", "http://index.example/simple")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    return tried
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("corp-schedular", "no patch is named 'corp-schedular'; did you mean corp-sch"),
+        ("corp_scheduler", "no patch is named 'corp_scheduler'; did you mean corp-sch"),
+        ("zzz", "no patch is named 'zzz'; 'patchkit list --all' lists all 1"),
+        ("up", "no patch is named 'up'"),
+        ("corp.scheduler", "or a target with a colon, such as corp:scheduler"),
+        ("pack.patch_a", "or a target with a colon, such as pack:patch_a"),
+    ],
+)
+@pytest.mark.parametrize("words", [[], ["--nightlies", "up-nightly"]])
+def test_history_of_a_mistyped_patch_asks_no_index(
+    words: list[str],
+    name: str,
+    message: str,
+    world: World,
+    connections: list[object],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A name without a colon is a patch's. It may be private, and does not leave the machine."""
+    wrap = "Wrap('up.mod:f', by='w')"
+    world.pack(row("corp-scheduler", "patch_a", wrap), patch_a=BODY)
+    assert main(["history", name, *words]) == 2
+    assert message in capsys.readouterr().err
+    assert connections == []
+    assert main(["history", "up.mod:f"]) == 2
+    assert connections  # what is asked for by its colon is looked up
 
 
 @pytest.mark.processes

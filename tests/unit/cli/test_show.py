@@ -197,7 +197,7 @@ def test_a_lock_that_cannot_be_read_is_2(
     ("name", "hint"),
     [
         ("ray-workr", "did you mean ray-worker?"),
-        ("zzz", "'patchkit list --all' names the 2"),
+        ("zzz", "'patchkit list --all' lists all 2"),
         (
             "ray-data-llm",
             "it is in patchkit.data_llm, which --patches patchkit.data_llm adds",

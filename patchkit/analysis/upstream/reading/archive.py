@@ -270,7 +270,7 @@ def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
         ):
             yield from _python_members(archive)
     except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:
-        reason = f"it is no tar archive compressed with gzip, or is cut off ({error})"
+        reason = f"it is not a gzip-compressed tar archive, or is truncated ({error})"
         raise UpstreamError(reason) from error
 
 

@@ -85,7 +85,9 @@ class Connections:
         try:
             yield response, url
         except exceptions.HTTPError as error:
-            reason = f"{host_of(url)} breaks off its answer ({_reason(error)})"
+            reason = (
+                f"{host_of(url)} stops in the middle of its answer ({_reason(error)})"
+            )
             raise UpstreamError(reason) from error
         finally:
             _release(response)
@@ -141,7 +143,7 @@ class Connections:
         if isinstance(cause, _DOWN):
             self._down[host_of(url)] = reason
         if isinstance(cause, exceptions.SSLError):
-            reason += "; pip's settings `cert` and `trusted-host` say whom to believe"
+            reason += "; pip's settings `cert` and `trusted-host` say whom to trust"
         return UnreachableError(reason)
 
     def _manager(self, url: str) -> urllib3.PoolManager:

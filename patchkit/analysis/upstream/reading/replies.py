@@ -8,9 +8,9 @@ _LOGIN = "; a name and password belong in the index's URL or in ~/.netrc"
 _REASONS = {
     401: _LOGIN,
     403: _LOGIN,
-    404: ": it is not there, or not any more",
-    410: ": it is not there any more",
-    416: ": it is shorter than it was; it has changed, or is cut off",
+    404: ": not found",
+    410: ": no longer available",
+    416: ": it is shorter than before; it has changed, or is truncated",
 }
 
 

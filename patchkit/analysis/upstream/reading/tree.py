@@ -35,7 +35,7 @@ class Tree:
     ) -> None:
         self.name = name
         self.version = version
-        self._root = root
+        self.root = root
         self._packages = frozenset(packages)
 
     def read(self, path: str) -> bytes | None:
@@ -46,7 +46,7 @@ class Tree:
         """
         if not is_python(path) or not self.has(path):
             return None
-        file = self._root / path
+        file = self.root / path
         try:
             check_size(path, file.stat().st_size)
             return file.read_bytes()
@@ -64,7 +64,7 @@ class Tree:
             name = compiled(name) or name.partition(".")[0]
         if name not in self._packages or not _NO_NAMES.isdisjoint(inner):
             return False
-        return is_listed(path) and (self._root / path).is_file()
+        return is_listed(path) and (self.root / path).is_file()
 
     def paths(self) -> frozenset[str]:
         """Return every path of the packages that an import may lead to."""
@@ -79,10 +79,10 @@ class Tree:
 
     def _walk(self) -> Iterator[str]:
         for package in self._packages:
-            for module in self._root.glob(f"{package}.*"):
+            for module in self.root.glob(f"{package}.*"):
                 yield module.name
-            for directory, _, files in os.walk(self._root / package):
-                folder = Path(directory).relative_to(self._root).as_posix()
+            for directory, _, files in os.walk(self.root / package):
+                folder = Path(directory).relative_to(self.root).as_posix()
                 for file in files:
                     yield f"{folder}/{file}"
 

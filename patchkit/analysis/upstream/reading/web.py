@@ -225,7 +225,7 @@ class RemoteContent:
         pieces: list[_Piece] = []
         for (start, _), (data, total) in zip(wide_spans, replies, strict=True):
             if self._total and total != self._total:
-                raise UpstreamError("it has changed while it was read")
+                raise UpstreamError("it changed while it was being read")
             self._total = total
             pieces.append(_Piece(start, data))
         return [_cut(pieces, span) for span in spans]

@@ -91,7 +91,7 @@ class LocalContent:
             raise UpstreamError(error.strerror or str(error)) from error
         for piece, (start, end) in zip(pieces, spans, strict=True):
             if len(piece) != end - start:
-                raise UpstreamError("it is cut off")
+                raise UpstreamError("it is truncated")
         return pieces
 
 
@@ -124,7 +124,7 @@ class WheelReader:
             return self._read_whole(error)
         except _NO_ZIP as error:
             raise UpstreamError(
-                f"it is no zip archive, or is cut off ({error})"
+                f"it is not a zip archive, or is truncated ({error})"
             ) from error
 
     def fetch(self, members: Listing) -> dict[str, bytes]:

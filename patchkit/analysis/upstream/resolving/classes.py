@@ -174,9 +174,7 @@ def after_metaclass(lookup: Lookup, owner: Value, name: str, value: Value) -> Va
     for maker in _methods(lookup, meta, _MAKERS):
         # Functions are left alone, unless the metaclass names this one.
         if not is_function or _mentions(maker, name):
-            return undecided(
-                f"the metaclass {meta.qualname} may replace it or take it away"
-            )
+            return undecided(f"the metaclass {meta.qualname} may replace or remove it")
     return value
 
 

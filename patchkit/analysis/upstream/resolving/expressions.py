@@ -130,7 +130,7 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
     if value.is_none:
         return (replace(absent(f"{value.qualname} is None there"), is_none=True),)
     if value.kind is Kind.OUTSIDE:
-        reason = f"{value.dotted} lies outside the release"
+        reason = f"{value.dotted} is outside the release"
         return (undecided(reason, Kind.OUTSIDE, f"{value.dotted}.{name}"),)
     if value.state == "undecidable":
         return (value,)

@@ -275,7 +275,7 @@ def _doubted(value: Value, doubt: str, opened: str) -> Value:
 
 def _described(ancestor: Value) -> str:
     if ancestor.dotted:
-        return f"{ancestor.dotted}, which lies outside the release,"
+        return f"{ancestor.dotted}, which is outside the release,"
     return ancestor.reason or ancestor.qualname
 
 

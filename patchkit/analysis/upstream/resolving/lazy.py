@@ -54,11 +54,15 @@ def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     if returns is None:
         return (
             undecided(
-                f"{tree.name} builds names lazily: its __getattr__ may give {name}"
+                f"{tree.name} creates names lazily: its __getattr__ may provide {name}"
             ),
         )
     if not returns:
-        return (absent(f"{tree.name} has no {name!r}, and its __getattr__ knows none"),)
+        return (
+            absent(
+                f"{tree.name} has no {name!r}, and its __getattr__ does not provide it"
+            ),
+        )
     declared = _for_type_checkers(lookup, tree, name)
     if declared:
         return declared
@@ -69,7 +73,7 @@ def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
         qualname=name,
         tree=tree,
         nodes=(nodes[0],),
-        reason=f"{tree.name} gives {name} lazily",
+        reason=f"{tree.name} provides {name} lazily",
         is_sure=False,
     )
     return (value,)

@@ -189,7 +189,7 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
     if value.tree is not None:
         container = literal_container(value)
     if container is None:
-        reason = f"the source does not list the items of {value.qualname}"
+        reason = f"{value.qualname} has no items that can be read from the source"
         return (undecided(reason),)
     node = container.items.get(item.key)
     if node is None or (container.opened and not container.is_table):

@@ -215,7 +215,9 @@ class ReleaseLookup(Lookup):
             return (undecided(f"{tree.path}: {tree.fault}"),)
         if lazy.replaces_itself(tree):
             return (
-                undecided(f"{module} puts something else in its place in sys.modules"),
+                undecided(
+                    f"{module} puts something else into sys.modules under its name"
+                ),
             )
         values: list[Value] = []
         for case in self.binding_cases(tree, name):
@@ -254,7 +256,7 @@ class ReleaseLookup(Lookup):
         functions = tree.rebound_in_functions().get(name)
         if not functions:
             return values
-        reason = f"{min(functions)}() binds {name} anew, maybe at import"
+        reason = f"{min(functions)}() rebinds {name}, possibly at import"
         doubted: list[Value] = []
         for value in values:
             if value.state == "present":
@@ -285,7 +287,7 @@ class ReleaseLookup(Lookup):
         _, is_imported = tree.conclusions.get(("cases", name), (UNBOUND, True))
         if is_imported or all(value.kind is Kind.MODULE for value in values):
             return ()
-        reason = f"{child} is a module too, and stands there once imported"
+        reason = f"{child} is also a module, which takes its place once imported"
         return (self.module(child).unsure(reason),)
 
     def _unbound(self, tree: ModuleTree, name: str) -> Values:

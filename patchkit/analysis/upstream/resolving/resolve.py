@@ -87,7 +87,7 @@ class Resolution:
         if self._first.reason:
             return self._first.reason
         if self.kind is Kind.ASSIGNMENT and not self._first.is_sure:
-            return "code makes what it is assigned"
+            return "its value is computed"
         return ""
 
     @property

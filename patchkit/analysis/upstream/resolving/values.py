@@ -275,7 +275,7 @@ class Lookup(Protocol):
                 "present", Kind.MODULE, name, "", tree, (tree.tree,), tree.fault
             )
         if not self.modules.covers(name):
-            return undecided(f"{name} lies outside the release", Kind.OUTSIDE, name)
+            return undecided(f"{name} is outside the release", Kind.OUTSIDE, name)
         if self.modules.compiled(name):
             return Value("present", Kind.MODULE, name, reason="it has no Python source")
         if self.modules.has_stub(name):

@@ -215,9 +215,7 @@ def operator_values(lookup: Lookup, module: str, value: Value) -> Values:
         if function is not None:
             functions = lookup.evaluate(function, Scope(tree))
             return tuple(map(_as_operator, functions))
-    reason = (
-        f"{module} does not make the operator {value.dotted}; name the module that does"
-    )
+    reason = f"{module} does not register the operator {value.dotted}; name the module that does"
     return (undecided(reason, Kind.OUTSIDE, value.dotted),)
 
 

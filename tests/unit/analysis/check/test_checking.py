@@ -341,7 +341,7 @@ def test_bodies_and_rows_that_miss_each_other(world: World) -> None:
     report = checked([subject("1.0", mod="def f(): ...")])
     assert codes(report) == ["PK501", "PK502"]
     assert only_finding(report, "PK501").message.startswith(
-        "pack pack has patch_loose.py"
+        "no row of pack pack names patch_loose.py"
     )
     assert only_finding(report, "PK502").patch == "lost"
     assert report.grid == {"p": {"up 1.0": "ok"}}
@@ -402,8 +402,8 @@ def test_a_range_that_nothing_can_be_in_needs_no_index(world: World) -> None:
         finding for finding in checked([]).findings if finding.code.code == "PK301"
     ]
     assert [finding.message.partition(" can ")[2] for finding in findings] == [
-        "be in up>=2,<1",
-        "be in up>=1, up<1",
+        "match up>=2,<1",
+        "match up>=1, up<1",
     ]
     assert [finding.target for finding in findings] == ["", "up.mod:f"]
 

@@ -75,7 +75,7 @@ def test_edits_of_one_function_are_made_one_after_another(
 @pytest.mark.parametrize(
     ("new", "found"),
     [
-        ("x = 1\n    y = 1", "line 2 of new is indented by 4, its first line by 0"),
+        ("x = 1\n    y = 1", "line 2 of new fits no block: it begins 4 columns right"),
         ("x = 1\n  y = ?", "new: no Python: '?'"),
         ("x = 1\n\n    y = 1", "line 3 of new"),
     ],

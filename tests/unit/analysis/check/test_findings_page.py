@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from support.packages import World
 
 PAGE = Path(__file__).parents[4] / "docs" / "findings.md"
-NO_WIDER = "92"
+NO_WIDER = "80"
 CODE = re.compile(r"^  (PK\d+)  ")
 BLOCK = r"(^## {code} .*?^\*\*Example\.\*\* .*?^```\n)(.*?)(^```$)"
 RANGE = "('vllm>=0.10,<0.13',)"

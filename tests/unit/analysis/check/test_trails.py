@@ -117,4 +117,4 @@ def test_a_target_that_appears_later_names_its_first_release(world: World) -> No
     )
     finding = only_finding(checked([subject("1.0"), subject("2.0", mod="")]), "PK101")
     assert finding.release == "up 1.0"
-    assert finding.message.endswith("; it is there from up 2.0 on")
+    assert finding.message.endswith("; it first appears in up 2.0")

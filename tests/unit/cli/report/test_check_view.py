@@ -11,6 +11,9 @@ from patchkit.cli.report import check_view as view
 from patchkit.cli.report.as_json import check_json
 from patchkit.cli.report.check_github import as_markdown
 from patchkit.cli.report.check_html import as_html
+from patchkit.cli.report.finding_groups import releases_of, sections
+from patchkit.cli.report.release_spans import counted_spans, release_spans
+from patchkit.cli.report.words import printable
 
 RELEASES = [f"vllm 0.{number}.0" for number in range(8)] + ["ray 2.1.0", "ray 2.2.0"]
 ROWS = st.dictionaries(st.sampled_from(RELEASES), st.sampled_from(STATES))
@@ -42,8 +45,8 @@ def test_neighbours_that_look_the_same_are_one_column() -> None:
 def test_findings_that_say_the_same_are_one() -> None:
     """Findings that differ by their release alone are one group, with all their releases."""
     report = sample()
-    (group,) = view.groups_by_patch(report)["one"]
-    assert view.release_spans(group.releases, report) == "vllm 0.10.0 - 0.11.0"
+    ((_, (group,)), _) = sections(report)
+    assert releases_of(group, report) == "vllm 0.10.0 to 0.11.0, 2 releases"
     assert view.tally(report) == "1 error (2 counted per release), 1 note"
 
 
@@ -59,26 +62,31 @@ def test_spans_break_where_a_release_is_left_out() -> None:
     """A span covers no release that lies between those given and is not among them."""
     report = Report(RELEASES)
     meant = [RELEASES[0], RELEASES[1], RELEASES[3], "ray 2.1.0"]
-    assert view.release_spans(meant, report) == "vllm 0.0.0 - 0.1.0, 0.3.0; ray 2.1.0"
+    assert release_spans(meant, report) == "vllm 0.0.0 to 0.1.0, 0.3.0; ray 2.1.0"
+    assert (
+        counted_spans(meant, report)
+        == "vllm 0.0.0 to 0.1.0, 0.3.0, 3 releases; ray 2.1.0"
+    )
 
 
 def test_the_worst_comes_first() -> None:
-    """Within a patch errors come before notes; packs and releases come before patches."""
+    """Errors come before notes; among errors, packs and releases come before patches."""
     findings = [finding("PK304", patch="a"), finding(patch="a"), finding("PK901")]
-    groups = view.groups_by_patch(Report([], findings))
-    assert list(groups) == ["", "a"]
-    assert [group.finding.code.code for group in groups["a"]] == ["PK101", "PK304"]
+    in_order = sections(Report([], findings))
+    assert [patch for patch, _ in in_order] == ["", "a"]
+    codes = [group.finding.code.code for _, groups in in_order for group in groups]
+    assert codes == ["PK901", "PK101", "PK304"]
 
 
 def test_patches_come_as_in_the_grid() -> None:
     """A finding about a pack, which is found first, does not bring its patch to the top."""
-    findings = [finding("PK511", patch="two"), finding(patch="one"), finding("PK901")]
+    findings = [finding("PK503", patch="two"), finding(patch="one"), finding("PK901")]
     report = Report(["vllm 0.9.0"], findings, {"one": {}, "two": {}})
-    assert list(view.groups_by_patch(report)) == ["", "one", "two"]
+    assert [patch for patch, _ in sections(report)] == ["", "one", "two"]
 
 
 def test_no_control_character_is_printed() -> None:
     """Escape sequences, and what turns text round, are spelt out."""
-    text = view.printable(HOSTILE + "\u202e\udc80")
+    text = printable(HOSTILE + "\u202e\udc80")
     assert all(letter.isprintable() or letter == "\n" for letter in text)
     assert "\\x1b" in text

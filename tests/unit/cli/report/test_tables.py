@@ -148,8 +148,19 @@ def test_history_keeps_names_whole(
     print_history(Target.parse("up.mod:f"), [step, here])
     shown = capsys.readouterr().out
     assert place in shown
-    assert "0.11.0    present    d5d1d1f3  came here, changed" in shown
+    assert "0.11.0    present    d5d1d1f3  moved here, changed" in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("width", ["40", "80"])
+def test_history_of_a_long_name_keeps_it_whole(
+    width: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The target is the heading, and can be copied from a terminal that is narrower."""
+    target = f"vllm.model_executor.models.registry:ModelRegistry.models['{'x' * 40}']"
+    monkeypatch.setenv("COLUMNS", width)
+    print_history(Target.parse(target), [HistoryEntry("0.11.0", "present", "d5d1")])
+    assert capsys.readouterr().out.splitlines()[0] == target
 
 
 @pytest.mark.parametrize("name", PRINTERS)

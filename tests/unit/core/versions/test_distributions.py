@@ -66,6 +66,14 @@ class TestFind:
         write(lib / "vllm/__init__.py", "edited = True")
         assert find("vllm", lib) == FoundVersion("vllm", "0.11.0", "distribution vllm")
 
+    def test_record_without_hashes(self, lib: Path) -> None:
+        """A RECORD that lists files without hashes shows that they were brought."""
+        folder = dist_info(lib, "vllm", "0.11.0", package(lib))
+        record = (folder / "RECORD").read_text()
+        lines = [f"{line.partition(',')[0]},," for line in record.splitlines()]
+        write(folder / "RECORD", "\n".join(lines))
+        assert find("vllm", lib) == FoundVersion("vllm", "0.11.0", "distribution vllm")
+
     def test_hidden_copy_does_not_win(self, lib: Path, tmp_path: Path) -> None:
         """A checkout that comes first on the path is what runs, not the installed copy."""
         dist_info(lib, "vllm", "0.9.0", package(lib))

@@ -48,10 +48,10 @@ def test_without_a_network_an_old_page_is_used_and_reported(
 BROKEN = {
     "gone": "answers 404",
     "gone-midway": "answers 404",
-    "cut": "breaks off",
+    "cut": "stops in the middle",
     "long": "calls them",
     "other": "when asked for",
-    "changed": "has changed",
+    "changed": "it changed",
     "broken": "answers 500",
     "loop": "redirects more than",
     "elsewhere": "expected a URL of http",

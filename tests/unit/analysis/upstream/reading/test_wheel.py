@@ -143,7 +143,7 @@ def test_members_that_overlap_refuse_the_wheel(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_no_archive_is_an_error(tmp_path: Path, content: bytes) -> None:
     """A file that is no zip archive is an error that names the file."""
-    with pytest.raises(UpstreamError, match=f"{NAME}.*no zip archive"):
+    with pytest.raises(UpstreamError, match=f"{NAME}.*not a zip archive"):
         opened(tmp_path, content).paths()
 
 

@@ -35,7 +35,7 @@ def test_a_global_that_a_function_binds_anew_is_not_sure() -> None:
     """A name that a function binds anew is present and not sure; the reason names the function."""
     resolution = resolve("x = None\ndef start():\n global x\n x = make()\n", "x")
     assert (resolution.state, resolution.is_sure) == ("present", False)
-    assert "start() binds x anew" in resolution.reason
+    assert "start() rebinds x" in resolution.reason
 
 
 BOUND = """

@@ -186,7 +186,7 @@ def test_a_running_generator_goes_on_with_the_code_that_it_began_with() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "count", "words"),
     [
-        ("y = x + 3", "y = x", 1, "nearest to it:\n    12          y = x \\+ 1"),
+        ("y = x + 3", "y = x", 1, "nearest match:\n    12          y = x \\+ 1"),
         ("y", "z", 1, "found 2 times, lines 12, 13, expected once"),
         ("y = x + 1", "y = (", 1, "does not compile"),
         ("y = x + 1", "super().method()", 1, r"write super\(Class, self\)"),

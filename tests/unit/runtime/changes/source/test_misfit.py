@@ -32,27 +32,27 @@ FUNCTION = """
 
 MISFITS = [
     # The first line as a fragment, the second as in the file.
-    ("total += item", "total += item\n            log(item)", (2, 12, 0, 12, 24)),
+    ("total += item", "total += item\n            log(item)", (2, 12, 0, 24)),
     # A header with the first line of its block.
     (
         "for item in items:",
         "for item in items:\n        log(item)",
-        (2, 8, 0, 4, 12),
+        (2, 8, 0, 12),
     ),
     # A line too far to the left, behind lines that fit.
     (
         "        if item:\n            total += item",
         "        if item:\n            total += item\n          log(item)",
-        (3, 10, 8, 8, 10),
+        (3, 10, 8, 10),
     ),
     # Below a line that opens a block, and not in it.
     (
         "total = 0",
         "\n    total = 0\n    if log:\n          log(1)\n      log(2)",
-        (5, 6, 4, 4, 6),
+        (5, 6, 4, 6),
     ),
     # Further left than the first line.
-    ("    total = 0", "    total = 0\n  log(0)", (2, 2, 4, 4, 2)),
+    ("    total = 0", "    total = 0\n  log(0)", (2, 2, 4, 2)),
 ]
 
 
@@ -60,16 +60,14 @@ MISFITS = [
 def test_the_error_says_which_line_has_which_indentation(
     old: str, new: str, found: Sequence[int]
 ) -> None:
-    """The line of `new`, its indentation, that of the first, and what both make of the place."""
-    number, indent, first, place, moved = found
+    """The line of `new`, how far it is from the first one, and the column where that would be."""
+    number, indent, first, moved = found
+    side = "right" if indent > first else "left"
     with pytest.raises(TargetError) as caught:
         Desk(FUNCTION).prepare("total", old, new)
     assert str(caught.value) == (
-        f"Edit('upstream:total'): line {number} of new is indented by {indent}, its first line by "
-        f"{first}, and the text they replace by {place}. The first line comes where that text is, "
-        f"and the others as far from it as in new: line {number} would be indented by {moved}, "
-        f"which fits no block there; expected {first} for the block of the first line, and more "
-        "only below a line that opens one"
+        f"Edit('upstream:total'): line {number} of new fits no block: it begins "
+        f"{abs(indent - first)} columns {side} of the first line, at column {moved} of the function"
     )
 
 
@@ -98,7 +96,7 @@ def test_every_occurrence_is_looked_at() -> None:
     """With a count, the place that does not fit is the one that the error tells of."""
     function = FunctionText("def f(x):\n    if x:\n        g()\n    g()\n")
     edit = TextEdit("g()", "g()\n    h()", 2)
-    with pytest.raises(MalformedEditError, match="the text they replace by 8"):
+    with pytest.raises(MalformedEditError, match="at column 12 of the function"):
         rewrite(function, edit)
 
 

@@ -32,7 +32,7 @@ def test_the_nearest_text_is_shown_with_its_line() -> None:
     assert refusal("daemon=False") == (
         "Edit('upstream:f'): old not found, expected once in FILE:3:\n"
         "    daemon=False\n"
-        "nearest to it:\n"
+        "nearest match:\n"
         "     6          daemon=True,"
     )
 
@@ -41,7 +41,7 @@ def test_the_nearest_text_is_as_high_as_the_fragment() -> None:
     """For a fragment of two lines the error shows two lines."""
     message = refusal("if process:\n    return wait(process, a, 1)\n")
     assert message.endswith(
-        "nearest to it:\n     8      if process:\n     9          return wait(process, a)"
+        "nearest match:\n     8      if process:\n     9          return wait(process, a)"
     )
 
 
@@ -57,4 +57,4 @@ def test_too_few_are_shown_with_the_nearest_of_the_others() -> None:
     """The error says where it was found, and shows what else is like the fragment."""
     message = refusal("return wait(process, a)", 2)
     assert "found once, line 9, expected 2 times in FILE:3:" in message
-    assert message.endswith("nearest to it:\n    10      return wait(process, b)")
+    assert message.endswith("nearest match:\n    10      return wait(process, b)")

@@ -1,0 +1,152 @@
+"""Reads what the processes of `patchkit probe` have seen, and which roles a row needs."""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from patchkit.analysis.status.journals import parse_journal
+from patchkit.analysis.status.node import contents, read
+from patchkit.analysis.status.process_status import ProcessStatus, TargetProbe
+from patchkit.core.rows.declaration import Role
+
+CALLED = "called"
+TRACED = "traced"
+IMPORTED = "imported"
+NEVER_IMPORTED = "never imported"
+"""What tells the roles of a target, the strongest first."""
+
+ANSWER = "probe.json"
+"""The file in the folder of a run that keeps the answer of `patchkit probe`."""
+
+_UNREADABLE = "its counts cannot be read"
+
+
+class ProbedProcess(NamedTuple):
+    """What was seen of one target in one process.
+
+    Args:
+        process: The process.
+        probe: What its journal says of the target.
+        calls: How often the target was called; None where nobody knows.
+        reason: Why nobody knows; empty where somebody does.
+    """
+
+    process: ProcessStatus
+    probe: TargetProbe
+    calls: int | None
+    reason: str
+
+    @property
+    def evidence(self) -> str:
+        """The most that was seen of the target there."""
+        if self.calls:
+            return CALLED
+        if self.probe.is_traced:
+            return TRACED
+        if self.probe.is_imported:
+            return IMPORTED
+        return NEVER_IMPORTED
+
+
+@dataclass
+class ProbedTarget:
+    """What was seen of one target.
+
+    Args:
+        target: The target, as text.
+        processes: What was seen of it in each process.
+    """
+
+    target: str
+    processes: list[ProbedProcess]
+
+    @property
+    def evidence(self) -> str:
+        """The most that was seen of it in any process."""
+        seen = {process.evidence for process in self.processes}
+        for evidence in (CALLED, TRACED, IMPORTED):
+            if evidence in seen:
+                return evidence
+        return NEVER_IMPORTED
+
+    @property
+    def roles(self) -> list[str]:
+        """The roles that a row needs: those of the processes that saw the most of the target.
+
+        What torch.compile traces acts as what is called does.
+        """
+        decisive = {self.evidence}
+        if self.evidence == NEVER_IMPORTED:
+            return []
+        if self.evidence == CALLED:
+            decisive.add(TRACED)
+        roles: set[str] = set()
+        for seen in self.processes:
+            if seen.evidence in decisive:
+                roles.update(seen.process.roles)
+        return [str(role) for role in Role if str(role) in roles]
+
+
+@dataclass
+class ProbeResult:
+    """What was seen of all targets.
+
+    Args:
+        processes: The processes that were reached, the oldest first.
+        targets: The targets, in the order in which they were named.
+    """
+
+    processes: list[ProcessStatus]
+    targets: list[ProbedTarget]
+
+
+def read_probe(directory: str, targets: Sequence[str], since: float) -> ProbeResult:
+    """Read what the processes of a run have seen.
+
+    Args:
+        directory: The folder of their journals.
+        targets: The targets that they observed, in the order in which they were told.
+        since: When the run began, in seconds since the epoch; older journals are left out.
+
+    Returns:
+        The processes and the targets.
+    """
+    journals, _ = read(directory)
+    counts: dict[ProcessStatus, tuple[int, ...] | None] = {}
+    for name, data in journals.items():
+        process = parse_journal(name, data)
+        if process is not None and process.started >= since:
+            file = Path(directory, name).with_suffix(".counts")
+            counts[process] = _read_counts(file, len(targets))
+    processes = sorted(counts, key=lambda process: process.started)
+    probed = [
+        ProbedTarget(
+            target,
+            [_seen(process, target, index, counts[process]) for process in processes],
+        )
+        for index, target in enumerate(targets)
+    ]
+    return ProbeResult(processes, probed)
+
+
+def _read_counts(file: Path, size: int) -> tuple[int, ...] | None:
+    """Read the counts of a process; None if there are none that fit."""
+    try:
+        return struct.unpack(f"<{size}Q", contents(file))
+    except (OSError, struct.error):
+        return None
+
+
+def _seen(
+    process: ProcessStatus, target: str, index: int, counts: tuple[int, ...] | None
+) -> ProbedProcess:
+    probe = process.probed.get(target, TargetProbe())
+    if not probe.is_imported:
+        return ProbedProcess(process, probe, 0, "")
+    if probe.reason:
+        return ProbedProcess(process, probe, None, probe.reason)
+    if counts is None:
+        return ProbedProcess(process, probe, None, _UNREADABLE)
+    return ProbedProcess(process, probe, counts[index], "")

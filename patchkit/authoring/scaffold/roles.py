@@ -1,0 +1,93 @@
+"""Proposes the roles of a new row: from the last probe, or from a table of vLLM's modules."""
+
+import json
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from patchkit.core.rows.declaration import Role
+from patchkit.core.rows.target import Target
+
+_TABLE = "vllm_roles.json"
+"""Made by `studies/module_roles.py`."""
+
+
+class ProposedRoles(NamedTuple):
+    """Roles for a row.
+
+    Args:
+        roles: The roles.
+        source: Where they come from, in words.
+    """
+
+    roles: frozenset[Role]
+    source: str
+
+
+def propose_roles(
+    targets: Sequence[Target], answer: Path | None
+) -> ProposedRoles | None:
+    """Propose the roles of the processes in which targets are called.
+
+    Args:
+        targets: The targets of the row.
+        answer: The file with the answer of the last probe; None if there was none.
+
+    Returns:
+        The roles; None if neither the probe nor the table knows one of the targets.
+    """
+    probe = _read(answer)
+    table = json.loads(files(__package__).joinpath(_TABLE).read_text("utf-8"))
+    roles: set[Role] = set()
+    sources: dict[str, None] = {}
+    for target in targets:
+        probed = _probed_roles(probe, target)
+        of_module = _roles_in(table["modules"].get(target.module, ()))
+        if probed:
+            roles |= probed
+            sources[f"the probe of {probe.get('began')}"] = None
+        elif of_module:
+            roles |= of_module
+            sources[_words_of_table(table)] = None
+        else:
+            return None
+    return ProposedRoles(frozenset(roles), " and ".join(sources))
+
+
+def _words_of_table(table: dict[str, Any]) -> str:
+    return (
+        f"engines of {table['release']} (a table of modules, made on {table['made']})"
+    )
+
+
+def _probed_roles(probe: dict[str, Any], target: Target) -> set[Role]:
+    """Return the roles that a probe found for a target; none where it did not look for it."""
+    roles: set[Role] = set()
+    entries = probe.get("targets")
+    if isinstance(entries, list):
+        for entry in entries:
+            if isinstance(entry, dict) and entry.get("target") == str(target):
+                roles |= _roles_in(entry.get("roles"))
+    return roles
+
+
+def _roles_in(names: object) -> set[Role]:
+    """Return the roles in a list of names; another patchkit may have written others."""
+    if not isinstance(names, Iterable):
+        return set()
+    known = {str(role): role for role in Role}
+    return {known[name] for name in names if name in known}
+
+
+def _read(answer: Path | None) -> dict[str, Any]:
+    """Read the answer of a probe; nothing where it cannot be read."""
+    if answer is None:
+        return {}
+    try:
+        probe = json.loads(answer.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if isinstance(probe, dict):
+        return probe
+    return {}

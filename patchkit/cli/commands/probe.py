@@ -1,0 +1,237 @@
+"""`patchkit probe`: run a command and see where targets are imported and called."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import click
+
+from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.status.journals import new_run
+from patchkit.analysis.status.probed import ANSWER, ProbeResult, read_probe
+from patchkit.analysis.upstream.reading.tree import open_installed
+from patchkit.authoring.scaffold.first_change import UpstreamTarget, refuse_missing
+from patchkit.cli import options
+from patchkit.cli.commands.run import (
+    CANNOT_RUN,
+    end_as,
+    environment_here,
+    run_and_wait,
+)
+from patchkit.cli.output import say
+from patchkit.cli.report.probe_json import probe_json
+from patchkit.cli.server_requests import ServerRequests, read_requests
+from patchkit.core.rows.target import Target
+from patchkit.core.versions.requirements import canonical, parse_version
+from patchkit.errors import UpstreamError
+from patchkit.settings import Settings
+
+_COMMAND = "patchkit.command"
+"""Under which name click's context holds the command to run."""
+_SERVE = ("vllm", "serve")
+"""The command that needs no `--` before it."""
+_REQUESTS = "--requests"
+_STDERR = 2
+
+
+class _ProbeCommand(click.Command):
+    """Takes the command to run off the command line before click reads its options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read our own arguments, and keep the command for later.
+
+        Args:
+            ctx: The context, whose `meta` gets the command.
+            args: All arguments.
+
+        Returns:
+            The arguments that are left over: none.
+        """
+        own, ctx.meta[_COMMAND] = _split(args)
+        return super().parse_args(ctx, own)
+
+
+def _split(args: list[str]) -> tuple[list[str], list[str]]:
+    """Split a command line into our own arguments and the command that is to run.
+
+    They are separated by `--`, or else `vllm serve` begins the command; among its options may be
+    our `--requests`, which vLLM does not have.
+    """
+    if "--" in args:
+        at = args.index("--")
+        return args[:at], args[at + 1 :]
+    for at in range(len(args) - 1):
+        if (os.path.basename(args[at]), args[at + 1]) == _SERVE:  # noqa: PTH119 - no path to keep
+            requests, command = _without_requests(args[at:])
+            return [*args[:at], *requests], command
+    return args, []
+
+
+def _without_requests(command: list[str]) -> tuple[list[str], list[str]]:
+    """Take `--requests` out of a command; return it, and the command without it."""
+    for at, argument in enumerate(command):
+        if argument == _REQUESTS:
+            return command[at : at + 2], command[:at] + command[at + 2 :]
+        if argument.startswith(f"{_REQUESTS}="):
+            return [argument], command[:at] + command[at + 1 :]
+    return [], command
+
+
+@click.command("probe", cls=_ProbeCommand)
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET... -- COMMAND...")
+@click.option(
+    _REQUESTS,
+    metavar="N|FILE",
+    help="Send N tiny requests, or FILE's (a JSON body a line), to the server that COMMAND starts.",
+)
+@options.format_option
+@click.pass_context
+def command(
+    ctx: click.Context, targets: tuple[str, ...], requests: str | None, form: str
+) -> int:
+    """Run a command, and see where targets are imported and called.
+
+    For each target it reports the processes that imported its module, those that called it, how
+    often, first from where, and the roles that a row needs. What the command computes stays the
+    same. `--` may be omitted before `vllm serve`. With --format json, the command's stdout goes to
+    stderr. The exit code is the command's, or 1 if nothing could be observed.
+
+    \b
+    Examples:
+      patchkit probe vllm.v1.worker.gpu_worker:Worker.execute_model -- ./a.sh
+      patchkit probe vllm.config:VllmConfig vllm serve MODEL --requests 2
+      patchkit probe TARGET OTHER --requests bodies.jsonl -- vllm serve MODEL
+      patchkit probe TARGET --format json -- python -m my.benchmark
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    argv: list[str] = ctx.meta[_COMMAND]
+    if not argv:
+        raise click.UsageError("found no command, expected it after TARGET... --")
+    if not hasattr(signal, "sigwaitinfo"):
+        raise click.UsageError("found a system without sigwaitinfo, expected Linux")
+    settings = Settings.read()
+    if not settings.enabled:
+        raise click.UsageError("PATCHKIT is '0', which switches patchkit off; unset it")
+    parsed = list(dict.fromkeys(options.parse_target(text) for text in targets))
+    _check_targets(parsed)
+    server = None
+    if requests is not None:
+        server = ServerRequests(argv, read_requests(requests))
+    journal = settings.journal or str(new_run())
+    say(f"journal in {journal}")
+    names = [str(target) for target in parsed]
+    began = time.time()
+    code = _run(argv, _environment(settings, names, journal), server, form)
+    if code in CANNOT_RUN:
+        if settings.journal is None:
+            with suppress(OSError):  # there is a journal in it
+                Path(journal).rmdir()
+        return code
+    result = read_probe(journal, names, began)
+    faults = _faults(result, server)
+    _tell(result, argv, began, faults, journal, form)
+    if code == 0 and faults:
+        return 1
+    return end_as(code)
+
+
+def _check_targets(targets: Sequence[Target]) -> None:
+    """Refuse a target that is not in what is installed; say where nobody can look."""
+    packages = dict.fromkeys(target.module.partition(".")[0] for target in targets)
+    for package in packages:
+        release = _find_release(package)
+        if release is None:
+            say(f"{package} is not installed here: its targets are not looked up first")
+            continue
+        for target in targets:
+            if target.module.partition(".")[0] == package:
+                refuse_missing(UpstreamTarget(target, (release,)))
+
+
+def _find_release(package: str) -> CheckedRelease | None:
+    """Open a package that is installed, or lies in the working directory; None if neither."""
+    for path in (None, [os.getcwd()]):  # noqa: PTH109 - as an entry of sys.path
+        opened = partial(open_installed, package, path)
+        with suppress(UpstreamError):
+            version = opened().version or ""
+            name = f"the {package} here"
+            if parse_version(version):
+                name = f"{package} {version}"
+            return CheckedRelease(name, canonical(package), version, opened)
+    return None
+
+
+def _environment(
+    settings: Settings, names: Sequence[str], journal: str
+) -> dict[str, str]:
+    """Make the environment of the command: that of a run, with the targets to observe."""
+    environ = environment_here(settings.packs, journal)
+    environ["PATCHKIT_PROBE"] = "\n".join(names)
+    return environ
+
+
+def _run(
+    argv: Sequence[str],
+    environ: dict[str, str],
+    server: ServerRequests | None,
+    form: str,
+) -> int:
+    """Run the command to its end, and send what is to be sent to the server that it is.
+
+    Returns:
+        Its exit code; 0 where it is a server that the requests have ended.
+    """
+    stdout = _STDERR if form == "json" else None
+    if server is None:
+        return run_and_wait(argv, environ, stdout=stdout)
+    code = run_and_wait(argv, environ, stdout=stdout, started=server.begin)
+    server.finish()
+    if server.has_ended_server:
+        return 0
+    return code
+
+
+def _faults(result: ProbeResult, server: ServerRequests | None) -> list[str]:
+    """Say what keeps the answer from being one."""
+    faults: list[str] = []
+    if not result.processes:
+        faults.append("no Python process was started that patchkit could reach")
+    if server is not None:
+        faults += server.faults
+    return faults
+
+
+def _tell(
+    result: ProbeResult,
+    argv: Sequence[str],
+    began: float,
+    faults: Sequence[str],
+    journal: str,
+    form: str,
+) -> None:
+    """Print the answer, and keep it beside the journals, for `patchkit new`."""
+    answer = probe_json(result, argv, began)
+    with suppress(OSError):  # the answer is printed all the same
+        _keep(Path(journal, ANSWER), answer)
+    if form == "json":
+        click.echo(answer)
+    else:
+        from patchkit.cli.report.probe import print_probe  # noqa: PLC0415 - JSON needs no rich
+
+        print_probe(result)
+    sys.stdout.flush()  # a signal may end this process next, as it ended the command
+    for fault in faults:
+        say(fault)
+
+
+def _keep(file: Path, answer: str) -> None:
+    """Write the answer by a rename, for this user alone: it has the command line in it."""
+    draft = file.with_name(f".{file.name}-{os.getpid()}")
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(fd, "w", encoding="utf-8") as opened:
+        opened.write(f"{answer}\n")
+    draft.replace(file)

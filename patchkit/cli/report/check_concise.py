@@ -1,0 +1,44 @@
+"""Write the report of a check with a line for each finding, for grep and for editors."""
+
+from patchkit.analysis.check.findings import Finding, Report
+from patchkit.cli.report.check_view import severity_label
+from patchkit.cli.report.finding_groups import (
+    FindingGroup,
+    groups,
+    location,
+    releases_of,
+)
+from patchkit.cli.report.words import one_line
+
+_NO_FILE = "patchkit"
+"""What a line begins with where a finding is in no file, such as that of a release."""
+
+
+def as_concise(report: Report) -> str:
+    """Write `file:line: code severity patch target message [releases]` for each finding.
+
+    Args:
+        report: The report.
+
+    Returns:
+        The lines, the errors first; '' if there is no finding.
+    """
+    lines = [_line(group, report) for group in groups(report)]
+    return "\n".join(lines)
+
+
+def _line(group: FindingGroup, report: Report) -> str:
+    finding = group.finding
+    place = location(finding) or _NO_FILE
+    words = [f"{place}:", *_subject(finding), finding.message]
+    releases = releases_of(group, report)
+    if releases:
+        words.append(f"[{releases}]")
+    return " ".join(one_line(word) for word in words)
+
+
+def _subject(finding: Finding) -> list[str]:
+    """Return the code, the severity, and what the finding is about."""
+    severity = severity_label(finding.severity)
+    words = [finding.code.code, severity, finding.patch, finding.target]
+    return [word for word in words if word]

@@ -1,0 +1,158 @@
+"""Write the report of a check as SARIF 2.1.0, which GitHub's code scanning shows as alerts."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from patchkit import __version__
+from patchkit.analysis.check.codes import Code
+from patchkit.analysis.check.findings import Finding, Report
+from patchkit.cli.report.as_json import to_json
+from patchkit.cli.report.check_github import in_repository
+from patchkit.cli.report.finding_groups import (
+    FindingGroup,
+    gist,
+    groups,
+    location,
+    releases_of,
+)
+from patchkit.cli.report.words import one_line, printable
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+_PROBLEM_SEVERITIES = {
+    "error": "error",
+    "warning": "warning",
+    "info": "recommendation",
+}
+"""What GitHub calls severities."""
+_ROOT = "%SRCROOT%"
+_SETTINGS = "pyproject.toml"
+"""Where a result is shown that is in no file of the project; GitHub takes none without a place."""
+_FINGERPRINT_LENGTH = 32
+
+_Data = dict[str, Any]
+
+
+def as_sarif(report: Report, explanations: Mapping[str, str]) -> str:
+    """Write the findings as SARIF: a rule for each code, a result for each group of findings.
+
+    Args:
+        report: The report.
+        explanations: What codes mean, as Markdown.
+
+    Returns:
+        The JSON.
+    """
+    found = groups(report)
+    codes = dict.fromkeys(group.finding.code for group in found)
+    rules = sorted(codes)
+    driver = {
+        "name": "patchkit",
+        "version": __version__,
+        "rules": [_rule(code, explanations[code.code]) for code in rules],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "automationDetails": {"id": f"patchkit {report.command}/"},
+        "columnKind": "unicodeCodePoints",
+        "results": list(_results(found, rules, report)),
+    }
+    return to_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _rule(code: Code, explanation: str) -> _Data:
+    words = code.title.replace("-", " ").split()
+    paragraphs = explanation.split("\n\n")
+    _, _, description = paragraphs[1].partition(".** ")
+    return {
+        "id": code.code,
+        "name": "".join(word.capitalize() for word in words),
+        "shortDescription": {"text": code.title},
+        "fullDescription": {"text": _plain(description)},
+        "help": {"text": _plain(explanation), "markdown": explanation},
+        "defaultConfiguration": {"level": _LEVELS[code.severity]},
+        "properties": {"problem.severity": _PROBLEM_SEVERITIES[code.severity]},
+    }
+
+
+def _plain(markdown: str) -> str:
+    """Return a text without the marks for bold text and code."""
+    return markdown.replace("**", "").replace("`", "")
+
+
+def _results(
+    found: Sequence[FindingGroup], rules: Sequence[Code], report: Report
+) -> Iterator[_Data]:
+    numbers: Counter[str] = Counter()
+    for group in found:
+        finding = group.finding
+        identity = _fingerprint(finding)
+        numbers[identity] += 1
+        fingerprint = f"{identity}:{numbers[identity]}"
+        yield {
+            "ruleId": finding.code.code,
+            "ruleIndex": rules.index(finding.code),
+            "level": _LEVELS[finding.severity],
+            "message": {"text": _message(group, report)},
+            "locations": [_location(finding)],
+            # GitHub compares the second; where it is missing, it makes one from the line.
+            "partialFingerprints": {
+                "patchkit/v1": fingerprint,
+                "primaryLocationLineHash": fingerprint,
+            },
+        }
+
+
+def _fingerprint(finding: Finding) -> str:
+    """Return a hash of what a finding is about, whatever the line and the release."""
+    parts = [
+        finding.code.code,
+        finding.patch,
+        finding.target,
+        gist(finding.message),
+    ]
+    text = "\0".join(parts)
+    digest = hashlib.sha256(text.encode(errors="backslashreplace"))
+    return digest.hexdigest()[:_FINGERPRINT_LENGTH]
+
+
+def _message(group: FindingGroup, report: Report) -> str:
+    """Write what was found, what to do, and in which releases, a line each."""
+    finding = group.finding
+    subjects = filter(None, [finding.patch, finding.target])
+    subject = one_line(", ".join(subjects))
+    message = printable(finding.message)
+    if subject:
+        message = f"{subject}: {message}"
+    lines = [message]
+    if finding.fix:
+        lines.append(f"Fix: {finding.fix}")
+    releases = releases_of(group, report)
+    if releases:
+        lines.append(f"Releases: {releases}")
+    if not in_repository(finding.file):
+        place = location(finding)
+        lines.append(place)
+    known_lines = filter(None, lines)
+    return printable("\n".join(known_lines))
+
+
+def _location(finding: Finding) -> _Data:
+    """Point to the file of a finding, or to the project's settings if it is none of the project."""
+    file = in_repository(finding.file)
+    line = finding.line
+    if not file:
+        file = _SETTINGS
+        line = None
+    physical_location: _Data = {
+        "artifactLocation": {"uri": quote(file), "uriBaseId": _ROOT},
+        "region": {"startLine": line or 1},
+    }
+    place: _Data = {"physicalLocation": physical_location}
+    if finding.target:
+        name = one_line(finding.target)
+        place["logicalLocations"] = [{"fullyQualifiedName": name}]
+    return place

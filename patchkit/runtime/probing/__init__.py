@@ -1,0 +1,1 @@
+"""Counts for `patchkit probe` where targets are imported and called; it changes no result."""

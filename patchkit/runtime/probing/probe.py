@@ -1,0 +1,263 @@
+"""Observes in this process where the targets of `patchkit probe` are imported and called.
+
+The journal tells of each import, of the first call of each target, and why calls cannot be counted.
+The counts lie beside it, in a file of `Counters`. From Python 3.12 on, the interpreter tells of
+calls; before, and for what it cannot tell of, a wrapper that counts lies around the target.
+"""
+
+import os
+import sys
+import weakref
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from functools import partial
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+from patchkit.core.record import Record, field, grouped
+from patchkit.core.rows.declaration import Wrap
+from patchkit.core.rows.target import Target
+from patchkit.errors import SettingsError, TargetError
+from patchkit.runtime.changes.context import Context, Prepared
+from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.probing.callables import Callee, find_callee
+from patchkit.runtime.probing.counters import Counters
+from patchkit.runtime.probing.monitor import Monitor
+from patchkit.runtime.process.journal import Journal
+from patchkit.runtime.process.session import Session
+
+_TORCH_COMPILER = "torch.compiler"
+
+
+class _Probed(Record, frozen=False, eq=False):
+    """A target of the probe, and what was seen of it in this process.
+
+    Args:
+        target: The target.
+        count: Counts one call.
+        is_imported: Whether its module has been imported.
+        reason: Why its calls cannot be counted; '' where they are.
+        is_called: Whether it was called.
+        is_traced: Whether torch.compile has traced it.
+        codes: Code that shows that the target was traced.
+        wrapped: The wrapper around it, if there is one.
+    """
+
+    target: Target
+    count: Callable[[], object]
+    is_imported: bool = False
+    reason: str = ""
+    is_called: bool = False
+    is_traced: bool = False
+    codes: list[CodeType] = field(default_factory=list)
+    wrapped: Prepared | None = None
+
+    @property
+    def is_wrapped(self) -> bool:
+        """Whether the wrapper still lies around it: a reload has not put something else there."""
+        if self.wrapped is None:
+            return False
+        return all(site.layers and site.is_intact() for site in self.wrapped.sites)
+
+
+class _Tracing:
+    """Says whether torch.compile is tracing; torch's own function does once it is imported."""
+
+    def __init__(self) -> None:
+        self.is_on: Callable[[], bool] = _never
+
+    def imported(self, module: ModuleType, _: Sites) -> None:
+        """Take the function that torch.compile takes for True while it traces."""
+        self.is_on = getattr(module, "is_dynamo_compiling", self.is_on)
+
+
+def _never() -> bool:
+    return False
+
+
+class Probe:
+    """The targets of the probe in this process.
+
+    Args:
+        targets: The targets, as text.
+        session: The session of this process, which is not armed yet.
+        path: The file of this process's journal.
+
+    Raises:
+        SettingsError: One of the targets is malformed.
+    """
+
+    def __init__(self, targets: Collection[str], session: Session, path: str) -> None:
+        self._session = session
+        self._journal: Journal = session.journal
+        counters = Counters(_counts_beside(path), len(targets))
+        self._targets = [
+            _Probed(_parse(text), counters.counter(index))
+            for index, text in enumerate(targets)
+        ]
+        self._monitor = Monitor.take()
+        self._tracing = _Tracing()
+
+    def begin(self) -> None:
+        """Watch the imports of the targets' modules, and go on in forked children."""
+        hooks = self._session.hooks
+        by_module = grouped((probed.target.module, probed) for probed in self._targets)
+        for module, probed_targets in by_module.items():
+            hook = partial(self._imported, probed_targets)
+            hooks.setdefault(module, []).append(hook)
+        hooks.setdefault(_TORCH_COMPILER, []).append(self._tracing.imported)
+        self._session.lookout.last_words.append(self._tell_at_end)
+        self._listen_to_compilers()
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    def _imported(
+        self, probed_targets: Collection[_Probed], module: ModuleType, sites: Sites
+    ) -> None:
+        """Begin to count the calls of targets whose module has been imported, maybe again."""
+        for probed in probed_targets:
+            probed.reason = ""
+            try:
+                self._count_calls(probed, module, sites)
+            except TargetError as error:
+                probed.reason = str(error)
+            except Exception as error:  # noqa: BLE001 - upstream's own; the command goes on
+                probed.reason = f"{type(error).__name__}: {error}"
+            probed.is_imported = True
+            self._tell_imported(probed)
+
+    def _count_calls(self, probed: _Probed, module: ModuleType, sites: Sites) -> None:
+        callee = find_callee(module, probed.target, sites)
+        if self._monitor is not None and callee.function is not None:
+            listener = partial(self._started, probed, callee)
+            self._monitor.watch(callee.function, str(probed.target), listener)
+        elif not probed.is_wrapped:
+            self._wrap(probed, callee, module, sites)
+        probed.codes += callee.codes
+
+    def _wrap(
+        self, probed: _Probed, callee: Callee, module: ModuleType, sites: Sites
+    ) -> None:
+        """Put a wrapper that counts around a target, and repoint what was copied from there."""
+        from patchkit.runtime.changes.objects.wrap import prepare  # noqa: PLC0415 - brings inspect
+        from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415
+        from patchkit.runtime.copies.scope import (  # noqa: PLC0415
+            Keepers,
+            modules_since,
+            scope_of,
+        )
+
+        body: Any = ModuleType(__name__)
+        body.count = self._counting(probed)
+        change = Wrap(f"{probed.target.module}:{callee.qualname}", by="count")
+        context = Context(module, body, sites, rank=(-1, 0))
+        probed.wrapped = prepared = prepare(change, context)
+        prepared.apply()
+        name = probed.target.module
+        for site in prepared.sites:
+            site.rebind |= scope_of(name, True)
+        keepers = Keepers(("patchkit",), (), sites)
+        repoint(prepared.sites, modules_since(name), keepers)
+
+    def _counting(self, probed: _Probed) -> Callable[..., Any]:
+        """Return what counts a call and makes it; torch.compile traces the call alone."""
+        tracing = self._tracing
+        called = self._called
+
+        def count(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+            if not tracing.is_on():
+                called(probed, sys._getframe(1))  # noqa: SLF001
+            return wrapped(*args, **kwargs)
+
+        return count
+
+    def _started(self, probed: _Probed, callee: Callee, frame: FrameType) -> None:
+        """Count a call that the interpreter tells of; whatever goes wrong stays here."""
+        with suppress(Exception):
+            if callee.is_meant(frame):
+                self._called(probed, frame.f_back)
+
+    def _called(self, probed: _Probed, caller: FrameType | None) -> None:
+        """Count a call, and tell of the first."""
+        with suppress(Exception):
+            probed.count()
+            if not probed.is_called:
+                probed.is_called = True
+                place = _place(caller)
+                target = str(probed.target)
+                self._journal.write("first-call", target=target, **place)
+
+    # -- torch.compile ----------------------------------------------------------------------------
+
+    def _listen_to_compilers(self) -> None:
+        self._session.lookout.effects.compilers.listeners.append(self._begins_tracing)
+
+    def _begins_tracing(self, context: object, codes: list[CodeType]) -> None:
+        """Ask for what was traced once a tracing is over."""
+        weakref.finalize(context, self._traced, codes)
+
+    def _traced(self, codes: list[CodeType]) -> None:
+        identities = set(map(id, codes))
+        for probed in self._targets:
+            is_among_them = any(id(code) in identities for code in probed.codes)
+            if is_among_them and not probed.is_traced:
+                probed.is_traced = True
+                self._journal.write("traced", target=str(probed.target))
+
+    # -- the journal ------------------------------------------------------------------------------
+
+    def _tell_imported(self, probed: _Probed) -> None:
+        target = str(probed.target)
+        self._journal.write("probed", target=target, reason=probed.reason)
+
+    def _tell_at_end(self) -> None:
+        """Tell of modules that were imported without notice."""
+        for probed in self._targets:
+            if not probed.is_imported and probed.target.module in sys.modules:
+                probed.is_imported = True
+                probed.reason = "its module was imported without notice"
+                self._tell_imported(probed)
+
+    def _after_fork(self) -> None:
+        """Count for the child alone, in a file of its own; it has the parent's modules."""
+        path = self._journal.path
+        if path is None:
+            return
+        counters = Counters(_counts_beside(path), len(self._targets))
+        for index, probed in enumerate(self._targets):
+            probed.count = counters.counter(index)
+            probed.is_called = False
+            probed.is_traced = False
+            if probed.is_imported:
+                self._tell_imported(probed)
+        self._listen_to_compilers()
+
+
+def _parse(text: str) -> Target:
+    try:
+        return Target.parse(text)
+    except ValueError as error:
+        expected = "expected targets such as module:qualname, one a line"
+        raise SettingsError(f"PATCHKIT_PROBE: found {text!r}, {expected}") from error
+
+
+def _counts_beside(path: str) -> str:
+    """Name the file of the counts after that of the journal."""
+    return path.removesuffix(".jsonl") + ".counts"
+
+
+def _place(frame: FrameType | None) -> dict[str, Any]:
+    """Say where a call came from: the nearest frame that is not patchkit's."""
+    while frame is not None and _is_own(frame):
+        frame = frame.f_back
+    if frame is None:
+        return {}
+    code = frame.f_code
+    name = getattr(
+        code, "co_qualname", code.co_name
+    )  # before Python 3.11 there is none
+    return {"file": code.co_filename, "line": frame.f_lineno, "at": name}
+
+
+def _is_own(frame: FrameType) -> bool:
+    name = str(frame.f_globals.get("__name__", ""))
+    return name.partition(".")[0] == "patchkit"
