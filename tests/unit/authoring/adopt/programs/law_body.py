@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from up import lib
 from up.lib import LIMIT as upstream_limit
 from up.lib import SIZES as upstream_sizes
-from up.lib import Base, Config, Slotted, Worker, deep
+from up.lib import Config, Slotted, Worker, deep
 from up.lib import plain as upstream_plain
 from up.lib import joined as upstream_joined
 
@@ -209,8 +209,3 @@ class Unrelated:
 
     def run(self, x):
         return ("unrelated", x)
-
-
-class Middle(Base):
-    def greet(self):
-        return "middle"
