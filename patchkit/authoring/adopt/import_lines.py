@@ -74,6 +74,22 @@ def _with_lines(module: ModuleTree, index: int, new_lines: Sequence[str]) -> str
     return "\n".join(lines)
 
 
+def without_import(module: ModuleTree, name: str) -> str:
+    """Return the text of a module without the name that it imports together with others.
+
+    Args:
+        module: The module, as it is.
+        name: The name that the import binds.
+    """
+    for node in module.tree.body:
+        if not isinstance(node, _IMPORTS):
+            continue
+        others = [alias for alias in node.names if (alias.asname or alias.name) != name]
+        if len(others) < len(node.names):
+            return _with_names(module, node, [ast.unparse(alias) for alias in others])
+    return module.source.decode()
+
+
 def imports_from(module: ModuleTree, name: str) -> bool:
     """Whether a module imports from another one by a statement at its top.
 
@@ -133,16 +149,22 @@ def _takes(node: _Import, new: ast.ImportFrom, module: ModuleTree) -> bool:
 
 def _with_name(module: ModuleTree, node: _Import, alias: ast.alias) -> str:
     """Add a name to `from … import …`, in the order of the names if they have one."""
-    assert isinstance(node, ast.ImportFrom)
     names = [ast.unparse(name) for name in node.names]
     was_sorted = names == sorted(names, key=name_key)
     names.append(ast.unparse(alias))
     if was_sorted:
         names.sort(key=name_key)
-    head = f"from {'.' * node.level}{node.module or ''} import "
+    return _with_names(module, node, names)
+
+
+def _with_names(module: ModuleTree, node: _Import, names: Sequence[str]) -> str:
+    """Return the text of a module with other names in an import, on one line if that had one."""
+    head = "import "
+    if isinstance(node, ast.ImportFrom):
+        head = f"from {'.' * node.level}{node.module or ''} import "
     text = f"{head}{', '.join(names)}"
     has_one_line = node.lineno == node.end_lineno
-    if not has_one_line or len(text) > WIDTH:
+    if isinstance(node, ast.ImportFrom) and not (has_one_line and len(text) <= WIDTH):
         text = exploded(head, names)
     start, end = span(module.source, node)
     return rewritten(module.source, lambda _: [(start, end, text)]).decode()

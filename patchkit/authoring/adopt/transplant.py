@@ -16,6 +16,7 @@ from patchkit.authoring.adopt.global_names import (
     names_at_import,
     used_names,
 )
+from patchkit.authoring.adopt.import_lines import without_import
 from patchkit.authoring.adopt.indents import dedented, indented, margin_of
 from patchkit.authoring.adopt.members import ASSIGNMENTS, Member
 from patchkit.authoring.adopt.module_text import (
@@ -133,8 +134,7 @@ def _bind_import(module: ModuleText, name: str, body: BodyCode) -> None:
             first, last = lines_of_statement(node)
             module.put(first, last, body.import_of(name))
             return
-    if name in code.imports:
-        raise ScaffoldError(f"the module imports {name} together with other names")
+    module.text = without_import(code.tree, name)
     bring_import(module, body.import_of(name))
 
 
@@ -217,6 +217,8 @@ def _merge(
     new_names = dict.fromkeys([new.name, *body.target_names], qualname)
     for statement in subclass.members:
         name = name_of(statement)
+        if name.endswith(tuple(PARTS_OF_PROPERTY.values())):
+            continue  # it is written with its property
         inner = Member(
             f"{qualname}.{name}", f"{member.by}.{name}", new_names, is_merged=True
         )

@@ -439,6 +439,20 @@ def test_what_is_added_stands_before_what_needs_it(
     assert patched.text(patched.named["C.size"]) == "    size = make()"
 
 
+def test_an_import_that_comes_from_elsewhere_takes_the_place_of_the_old_one(
+    here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name that a body only imports is imported by the module from there."""
+    text = "from json import dumps, loads\n\n\ndef f(a):\n    return dumps(loads(a))\n"
+    write_wheels(here, {"1.0": {"lib": text, "other": "def loads(n):\n    return n"}})
+    change = "Replace('up.lib:loads', by='loads')"
+    world.pack(row("one", "patch_lib", change), patch_lib="from up.other import loads")
+    code, diff, errors = export(capsys)
+    assert "+from json import dumps\n" in diff
+    assert "+from up.other import loads\n" in diff
+    assert (code, errors) == (0, "")
+
+
 def test_a_row_of_another_range_is_told(
     here: Path, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:

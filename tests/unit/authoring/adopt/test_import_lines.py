@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.authoring.adopt.import_lines import with_import
+from patchkit.authoring.adopt.import_lines import with_import, without_import
 
 
 def with_one_more(text: str, statement: str) -> str:
@@ -76,6 +76,18 @@ def test_the_first_import_stands_behind_what_a_module_begins_with(
     new = with_one_more(text, "import json")
     assert expected in new
     compile(new, "up/lib.py", "exec")
+
+
+def test_a_name_is_taken_out_of_an_import_with_others() -> None:
+    """The others stay, on one line or on several."""
+    source = (
+        "from a import b, c as d\nfrom e import (\n    f,\n    g,\n)\nimport h, i\n"
+    )
+    tree = ModuleTree("up.lib", "up/lib.py", False, ast.parse(source), source.encode())
+    assert "from a import b\n" in without_import(tree, "d")
+    assert "from e import (\n    g,\n)\n" in without_import(tree, "f")
+    assert "import h\n" in without_import(tree, "i")
+    assert without_import(tree, "c") == source
 
 
 def test_names_that_are_not_sorted_stay_in_their_order() -> None:
