@@ -24,17 +24,19 @@ class Place(NamedTuple):
     Args:
         path: the file.
         module: the name of its module.
-        qualname: the qualified name of what is changed or added there.
+        qualname: the qualified name of what is changed or added there, or of the table that has it.
+        item: the item of a table; None for anything else.
     """
 
     path: str
     module: str
     qualname: str
+    item: Item | None = None
 
     @property
     def is_top_level(self) -> bool:
         """Whether it is a name of the module, and in no class."""
-        return "." not in self.qualname
+        return "." not in self.qualname and self.item is None
 
 
 Places = Sequence[tuple[Place, Change]]
@@ -65,9 +67,9 @@ def place_of(change: Change, release: CheckedRelease) -> Place:
     if isinstance(change, Replace):
         _refuse_missing(target, release)
     last = target.steps[-1]
-    if isinstance(last, Item):
-        raise ScaffoldError("it is an item; write it into its table by hand")
     path, module, owner = _defined(target.holder, release)
+    if isinstance(last, Item):
+        return Place(path, module, owner, last)
     if last == "fget":  # the property itself, in the text
         return Place(path, module, owner)
     qualname = f"{owner}.{last}" if owner else last
@@ -128,7 +130,9 @@ class BodyNames:
             siblings: all changes that the row makes, by where they are made.
             replaced: what rows replace in the release, this one included.
         """
-        target_names = frozenset(self._names_for([place]))
+        target_names: frozenset[str] = frozenset()
+        if place.item is None:
+            target_names = frozenset(self._names_for([place]))
         others = [other for other in replaced if other != place]
         new_names = {**self._aliases(place.module), **self._new_names(place, siblings)}
         return BodyCode(

@@ -48,6 +48,16 @@ CHANGES = (
     "Wrap('up.lib:plain', by='around')",
     "Edit('up.lib:plain', old='a + b', new='a - b')",
     "Edit('up.lib:Worker.run', old='self.SCALE', new='self.SCALE + 1')",
+    "Replace('up.lib:TABLE[\"a\"]', by='FACTOR')",
+    "Replace('up.lib:TABLE[\"b\"]', by='helper')",
+    "Add('up.lib:TABLE[\"c\"]', by='text')",
+    "Add('up.lib:SHORT[\"c\"]', by='Holder')",
+    "Add('up.lib:EMPTY[2]', by='sizes')",
+    "Add('up.lib:EMPTY[\"c\"]', by='basename')",
+    "Replace('up.lib:ROWS[1]', by='text')",
+    "Replace('up.lib:FILLED[\"b\"]', by='FACTOR')",
+    "Add('up.lib:FILLED[\"c\"]', by='FACTOR')",
+    "Replace('up.lib:MADE[\"a\"]', by='FACTOR')",
     "Replace('up.lib:Worker.SCALE', by='FACTOR')",
     "Replace('up.lib:Worker.run', by='method')",
     "Replace('up.lib:Worker.greet', by='calling_super')",
@@ -87,7 +97,13 @@ def set_width():
 def entered():
     with m.context() as value:
         return value
+def shown(table):
+    return [getattr(value, "__name__", value) for value in table]
 EXPRESSIONS = (
+    "shown(m.TABLE.values()), list(m.TABLE)",
+    "shown(m.SHORT.values()), list(m.SHORT)",
+    "shown(m.EMPTY.values()), list(m.EMPTY)",
+    "m.ROWS, m.FILLED, m.MADE",
     "m.LIMIT",
     "m.SIZES",
     "m.HERE, m.THERE",

@@ -9,6 +9,16 @@ from up.other import deep
 LIMIT = 1  # of something
 SIZES: dict[str, int] = {"a": 1}
 HERE, THERE = 1, 2
+TABLE = {
+    "a": 1,  # first
+    "b": [1, 2],  # last
+}
+SHORT = {"a": 1}
+EMPTY = {}
+ROWS = [1, 2]
+FILLED = {"a": 1}
+FILLED["b"] = 2
+MADE = dict(a=1)
 if os.sep:
     CHOSEN = 1
 
