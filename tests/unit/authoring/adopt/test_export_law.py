@@ -98,7 +98,7 @@ def entered():
     with m.context() as value:
         return value
 def shown(table):
-    return [getattr(value, "__name__", value) for value in table]
+    return [callable(value) or value for value in table]
 EXPRESSIONS = (
     "shown(m.TABLE.values()), list(m.TABLE)",
     "shown(m.SHORT.values()), list(m.SHORT)",
