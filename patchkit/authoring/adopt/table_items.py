@@ -55,7 +55,8 @@ def write_item(
     line = _line_of_change(code, qualname)
     if line:
         raise ScaffoldError(f"line {line} of {module.path} changes {qualname} later")
-    old = _values(display).get(item.key)
+    values = _values(display)
+    old = values.get(item.key)
     if isinstance(change, Replace):
         if old is None:
             raise ScaffoldError(f"{module.path} does not spell out this item")
@@ -66,10 +67,14 @@ def write_item(
     else:
         if old is not None or not isinstance(display, ast.Dict):
             raise ScaffoldError(f"{module.path} has no room for it in {qualname}")
-        margin = margin_of(module.line(display.end_lineno or display.lineno))
+        last_line = display.end_lineno or display.lineno
+        margin = margin_of(module.line(last_line))
         new = _item_code(change.by, margin, body)
-        text_change = _addition(code, display, f"{literal(item.key)}: {new.value}")
-    module.text = rewritten(code.tree.source, lambda _: [text_change]).decode()
+        key = literal(item.key)
+        entry = f"{key}: {new.value}"
+        text_change = _addition(code, display, entry)
+    content = rewritten(code.tree.source, lambda _: [text_change])
+    module.text = content.decode()
     bring(module, new.names, body, qualname)
 
 
@@ -125,11 +130,15 @@ def _addition(code: Definitions, display: ast.Dict, entry: str) -> TextChange:
         return start, end, f"{{{entry}}}"
     last = display.values[-1]
     _, last_end = span(source, last)
-    if display.lineno == display.end_lineno:
+    has_one_line = display.lineno == display.end_lineno
+    if has_one_line:
         return last_end, last_end, f", {entry}"
     first = display.keys[-1] or last
-    margin = margin_of(source.decode().split("\n")[first.lineno - 1])
-    if not source[last_end:end].lstrip().startswith(b","):
+    lines = source.decode().split("\n")
+    margin = margin_of(lines[first.lineno - 1])
+    behind = source[last_end:end].lstrip()
+    has_comma = behind.startswith(b",")
+    if not has_comma:
         return last_end, last_end, f",\n{margin}{entry}"
     line_end = source.index(b"\n", last_end)
     return line_end, line_end, f"\n{margin}{entry},"
