@@ -11,7 +11,8 @@ from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.authoring.adopt.definitions import Definitions
 from patchkit.authoring.adopt.difference import UnexpressedCode, difference
 from patchkit.authoring.adopt.unified import applied, read_diff
-from patchkit.authoring.scaffold.plan import PackLocation, PlannedFile
+from patchkit.authoring.scaffold.files import PlannedFile
+from patchkit.authoring.scaffold.plan import PackLocation
 from patchkit.authoring.scaffold.rows import new_pack
 from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.core.rows.declaration import Change, Edit, Patch, Provide, Role
@@ -64,7 +65,7 @@ class AdoptedRows:
     def files(self, place: PackLocation) -> list[PlannedFile]:
         """Return the planned files of the pack.
 
-        `patchkit.authoring.scaffold.plan.write` writes all of them, or nothing.
+        `patchkit.authoring.scaffold.files.write` writes all of them, or nothing.
 
         Args:
             place: the pack.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.upstream.reading.files import ReleaseSource, is_python
 from patchkit.authoring.adopt.differing import Differing
-from patchkit.authoring.scaffold.plan import PlannedFile, write
+from patchkit.authoring.scaffold.files import PlannedFile, write
 from patchkit.errors import ScaffoldError, UpstreamError
 
 
@@ -64,7 +64,7 @@ class EditedInstallation:
             installed = distribution(name)
         except PackageNotFoundError:
             raise UpstreamError(
-                f"found no distribution {name!r}, expected one that is"
+                f"found no installed distribution {name!r}, expected a name that 'pip list' has"
             ) from None
         self._files: dict[str, _InstalledFile] = {}
         # Not `installed.files`, which leaves out what is gone from Python 3.12 on.
@@ -74,7 +74,10 @@ class EditedInstallation:
                 place = Path(str(installed.locate_file(path)))
                 self._files[path] = _InstalledFile(place, FileHash(facts[0]))
         if not self._files:
-            raise UpstreamError(f"{name}: found no hashes in its RECORD, expected some")
+            raise UpstreamError(
+                f"{name}: found no hashes of its files, which tell what was edited, expected a "
+                "distribution that pip or uv has installed from a wheel"
+            )
         self.version = installed.version
 
     def compare(self, first: Iterable[str], deadline: float) -> FileComparison:

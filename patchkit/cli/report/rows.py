@@ -283,12 +283,11 @@ def _selected(reason: str | None) -> Text:
     return Text("selected", "ok")
 
 
-def print_new(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> None:
-    """Print the files of a new patch, and the next steps.
+def print_new(plan: Plan, *, written: bool) -> None:
+    """Print the files of a new patch.
 
     Args:
         plan: The files; what is in them is printed where they are not written.
-        steps: What the author does next.
         written: Whether the files were written, rather than planned.
     """
     out = console()
@@ -314,7 +313,17 @@ def print_new(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> None:
     if plan.refusal:
         out.print(Text("\nrow", style="heading"))
         out.print(Text(plan.row))
-    out.print(Text("\nnext", style="heading"))
+    out.print()
+
+
+def print_steps(steps: Iterable[NextStep]) -> None:
+    """Print what the author of new patches does next.
+
+    Args:
+        steps: The steps.
+    """
+    out = console()
+    out.print(Text("next", style="heading"))
     for number, step in enumerate(steps, start=1):
         text = Text.assemble((f"{number}. ", "note"), step.words)
         for command in (step.command or "").splitlines():
