@@ -190,6 +190,29 @@ def shown(file: str | os.PathLike[str]) -> str:
     return path.removeprefix(os.path.join(working_folder, ""))  # noqa: PTH118 - as above
 
 
+def some_of(candidates: Iterable[str], word: str = "", most: int = 5) -> str:
+    """Name some words of many: those like a word first, and how many more there are.
+
+    Args:
+        candidates: The words.
+        word: What they are to be like.
+        most: How many of them may be named.
+
+    Returns:
+        The words for a message; `none` if there are no candidates.
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - no process that is in order needs it
+
+    every = list(candidates)
+    similar = get_close_matches(word, every, n=most, cutoff=0.5)
+    named = list(dict.fromkeys([*similar, *every]))[:most]
+    text = ", ".join(named) or "none"
+    further = len(every) - len(named)
+    if further:
+        text += f" and {further} more"
+    return text
+
+
 def near(word: str, candidates: Iterable[str], most: int = 1) -> str:
     """Ask whether a similar word was meant.
 
