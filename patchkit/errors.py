@@ -4,6 +4,8 @@ None derives from ImportError or AttributeError: a `try/except ImportError` arou
 import would swallow it, and the process would continue half patched.
 """
 
+from __future__ import annotations  # also read by a Python that is too old for the rest
+
 import os
 import re
 import sys
@@ -45,7 +47,7 @@ class DeclarationError(PatchkitError):
 
     def __reduce__(
         self,
-    ) -> "tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]":
+    ) -> tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]:
         """Survive pickling: an error crosses from a worker to its engine."""
         return (
             type(self),
@@ -67,6 +69,10 @@ class UnknownPatchError(PatchkitError):
 
 class VersionError(PatchkitError):
     """A version is invalid, or does not name the release that runs here."""
+
+
+class DependencyError(VersionError):
+    """What patchkit itself needs is not here: no patch is to blame."""
 
 
 class RequirementError(PatchkitError):
