@@ -1,13 +1,16 @@
 """`patchkit list`: list the patches that apply here, or what keeps each patch."""
 
+from collections.abc import Sequence
+
 import click
 
 from patchkit.cli import options
 from patchkit.cli.output import say
 from patchkit.cli.report.as_json import list_json
 from patchkit.cli.report.words import count
-from patchkit.core.rows.declaration import Role
+from patchkit.core.rows.declaration import Role, Row
 from patchkit.core.versions.requirements import canonical
+from patchkit.registry import OWN_PACKS
 
 
 @click.command("list")
@@ -82,7 +85,19 @@ def command(
         print_list(versions, listed, everything=everything)
         hidden = [row for row, reason in listed if reason is not None]
         if hidden and not everything:
-            say(f"{count(len(hidden), 'patch')} left out: --all says why")
+            say(f"{_described(hidden)} left out: --all says why")
+
+
+def _described(hidden: Sequence[Row]) -> str:
+    """Count rows: the user's first, then those that come with patchkit."""
+    own = [row for row in hidden if row.pack in OWN_PACKS]
+    users_count = len(hidden) - len(own)
+    if not own:
+        return count(users_count, "patch")
+    verb = "comes" if len(own) == 1 else "come"
+    if not users_count:
+        return f"{count(len(own), 'patch')} that {verb} with patchkit"
+    return f"{count(users_count, 'patch')}, and {len(own)} that {verb} with patchkit,"
 
 
 def _list_debt(

@@ -5,7 +5,6 @@ import resource
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,10 +13,10 @@ from typing import NoReturn
 import click
 
 import patchkit
-from patchkit.analysis.status.journals import new_run
 from patchkit.analysis.status.node import look
 from patchkit.analysis.status.picture import Picture, draw
 from patchkit.analysis.status.process_status import ProcessStatus
+from patchkit.analysis.status.runs import discard_run, new_run
 from patchkit.cli.module_source import find_module
 from patchkit.cli.options import patches_option, selection_of, without_process
 from patchkit.cli.output import say
@@ -28,7 +27,7 @@ from patchkit.core.rows.project import Project
 from patchkit.core.rows.selection import check_names
 from patchkit.core.versions.installed import Versions
 from patchkit.errors import PatchkitError
-from patchkit.registry import Registry, installed_processes
+from patchkit.registry import OWN_PACKS, Registry, installed_processes, packs_for
 from patchkit.runtime.reach.told_rows import environment_of
 from patchkit.settings import Settings
 
@@ -36,8 +35,6 @@ SITECUSTOMIZE_FOLDER = str(
     Path(patchkit.__file__).absolute().parent / "runtime" / "bootstrap" / "run"
 )
 """The folder whose `sitecustomize` arms a Python process."""
-
-_STATUSES_WORST_FIRST = ("failed", "applied", "skipped", "armed")
 
 
 @click.command(
@@ -66,8 +63,9 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
         say("PATCHKIT=0: the command runs without patches")
         return execute(argv, os.environ)
     _check(settings, packs)
-    journal = settings.journal or str(new_run())
+    journal = settings.journal or str(new_run(argv))
     say(f"journal in {journal}")
+    say(_packs_line(packs_for(settings, packs)))
     started = time.time()
     code = run_and_wait(argv, environment_here((*settings.packs, *packs), journal))
     if code not in CANNOT_RUN:
@@ -76,8 +74,7 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
             status_command = f"'patchkit status {journal}'"
         _say_result(journal, started, status_command)
     elif settings.journal is None:
-        with suppress(OSError):  # there is a journal in it
-            Path(journal).rmdir()
+        discard_run(Path(journal))
     return end_as(code)
 
 
@@ -90,6 +87,14 @@ def _check(settings: Settings, packs: Sequence[str]) -> None:
         registry = Registry.collect(settings, packs)
         for name, message in without_process(registry, selection_of(settings)):
             say(f"{name} {message}")
+
+
+def _packs_line(packs: Iterable[str]) -> str:
+    """Say which packs the processes of the command read, beside patchkit's own."""
+    names = [pack for pack in packs if pack not in OWN_PACKS]
+    if not names:
+        return "no packs but patchkit's own; --patches MODULE adds one"
+    return f"packs: {', '.join(names)}"
 
 
 def environment_here(packs: Sequence[str], journal: str) -> dict[str, str]:
@@ -184,7 +189,7 @@ def _result_lines(
     ]
     if not processes:
         return ("no Python process was started that patchkit could reach",)
-    tally = f"{_tally(processes)} in {count(len(processes), 'process')}"
+    tally = f"{_tally(picture, processes)} in {count(len(processes), 'process')}"
     messages = [
         finding.message
         for finding in picture.findings
@@ -198,24 +203,13 @@ def _result_lines(
     return tally, f"{summary}; see {status_command}"
 
 
-def _tally(processes: Iterable[ProcessStatus]) -> str:
-    """Count the patches by the worst status that each has in the processes it is for."""
-    worst_statuses: dict[str, str] = {}
-    for process in processes:
-        for patch in process.patches.values():
-            if process.is_due(patch):
-                status = process.stand(patch)[0]
-                worst = worst_statuses.get(patch.name, "armed")
-                worst_statuses[patch.name] = min(
-                    status, worst, key=_STATUSES_WORST_FIRST.index
-                )
-    counts = Counter(worst_statuses.values())
-    parts = [
-        f"{counts[status]} {status}"
-        for status in _STATUSES_WORST_FIRST
-        if counts[status]
-    ]
-    return f"patches: {', '.join(parts) or 'none'}"
+def _tally(picture: Picture, processes: Iterable[ProcessStatus]) -> str:
+    """Count the patches by the status that each has in the processes it is for."""
+    statuses = picture.tally(processes)
+    parts = [f"{number} {status}" for status, number in statuses.items()]
+    if not parts:
+        parts.append("none")
+    return f"patches: {', '.join(parts)}"
 
 
 _NOT_FOUND = 127

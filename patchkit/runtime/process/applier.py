@@ -377,8 +377,9 @@ def remarks(
 
     Returns:
         Facts by name: `module`; `rebound` and `out_of_reach`, the copies in words; `layers`, for
-        each target the patches on it, the innermost first; and `untraced`, if anything, why copies
-        of a target were not looked for.
+        each target the patches on it, the innermost first; `body`, if that is known, its file and
+        the checksum that it had when it was loaded; and `untraced`, if anything, why copies of a
+        target were not looked for.
     """
     sites = [site for _, site in group.made.sites]
     concerned = {*sites, *others}
@@ -394,6 +395,8 @@ def remarks(
         "out_of_reach": out_of_reach,
         "layers": layers,
     }
+    if group.body is not None:
+        facts["body"] = group.body
     reasons = untraced_targets(group.made.sites)
     if late and reasons:
         facts["untraced"] = reasons
