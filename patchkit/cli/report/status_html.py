@@ -88,7 +88,10 @@ def _table(table: Table) -> Iterator[str]:
         yield '<tr role="row">'
         yield f'<th scope="row" role="rowheader" class="{first_style}">{_text(first)}</th>'
         for head, cell in zip(heads[1:], cells, strict=True):
-            yield f'<td role="cell" data-head="{head}">{_text(cell)}</td>'
+            text = _text(cell)
+            if text:  # one element, whatever is in it
+                text = f"<div>{text}</div>"
+            yield f'<td role="cell" data-head="{head}">{text}</td>'
         yield "</tr>"
     yield "</tbody>"
 

@@ -27,10 +27,10 @@ REMARK = "body edited on disk since it was loaded"
 def of_patch(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
     """What the JSON of `status` says of a patch, process by process."""
     return [
-        patch
+        told
         for process in data["processes"]
-        for patch in process["patches"]
-        if patch["name"] == name
+        for told in process["patches"]
+        if told["name"] == name
     ]
 
 
@@ -57,20 +57,20 @@ def test_an_edit_on_disk_is_seen(
     done = world.run("script.py", method)
     assert done.returncode == 0, done.stderr
     body = world.folder / "pack" / "patch_one.py"
-    for patch in of_patch(answered(capsys, str(world.journal)), "one"):
-        assert patch["body"]["file"] == str(body)
-        assert patch["body"]["loaded"] == f"{crc32(source.encode()):08x}"
-        assert patch["body"]["edited"] is False
+    for told in of_patch(answered(capsys, str(world.journal)), "one"):
+        assert told["body"]["file"] == str(body)
+        assert told["body"]["loaded"] == f"{crc32(source.encode()):08x}"
+        assert told["body"]["edited"] is False
     body.write_text("def f(): return 3\n")
     patches = of_patch(answered(capsys, str(world.journal)), "one")
-    assert [patch["body"]["edited"] for patch in patches] == [True, True]
+    assert [told["body"]["edited"] for told in patches] == [True, True]
     assert main(["status", str(world.journal)]) == 0
     assert REMARK in capsys.readouterr().out
     assert main(["status", str(world.journal), "--patch", "one"]) == 0
     assert str(body) in capsys.readouterr().out
     body.unlink()
     patches = of_patch(answered(capsys, str(world.journal)), "one")
-    assert [patch["body"]["edited"] for patch in patches] == [None, None]
+    assert [told["body"]["edited"] for told in patches] == [None, None]
 
 
 @pytest.mark.processes
@@ -93,8 +93,8 @@ def test_a_body_of_two_rows_is_noted_as_it_was_loaded(
     assert world.run("script.py").returncode == 0
     data = answered(capsys, str(world.journal))
     for name in ("one", "two"):
-        (patch,) = of_patch(data, name)
-        assert patch["body"]["edited"] is True
+        (told,) = of_patch(data, name)
+        assert told["body"]["edited"] is True
 
 
 def worker(pid: int, checksum: str, name: str = "one") -> Journals:

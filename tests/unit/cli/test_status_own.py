@@ -1,4 +1,4 @@
-"""`patchkit status` and `list`: the user's patches come first, idle ones of patchkit's are counted."""
+"""`patchkit status`: the user's patches come first, idle ones of patchkit's are counted."""
 
 from __future__ import annotations
 

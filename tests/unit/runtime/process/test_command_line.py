@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 from support import packages
-from support.packages import World
 
 from patchkit.cli import main
 from patchkit.runtime.process.roles import command_line
+
+if TYPE_CHECKING:
+    from support.packages import World
 
 world = packages.world
 
