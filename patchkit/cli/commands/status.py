@@ -95,9 +95,9 @@ def command(
 
     \b
     Examples:
-      patchkit status                                    of the newest run
-      patchkit status --runs                             which runs there are
-      patchkit status 2                                  of the run before the newest
+      patchkit status              of the newest run
+      patchkit status --runs       which runs there are
+      patchkit status 2            of the run before the newest
       patchkit status /tmp/journal
       patchkit status --watch --html status.html   also a page, which follows it
       patchkit status /tmp/journal --patch core-loop   its targets, copies, layers
