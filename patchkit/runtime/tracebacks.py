@@ -26,14 +26,14 @@ def leave_out_own_frames(error: BaseException) -> None:
         each.__traceback__ = _without_own(each.__traceback__)
 
 
-def lines_of(error: BaseException) -> list[str]:
+def trace_of(error: BaseException) -> dict[str, list[str]]:
     """Write the traceback of an error and of its causes, without patchkit's frames.
 
     Args:
         error: The error.
 
     Returns:
-        The lines; none where no frame is left, as all was patchkit's own.
+        The lines as `trace`, for the journal; nothing where no frame is left.
     """
     from traceback import format_exception  # noqa: PLC0415 - only a failure needs it
 
@@ -41,9 +41,9 @@ def lines_of(error: BaseException) -> list[str]:
     is_from_elsewhere = any(each.__traceback__ for each in _with_causes(error))
     # Python writes the line of a syntax error without a frame.
     if not (is_from_elsewhere or isinstance(error, SyntaxError)):
-        return []
+        return {}
     text = "".join(format_exception(error))
-    return text.splitlines()[-_MOST_LINES:]
+    return {"trace": text.splitlines()[-_MOST_LINES:]}
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:

@@ -1,7 +1,6 @@
 """Draws the picture of all processes: their tree, whether they agree, and what needs attention."""
 
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -16,6 +15,7 @@ from patchkit.analysis.status.findings import (
     obstacles,
 )
 from patchkit.analysis.status.journals import parse_journal
+from patchkit.analysis.status.patches import compare_bodies
 from patchkit.analysis.status.process_status import CALLED, ChildStart, ProcessStatus
 from patchkit.analysis.status.runs import Run
 from patchkit.core.record import grouped
@@ -27,7 +27,6 @@ Running = dict[str, dict[int, dict[str, Any]]]
 ByPid = Mapping[tuple[str, int], Sequence[ProcessStatus]]
 """By host and pid, the processes that had this pid, the oldest first."""
 
-_STATUSES = ("failed", "applied", "skipped", "armed")
 _MOST_DIGITS = 10  # of a rank or a pid; a journal that was tampered with can hold more
 _PATIENCE = 10.0
 """Seconds that a child which runs has, from its start, until it must have a journal."""
@@ -70,42 +69,6 @@ class Picture:
     def children(self) -> dict[ProcessStatus | None, list[ProcessStatus]]:
         """Return the processes by their parents; those without one are under None."""
         return grouped((process.parent, process) for process in self.processes)
-
-    def idle_patches(self) -> set[str]:
-        """Return the names of patches that come with patchkit, and are applied in no process."""
-        own: set[str] = set()
-        active: set[str] = set()
-        for process in self.processes:
-            for name, patch in process.patches.items():
-                if patch.comes_with_patchkit:
-                    own.add(name)
-                if patch.status in {"applied", "failed"}:
-                    active.add(name)
-        return own - active
-
-    def tally(self, processes: Iterable[ProcessStatus]) -> dict[str, int]:
-        """Count the patches by the first status that each has in the processes it is for.
-
-        Failed comes before applied, and skipped before armed. Idle patches that come with patchkit
-        do not count.
-
-        Args:
-            processes: The processes to look at.
-
-        Returns:
-            How many patches have each status, in this order.
-        """
-        idle = self.idle_patches()
-        statuses: dict[str, str] = {}
-        for process in processes:
-            for name, patch in process.patches.items():
-                if name in idle or not process.is_due(patch):
-                    continue
-                status, _ = process.stand(patch)
-                former = statuses.get(name, status)
-                statuses[name] = min(former, status, key=_STATUSES.index)
-        counts = Counter(statuses.values())
-        return {status: counts[status] for status in _STATUSES if counts[status]}
 
 
 def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Picture:
@@ -153,7 +116,7 @@ def _all_processes(
     processes += _without_journal(claims, running, now)
     processes += _strangers(processes, running, table)
     for node in nodes:
-        _compare_bodies(processes, node)
+        compare_bodies(processes, node)
     return processes
 
 
@@ -163,19 +126,6 @@ def _processes_of_journals(nodes: Iterable[NodeFacts]) -> list[ProcessStatus]:
         journals.update(node.get("journals", {}))
     parsed = (parse_journal(name, data) for name, data in journals.items())
     return _distinct(filter(None, parsed))
-
-
-def _compare_bodies(processes: Iterable[ProcessStatus], node: NodeFacts) -> None:
-    """Note which bodies were edited on a node since processes have loaded them there."""
-    checksums = node.get("bodies", {})
-    for process in processes:
-        if process.host != node["host"]:
-            continue
-        for patch in process.patches.values():
-            body = patch.body
-            if body is not None and body.file in checksums:
-                is_edited = checksums[body.file] != body.loaded
-                patch.body = body._replace(edited=is_edited)
 
 
 def _running(nodes: Iterable[NodeFacts]) -> Running:

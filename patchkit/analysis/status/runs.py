@@ -80,7 +80,7 @@ def discard_run(folder: Path) -> None:
 
 
 def all_runs() -> list[Run]:
-    """List the runs that are kept, the newest first."""
+    """Return the runs that are kept, the newest first."""
     home = _home()
     if not _is_own(home, make=False):
         return []

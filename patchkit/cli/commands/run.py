@@ -14,6 +14,7 @@ import click
 
 import patchkit
 from patchkit.analysis.status.node import look
+from patchkit.analysis.status.patches import idle_patches, tally
 from patchkit.analysis.status.picture import Picture, draw
 from patchkit.analysis.status.process_status import ProcessStatus
 from patchkit.analysis.status.runs import discard_run, new_run
@@ -205,7 +206,7 @@ def _result_lines(
 
 def _tally(picture: Picture, processes: Iterable[ProcessStatus]) -> str:
     """Count the patches by the status that each has in the processes it is for."""
-    statuses = picture.tally(processes)
+    statuses = tally(processes, idle_patches(picture.processes))
     parts = [f"{number} {status}" for status, number in statuses.items()]
     if not parts:
         parts.append("none")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import click
 
 from patchkit.analysis.status.node import look, read
+from patchkit.analysis.status.patches import idle_patches, tally
 from patchkit.analysis.status.picture import Picture, draw
 from patchkit.analysis.status.runs import Run, all_runs, find_run, run_in
 from patchkit.cli.options import format_option
@@ -153,7 +154,7 @@ def _list_runs(form: str) -> None:
         node = {"host": "", "directory": str(run.folder), "journals": journals}
         picture = draw([node])
         processes = picture.processes
-        statuses = picture.tally(processes)
+        statuses = tally(processes, idle_patches(processes))
         results.append(report.RunResult(run, len(processes), statuses))
     if form == "json":
         click.echo(report.runs_json(results))

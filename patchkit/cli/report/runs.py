@@ -34,7 +34,7 @@ class RunResult(NamedTuple):
 
 
 def run_line(run: Run, now: float) -> str:
-    """Say in a line which run it is, when it was started, and what was run.
+    """Return a line that says which run it is, when it was started, and what was run.
 
     Args:
         run: The run.
@@ -49,7 +49,7 @@ def run_line(run: Run, now: float) -> str:
 
 
 def command_words(run: Run) -> str:
-    """Write the command of a run as a shell takes it.
+    """Return the command of a run as a shell takes it.
 
     Args:
         run: The run.

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from patchkit.analysis.status.findings import ProcessFinding
+from patchkit.analysis.status.patches import idle_patches
 from patchkit.analysis.status.picture import Picture
 from patchkit.analysis.status.process_status import ProcessStatus
 from patchkit.cli.report.console import columns, console, folded, plain, whole
@@ -128,7 +129,7 @@ def sections(picture: Picture, *, everything: bool) -> Iterator[Section]:
     if picture.processes:
         idle: set[str] = set()
         if not everything:
-            idle = picture.idle_patches()
+            idle = idle_patches(picture.processes)
         yield Section("processes", process_tree(picture, idle))
     patches = shown_patches(picture, everything=everything)
     if patches.listed:

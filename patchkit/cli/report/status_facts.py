@@ -134,7 +134,7 @@ def hiders(target: str, occurrences: Occurrences) -> str:
 
 
 def roles_of(process: ProcessStatus) -> str:
-    """Name the roles of a process.
+    """Return the roles of a process, in words.
 
     Args:
         process: The process.

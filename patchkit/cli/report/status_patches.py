@@ -7,6 +7,7 @@ from typing import NamedTuple
 from rich.table import Table
 from rich.text import Text
 
+from patchkit.analysis.status.patches import idle_patches
 from patchkit.analysis.status.picture import Picture
 from patchkit.analysis.status.process_status import PatchStatus, ProcessStatus
 from patchkit.cli.report.console import columns, folded, plain, whole
@@ -59,7 +60,7 @@ def shown_patches(picture: Picture, *, everything: bool = True) -> ShownPatches:
             of_patch.append((process, patch))
     idle: set[str] = set()
     if not everything:
-        idle = picture.idle_patches()
+        idle = idle_patches(picture.processes)
     listed: dict[str, Occurrences] = {}
     for name in sorted(occurrences, key=lambda name: is_own(occurrences[name])):
         if name not in idle:
@@ -93,6 +94,9 @@ def patch_table(picture: Picture, patches: Mapping[str, Occurrences]) -> Table:
     Args:
         picture: The processes, whose roles are the columns.
         patches: By name, the patches.
+
+    Returns:
+        The table.
     """
     roles = _roles_in(picture)
     copies = {name: _copies(occurrences) for name, occurrences in patches.items()}

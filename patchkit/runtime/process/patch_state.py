@@ -85,8 +85,7 @@ class ChangeGroup(Record, frozen=False, eq=False):
         applied_to: the execution of the module that they are applied to; None while they are not.
         made: what was made then.
         facts: what the journal says of them beside the status.
-        body: the file that the body was loaded from, and the checksum that it had then; None where
-            nobody reads the journal, or where it was loaded from no file.
+        body: the file of the body, and its checksum when it was loaded; None where nobody reads it.
         thread: the thread that is applying them now.
         loads: whether that thread is importing the body, or waits for who does.
     """
@@ -220,8 +219,7 @@ class PatchStates:
         self.settings = settings
         self.journal = journal
         self.roles: set[Role] = set()
-        # Whether the process is the session's, to end as it says.
-        self.is_in_charge = False
+        self.is_in_charge = False  # whether the process ends as the session says
         self.failure_exit = FailureExit(self._reason_to_end)
 
     # -- statuses ---------------------------------------------------------------------------------
@@ -322,12 +320,10 @@ class PatchStates:
                 text = f"waits for required patch {error.patch}, which failed meanwhile"
                 self.set(patch, ARMED, text, **facts)
             raise error
-        from patchkit.runtime.tracebacks import lines_of  # noqa: PLC0415 - only a failure needs it
+        from patchkit.runtime.tracebacks import trace_of  # noqa: PLC0415 - only a failure needs it
 
         patch.error = error
-        trace = lines_of(error)
-        if trace:
-            facts["trace"] = trace
+        facts |= trace_of(error)
         self.set(patch, FAILED, f"{type(error).__name__}: {error}", **facts)
         if self.is_in_charge and self._ends_badly(patch):
             self.failure_exit.arrange()

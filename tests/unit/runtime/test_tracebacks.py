@@ -9,7 +9,7 @@ from support import packages
 from support.packages import World, row
 
 import patchkit
-from patchkit.runtime.tracebacks import leave_out_own_frames, lines_of
+from patchkit.runtime.tracebacks import leave_out_own_frames, trace_of
 
 world = packages.world
 OWN = str(patchkit.__file__).removesuffix("__init__.py")
@@ -104,7 +104,7 @@ def test_a_body_that_imports_a_module_itself_keeps_that_frame(world: World) -> N
 def test_a_failure_of_patchkit_itself_has_no_traceback() -> None:
     """Where no frame is left there are no lines: the message says it all."""
     error = ValueError("wrong")
-    assert lines_of(error) == []
+    assert trace_of(error) == {}
 
 
 def test_errors_that_refer_to_each_other_end() -> None:
