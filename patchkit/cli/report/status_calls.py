@@ -56,8 +56,9 @@ def print_unused(picture: Picture, *, everything: bool = False) -> None:
     substitute = "no target that can be observed is applied"
     if is_observed:
         substitute = "each target that can be observed was called"
-    if table.row_count or not counted:
-        _print_table(table, substitute)
+    if counted:
+        substitute = "no target of your patches is known to be uncalled"
+    _print_table(table, substitute)
     if counted:
         remark = folded_patches(len(counted), "not called in some process")
         console().print(plain(remark, "note"))
