@@ -1,7 +1,7 @@
 """Lay out tables so that no word of a cell is broken: names and paths can be copied."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from rich.cells import cell_len
@@ -92,7 +92,15 @@ class ReportTable(Table):
         spare = room - GAP * (len(largest) - 1) - sum(smallest)
         if spare < 0:
             return None
-        return _shared(spare, smallest, largest)
+        # What may be cut gets what the others leave.
+        for is_cut in (False, True):
+            needs = {
+                index: largest[index] - smallest[index]
+                for index, cells in enumerate(zip(*rows, strict=True))
+                if any(cell.no_wrap for cell in cells) == is_cut
+            }
+            spare = _share(spare, needs, smallest)
+        return smallest
 
     def _line(self, cells: Sequence[Text], widths: Sequence[int]) -> Iterator[Text]:
         """Lay out the cells of a row beside each other."""
@@ -156,20 +164,24 @@ def _word_widths(cell: Text) -> list[int]:
     return list(map(cell_len, cell.plain.split()))
 
 
-def _shared(spare: int, smallest: Sequence[int], largest: Sequence[int]) -> list[int]:
-    """Add spare room to the smallest widths: as much to each as it needs, or its equal share."""
-    widths = list(smallest)
-    needs = {
-        index: most - least
-        for index, (least, most) in enumerate(zip(smallest, largest, strict=True))
-    }
+def _share(spare: int, needs: Mapping[int, int], widths: list[int]) -> int:
+    """Widen columns: by what each needs, or by its equal share of the spare room.
+
+    Args:
+        spare: The room that is left.
+        needs: By column, how much it lacks.
+        widths: The width of each column, which is changed.
+
+    Returns:
+        The room that is left now.
+    """
     remaining = len(needs)
     for index in sorted(needs, key=lambda index: needs[index]):
         share = min(needs[index], spare // remaining)
         widths[index] += share
         spare -= share
         remaining -= 1
-    return widths
+    return spare
 
 
 def _folded(cell: Text, width: int) -> list[Text]:

@@ -102,9 +102,9 @@ def _exercised(
     for words, names in ends.items():
         yield f"{words} {some_of(names)}"
     if own_sources:
-        yield f"the only one of these with its source of {some_of(own_sources)}"
+        yield f"sources that only it has: {some_of(own_sources)}"
     if shared_count:
-        yield f"{count(shared_count, 'source')} that another one has, too"
+        yield f"{count(shared_count, 'source')} that another one here has, too"
 
 
 def print_boundaries(boundaries: Iterable[Boundary]) -> None:

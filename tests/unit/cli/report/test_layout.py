@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.table import Column
 from rich.text import Text
 
 from patchkit.cli.report.console import columns, console, folded, whole
@@ -61,6 +62,19 @@ def test_a_row_without_room_is_a_block(printed: Callable[..., list[str]]) -> Non
         f"    target   {TARGET}",
         "    remarks  seen",
     ]
+
+
+def test_what_may_be_cut_gives_way(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text that may be cut is, before one that says what became of something is folded."""
+    monkeypatch.setenv("COLUMNS", "50")
+    table = columns(Column("process"), folded("patches"))
+    label = Text("a command line that is long", no_wrap=True, overflow="ellipsis")
+    table.add_row(label, "1 applied, 1 skipped, 2 armed")
+    console().print(table)
+    (_, line) = capsys.readouterr().out.splitlines()
+    assert line.endswith("…  1 applied, 1 skipped, 2 armed")
 
 
 def test_a_text_folds_between_words(
