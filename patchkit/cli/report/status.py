@@ -96,7 +96,7 @@ def live(*, everything: bool) -> Iterator[Callable[[Picture], None]]:
         is_terminal = screen.console.is_terminal
 
         def show(picture: Picture) -> None:
-            page = _page(picture, everything=everything)
+            page = _page(picture, everything=everything, is_live=True)
             screen.update(page, refresh=is_terminal)
 
         yield show
@@ -153,13 +153,17 @@ def _agreement(picture: Picture) -> Text:
     return Text(", ").join(texts)
 
 
-def _page(picture: Picture, *, everything: bool) -> RenderableType:
+def _page(
+    picture: Picture, *, everything: bool, is_live: bool = False
+) -> RenderableType:
     title = (heading(picture), "heading")
     journals = one_line(", ".join(picture.journals))
     parts: list[RenderableType] = [Text.assemble(title, "  ", (journals, "note"))]
     if picture.run is not None:
         line = plain(run_line(picture.run, picture.now), "note")
-        parts.append(unbroken(line))
+        if not is_live:  # a live screen cuts what is too wide
+            line = unbroken(line)
+        parts.append(line)
     for section in sections(picture, everything=everything):
         parts.append("")
         if isinstance(section.content, Text):
