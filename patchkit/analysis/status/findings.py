@@ -202,6 +202,7 @@ def _differences(role: str, peers: Sequence[ProcessStatus]) -> Iterator[Differen
     if not reporters:
         yield from _differences_by_digest(role, reached)
         yield from _differences_by_patch(role, reached)
+        yield from _differences_by_body(role, reached)
 
 
 def _differences_by_digest(
@@ -240,6 +241,27 @@ def _differences_by_patch(
                 f"{name} is applied in {_labels(having)}, not in {_labels(lacking)}"
             )
             yield message, None
+
+
+def _differences_by_body(
+    role: str, peers: Sequence[ProcessStatus]
+) -> Iterator[Difference]:
+    """Yield the bodies of which processes have loaded different texts.
+
+    Digests hash the files when a role is entered, which may be after a body was loaded.
+    """
+    for name in _patch_names(peers):
+        pairs = []
+        for process in peers:
+            patch = process.patches.get(name)
+            if patch is None or patch.status != "applied" or not patch.is_for(role):
+                continue
+            if patch.body is not None:
+                pairs.append((patch.body.loaded, process))
+        holders = grouped(pairs).values()
+        if len(holders) > 1:
+            shown = "; ".join(map(_labels, holders))
+            yield f"{name}: its body was edited between the loads in {shown}", None
 
 
 def _patch_names(processes: Iterable[ProcessStatus]) -> list[str]:

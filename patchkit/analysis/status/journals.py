@@ -1,20 +1,16 @@
-"""Reads the journal of a process, and finds the folders where `patchkit run` keeps journals.
+"""Reads the journal of a process.
 
 A line may be torn, or written by a later patchkit or by somebody else: a value is taken only if it
 has the expected type, and everything else is passed over.
 """
 
-import os
-import shutil
-import stat
-import tempfile
-from datetime import datetime
 from pathlib import Path
 
 from patchkit.analysis.status.entries import JournalEntry, parse_line
 from patchkit.analysis.status.node import read, writer
 from patchkit.analysis.status.process_status import (
     FORMAT,
+    BodyFile,
     ChangedModule,
     ChildStart,
     FirstCall,
@@ -23,9 +19,6 @@ from patchkit.analysis.status.process_status import (
     ProcessStatus,
     TargetProbe,
 )
-
-_RUNS_TO_KEEP = 20
-"""How many runs keep their journals."""
 
 
 def read_directory(directory: str | Path) -> list[ProcessStatus]:
@@ -78,6 +71,7 @@ def _process_of_head(entry: JournalEntry) -> ProcessStatus | None:
         asked_by = entry.text("asked_by") or None
     roles = entry.mapping("roles")
     names = entry.texts("patches")
+    packs = entry.text_by_name("packs")
     return ProcessStatus(
         host=host,
         pid=pid,
@@ -88,7 +82,10 @@ def _process_of_head(entry: JournalEntry) -> ProcessStatus | None:
         format=entry.integer("format") or FORMAT,
         asked_by=asked_by,
         is_copy=is_forked,
-        patches={name: PatchStatus(name, roles=roles.texts(name)) for name in names},
+        patches={
+            name: PatchStatus(name, pack=packs.get(name, ""), roles=roles.texts(name))
+            for name in names
+        },
     )
 
 
@@ -180,6 +177,7 @@ def _read_status(process: ProcessStatus, entry: JournalEntry) -> None:
     patch.time = entry.time
     patch.inherited = entry.is_true("inherited")
     patch.kept = ()
+    patch.trace = entry.texts("trace")
     process.is_copy = process.is_copy and patch.inherited
     if patch.status == "applied":
         _read_changes(process, patch, entry)
@@ -190,6 +188,9 @@ def _read_status(process: ProcessStatus, entry: JournalEntry) -> None:
 def _read_changes(
     process: ProcessStatus, patch: PatchStatus, entry: JournalEntry
 ) -> None:
+    body = entry.texts("body")
+    if len(body) == 2:
+        patch.body = BodyFile(*body)
     layers = entry.texts_by_name("layers")
     for target, order in layers.items():
         process.layers[target] = _joint_order(process, target, order)
@@ -282,74 +283,3 @@ def _read_patch_fact(patch: PatchStatus, event: str, entry: JournalEntry) -> Non
         case "unreviewed":
             patch.unreviewed = entry.text("reason")
             patch.is_finding = entry.is_true("finding")
-
-
-def new_run() -> Path:
-    """Make the folder of a run, and delete those of old runs in which no process is alive.
-
-    Returns:
-        The folder, which nobody else can write to.
-    """
-    home = _home()
-    if not _is_own(home):  # somebody else has taken the name
-        return Path(tempfile.mkdtemp(prefix="patchkit-"))
-    for old in _runs(home)[_RUNS_TO_KEEP - 1 :]:
-        if not _is_running(old):
-            shutil.rmtree(old, ignore_errors=True)
-    return Path(
-        tempfile.mkdtemp(prefix=f"{datetime.now():%Y%m%d-%H%M%S-%f}-", dir=home)
-    )
-
-
-def newest_run(holding: str | None = None) -> Path | None:
-    """Return the folder of the run that began last; None if there is none.
-
-    Args:
-        holding: The name of a file that the folder must hold; None for any folder.
-    """
-    home = _home()
-    if not _is_own(home, make=False):
-        return None
-    for run in _runs(home):
-        if holding is None or (run / holding).is_file():
-            return run
-    return None
-
-
-def _home() -> Path:
-    return Path(tempfile.gettempdir()) / f"patchkit-{os.getuid()}"
-
-
-def _is_own(home: Path, *, make: bool = True) -> bool:
-    """Whether a path is a folder that nobody else can write to; it is made if `make` says so."""
-    try:
-        if make:
-            home.mkdir(mode=0o700, exist_ok=True)
-        facts = home.lstat()
-    except OSError:
-        return False
-    is_writable_by_others = facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    is_folder = stat.S_ISDIR(facts.st_mode)
-    return is_folder and facts.st_uid == os.getuid() and not is_writable_by_others
-
-
-def _runs(home: Path) -> list[Path]:
-    """List the folders of runs, whose names begin with the time: the latest first."""
-    return sorted(filter(Path.is_dir, home.iterdir()), reverse=True)
-
-
-def _is_running(run: Path) -> bool:
-    local_host = os.uname().nodename
-    for file in run.glob("*.jsonl"):
-        host, pid = writer(file.name)
-        if host == local_host and pid and _is_alive(pid):
-            return True
-    return False
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError as error:
-        return isinstance(error, PermissionError)
-    return True

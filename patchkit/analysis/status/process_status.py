@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from patchkit.registry import OWN_PACKS
+
 FORMAT = 1
 """The format of journals; it changes where a key changes its meaning, not where keys are new."""
 CALLED = "called"
@@ -46,6 +48,20 @@ class ForeignValue(NamedTuple):
     unsure: bool
 
 
+class BodyFile(NamedTuple):
+    """The file that a body was loaded from.
+
+    Args:
+        file: The file.
+        loaded: The checksum that it had when it was loaded.
+        edited: Whether it has another one now; None where that is not known.
+    """
+
+    file: str
+    loaded: str
+    edited: bool | None = None
+
+
 class ChildStart(NamedTuple):
     """The start of a process by `multiprocessing`, as its parent reports it.
 
@@ -68,6 +84,7 @@ class PatchStatus:
 
     Args:
         name: The name of the patch.
+        pack: The pack that declares it; empty where the journal does not say.
         status: armed, applied, skipped or failed.
         reason: Why it was skipped or failed; of an armed one, what it waits for if that is more
             than the import of its target.
@@ -86,9 +103,12 @@ class PatchStatus:
         imported: The modules of its targets that are imported, though it has not changed them.
         unpatched: The targets that ran without it, as it is for another role.
         silent: The targets that are not observable, and of whose code nothing has run.
+        body: The file of its body as it was loaded; None where the journal does not say.
+        trace: The lines of the traceback of its failure, without patchkit's own frames.
     """
 
     name: str
+    pack: str = ""
     status: str = "armed"
     reason: str = ""
     time: float = 0
@@ -106,6 +126,13 @@ class PatchStatus:
     imported: tuple[str, ...] = ()
     unpatched: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
+    body: BodyFile | None = None
+    trace: tuple[str, ...] = ()
+
+    @property
+    def comes_with_patchkit(self) -> bool:
+        """Whether a pack of patchkit's own declares it, which is always there."""
+        return self.pack in OWN_PACKS
 
     def is_for(self, role: str) -> bool:
         """Whether a process of this role needs the patch.

@@ -1,5 +1,7 @@
 """`patchkit list`: list the patches that apply here, or what keeps each patch."""
 
+from collections.abc import Sequence
+
 import click
 
 from patchkit.cli import options
@@ -9,6 +11,7 @@ from patchkit.cli.report.words import count
 from patchkit.core.rows.declaration import Role, Row
 from patchkit.core.rows.selection import Selection
 from patchkit.core.versions.requirements import canonical
+from patchkit.registry import OWN_PACKS
 
 
 @click.command("list")
@@ -83,7 +86,19 @@ def command(
         print_list(versions, listed, everything=everything)
         hidden = [row for row, reason in listed if reason is not None]
         if hidden and not everything:
-            say(f"{count(len(hidden), 'patch')} left out: --all says why")
+            say(f"{_described(hidden)} left out: --all says why")
+
+
+def _described(hidden: Sequence[Row]) -> str:
+    """Count rows: the user's first, then those that come with patchkit."""
+    own = [row for row in hidden if row.pack in OWN_PACKS]
+    users_count = len(hidden) - len(own)
+    if not own:
+        return count(users_count, "patch")
+    verb = "comes" if len(own) == 1 else "come"
+    if not users_count:
+        return f"{count(len(own), 'patch')} that {verb} with patchkit"
+    return f"{count(users_count, 'patch')}, and {len(own)} that {verb} with patchkit,"
 
 
 def _reason(row: Row, selection: Selection) -> str | None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from patchkit.analysis.check.learning import learn_all
-from patchkit.analysis.status.journals import newest_run
 from patchkit.analysis.status.probed import ANSWER
+from patchkit.analysis.status.runs import newest_holding
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.scaffold.files import Drafts, write
 from patchkit.authoring.scaffold.first_change import UpstreamTarget, look_up
@@ -229,7 +229,7 @@ def _named(roles: Collection[Role]) -> str:
 
 def _last_answer() -> Path | None:
     """Find the answer of the last `patchkit probe` of this user."""
-    run = Settings.read().journal or newest_run(ANSWER)
+    run = Settings.read().journal or newest_holding(ANSWER)
     if run is None:
         return None
     return Path(run, ANSWER)

@@ -182,12 +182,13 @@ class Lookout:
         Args:
             **facts: What the entry says beside that.
         """
-        rows = {
-            name: sorted(state.row.roles)
-            for name, state in self._states.patches.items()
-        }
+        states = self._states.patches.items()
+        roles = {name: sorted(state.row.roles) for name, state in states}
+        packs = {name: state.row.pack for name, state in states}
         facts |= process_facts()
-        self._states.journal.write("armed", patches=list(rows), roles=rows, **facts)
+        self._states.journal.write(
+            "armed", patches=list(roles), roles=roles, packs=packs, **facts
+        )
 
     def tell_others(self) -> None:
         """Tell of other copies of patchkit that patch this process too."""

@@ -150,6 +150,22 @@ def test_packs_named_by_hand_travel(
     assert environ["PATCHKIT"] == "1"
 
 
+def test_the_packs_that_are_passed_on_are_named(
+    patchkit_run: Python, write_pack: Pack
+) -> None:
+    """One line names the packs of the command, or says that there are none but patchkit's own."""
+    write_pack("one_pack", pack_source(row_source()))
+    command = ("--", sys.executable, "-c", "pass")
+    child = patchkit_run("--patches", "one_pack", *command)
+    assert "patchkit: packs: one_pack" in child.stderr.splitlines()
+    child = patchkit_run(*command)
+    none = (
+        "patchkit: no packs but patchkit's own; "
+        "--patches one_pack adds the one in this folder"
+    )
+    assert none in child.stderr.splitlines()
+
+
 def test_a_fresh_journal_is_the_owners_only_and_named(
     patchkit_run: Python, tmp_path: Path
 ) -> None:
@@ -159,6 +175,7 @@ def test_a_fresh_journal_is_the_owners_only_and_named(
     assert isinstance(environ, dict)
     journal = Path(environ["PATCHKIT_JOURNAL"])
     assert child.stderr.startswith(f"patchkit: journal in {journal}\n")
+    assert json.loads((journal / "run.json").read_text())["command"][1:] == ["say.py"]
     assert journal.parent == tmp_path / f"patchkit-{os.getuid()}"
     assert stat.S_IMODE(journal.stat().st_mode) == 0o700
     assert stat.S_IMODE(journal.parent.stat().st_mode) == 0o700
@@ -475,7 +492,7 @@ def test_a_python_that_cannot_import_a_pack_stops_at_its_target(
     words = ("--patches", "mine", "--", bare_python, "-c")
     child = patchkit_run(*words, "import up.thing; print('went on')")
     assert (child.returncode, child.stdout) == (1, "")
-    assert "required patch mine-a (mine.patch_a) failed: ModuleNotFound" in child.stderr
+    assert "no patch can be applied: patchkit needs the package" in child.stderr
     swallowed = "try:\n import up.thing\nexcept Exception: pass"
     assert patchkit_run(*words, swallowed).returncode == 70
 
