@@ -147,6 +147,11 @@ def packs_for(
     return tuple(dict.fromkeys(packs))
 
 
+def is_own_pack(name: str) -> bool:
+    """Whether a pack comes with patchkit and is always read."""
+    return name in OWN_PACKS
+
+
 def installed_packs(path: Iterable[str] | None = None) -> tuple[str, ...]:
     """Return the modules in the entry-point group `patchkit.patches`.
 

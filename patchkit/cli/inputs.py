@@ -17,7 +17,7 @@ from patchkit.core.lock.files import Locks
 from patchkit.core.rows.declaration import Row
 from patchkit.core.versions.installed import Versions
 from patchkit.errors import UpstreamError
-from patchkit.registry import OWN_PACKS
+from patchkit.registry import is_own_pack
 from patchkit.settings import Settings
 
 
@@ -85,7 +85,7 @@ def own_rows_of(packs: Collection[str], names: Collection[str]) -> list[Row]:
     maintained = [row for row in rows if names or _is_maintained_here(row.pack)]
     if not maintained:
         maintained = [
-            row for row in rows if row.pack not in OWN_PACKS or row.pack in packs
+            row for row in rows if not is_own_pack(row.pack) or row.pack in packs
         ]
     if not maintained:
         expected = "expected at least one: name it, or its pack with --patches MODULE"
@@ -98,7 +98,7 @@ def _is_maintained_here(pack: str) -> bool:
     home = Locks.home(pack)
     if home is None:
         return False
-    return pack not in OWN_PACKS or Path().resolve() in home.resolve().parents
+    return not is_own_pack(pack) or Path().resolve() in home.resolve().parents
 
 
 def open_packages(

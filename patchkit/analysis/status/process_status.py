@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from patchkit.registry import OWN_PACKS
+from patchkit.registry import is_own_pack
 
 FORMAT = 1
 """The format of journals; it changes where a key changes its meaning, not where keys are new."""
@@ -132,7 +132,7 @@ class PatchStatus:
     @property
     def comes_with_patchkit(self) -> bool:
         """Whether a pack of patchkit's own declares it, which is always there."""
-        return self.pack in OWN_PACKS
+        return is_own_pack(self.pack)
 
     def is_for(self, role: str) -> bool:
         """Whether a process of this role needs the patch.

@@ -33,10 +33,10 @@ from patchkit.core.versions.installed import Versions
 from patchkit.errors import LockError, PatchkitError, VersionError, near
 from patchkit.ray import NEXT_VARIABLE
 from patchkit.registry import (
-    OWN_PACKS,
     Registry,
     installed_packs,
     installed_processes,
+    is_own_pack,
     packs_for,
     read_pack,
 )
@@ -192,7 +192,7 @@ _ALL_CARRIED = NotCarried()
 
 
 def _origin(name: str, settings: Settings) -> str:
-    if name in OWN_PACKS:
+    if is_own_pack(name):
         return "patchkit's own"
     if name in installed_packs():
         return "installed"

@@ -11,7 +11,7 @@ from patchkit.cli.report.words import count
 from patchkit.core.rows.declaration import Role, Row
 from patchkit.core.rows.selection import Selection
 from patchkit.core.versions.requirements import canonical
-from patchkit.registry import OWN_PACKS
+from patchkit.registry import is_own_pack
 
 
 @click.command("list")
@@ -91,7 +91,7 @@ def command(
 
 def _described(hidden: Sequence[Row]) -> str:
     """Count rows: the user's first, then those that come with patchkit."""
-    own = [row for row in hidden if row.pack in OWN_PACKS]
+    own = [row for row in hidden if is_own_pack(row.pack)]
     users_count = len(hidden) - len(own)
     if not own:
         return count(users_count, "patch")

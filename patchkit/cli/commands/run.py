@@ -28,7 +28,7 @@ from patchkit.core.rows.project import Project
 from patchkit.core.rows.selection import check_names
 from patchkit.core.versions.installed import Versions
 from patchkit.errors import DeclarationError, PatchkitError
-from patchkit.registry import OWN_PACKS, Registry, installed_processes, packs_for
+from patchkit.registry import Registry, installed_processes, is_own_pack, packs_for
 from patchkit.runtime.reach.told_rows import environment_of
 from patchkit.settings import Settings
 
@@ -64,7 +64,7 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
         say("PATCHKIT=0: the command runs without patches")
         return execute(argv, os.environ)
     _check(settings, packs)
-    own_packs = [pack for pack in packs_for(settings, packs) if pack not in OWN_PACKS]
+    own_packs = [pack for pack in packs_for(settings, packs) if not is_own_pack(pack)]
     journal = settings.journal or str(new_run(argv))
     say(f"journal in {journal}")
     say(_packs_line(own_packs))

@@ -21,7 +21,7 @@ from patchkit.core.lock.format import Span
 from patchkit.core.rows.declaration import Role, Row
 from patchkit.core.versions.requirements import FoundVersion
 from patchkit.errors import shown
-from patchkit.registry import OWN_PACKS
+from patchkit.registry import is_own_pack
 
 _ROOM_FOR_WHY = 120
 _STYLES = {"present": "ok", "undecided": "note", "absent": "bad", "no-module": "warn"}
@@ -61,7 +61,7 @@ def print_list(
     if versions:
         out.print(_versions(versions))
     listed = [(row, reason) for row, reason in rows if everything or reason is None]
-    listed.sort(key=lambda item: item[0].pack in OWN_PACKS)
+    listed.sort(key=lambda item: is_own_pack(item[0].pack))
     if listed:
         with_why = out.width >= _ROOM_FOR_WHY
         out.print("", _patches(listed, everything=everything, with_why=with_why))

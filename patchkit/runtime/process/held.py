@@ -16,7 +16,7 @@ from patchkit.errors import (
     UnknownPatchError,
     some_of,
 )
-from patchkit.registry import OWN_PACKS, duplicate
+from patchkit.registry import duplicate, is_own_pack
 from patchkit.runtime.imports.finder import Finder, let_pass
 from patchkit.runtime.process.applier import Applier
 from patchkit.runtime.process.eligibility import NOT_YET, EligibilityTable, eligibility
@@ -124,7 +124,7 @@ class Blocks(Record, eq=False):
         for name in names:
             if name not in patches:
                 own_last = sorted(
-                    patches, key=lambda known: patches[known].row.pack in OWN_PACKS
+                    patches, key=lambda known: is_own_pack(patches[known].row.pack)
                 )
                 expected = some_of(own_last, name)
                 raise UnknownPatchError(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit.core.rows.declaration import AFTER, BEFORE, SERVING, Role, Row
 from patchkit.core.rows.selection import Selection
 from patchkit.core.rows.target import Item
-from patchkit.registry import OWN_PACKS, Registry
+from patchkit.registry import Registry, is_own_pack
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import NO_MODULES, modules_since
 from patchkit.runtime.imports.finder import Finder, let_pass
@@ -365,7 +365,7 @@ class Session:
         from patchkit.runtime.process import patch_set  # noqa: PLC0415 - as above
 
         foreign = [
-            state for state in self.states.values() if state.row.pack not in OWN_PACKS
+            state for state in self.states.values() if not is_own_pack(state.row.pack)
         ]
         digests = patch_set.patch_set(foreign, self._table, role)
         if not digests:

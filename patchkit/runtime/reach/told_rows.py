@@ -21,7 +21,7 @@ from patchkit.core.rows.declaration import (
     Row,
 )
 from patchkit.errors import DeclarationError
-from patchkit.registry import OWN_PACKS
+from patchkit.registry import is_own_pack
 from patchkit.runtime.process.journal import say
 
 VARIABLE = "PATCHKIT_ROWS"
@@ -43,7 +43,7 @@ def environment_of(rows: Iterable[Row]) -> dict[str, str]:
     Returns:
         The variable; none where there is nothing to tell, or too much.
     """
-    told = [_told(row) for row in rows if row.pack not in OWN_PACKS]
+    told = [_told(row) for row in rows if not is_own_pack(row.pack)]
     text = json.dumps(told, default=list)
     if not told or len(text) > _MOST:
         return {}

@@ -132,7 +132,7 @@ def test_lock_writes_nothing_of_patchkits_own_rows_unasked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where only patchkit's own rows are found, `lock` refuses, unless `--patches` names a pack."""
-    monkeypatch.setattr("patchkit.cli.inputs.OWN_PACKS", ("their",))
+    monkeypatch.setattr("patchkit.cli.inputs.is_own_pack", lambda name: name == "their")
     assert main(["lock", "--releases", "up==2.0"]) == 2
     assert "found no patch here but patchkit's own" in capsys.readouterr().err
     assert not (tmp_path / "patchkit.lock").exists()
