@@ -148,7 +148,11 @@ def packs_for(
 
 
 def is_own_pack(name: str) -> bool:
-    """Whether a pack comes with patchkit and is always read."""
+    """Whether a pack comes with patchkit and is always read.
+
+    Args:
+        name: The name of its module.
+    """
     return name in OWN_PACKS
 
 
