@@ -159,6 +159,7 @@ ELSEWHERE = {
     },
     "docs/old-ray.md": {"": "a cluster of an old Ray: tests/e2e/test_old_ray.py"},
     "docs/processes.md": {
+        "patchkit probe": "tests/e2e/test_probe.py",
         "patchkit run": "tests/unit/packs/test_weight_cache.py: the daemon needs a GPU"
     },
     "docs/pull-request.md": {
