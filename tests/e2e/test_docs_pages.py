@@ -143,7 +143,6 @@ ELSEWHERE = {
     "docs/conformance.md": {
         "": "twelve minutes; tests/unit/examples/test_conformance.py runs its parts"
     },
-    "docs/cpu-ray.md": {"": "tests/e2e/test_cpu_ray.py, with a tiny model"},
     "docs/edit.md": {
         ">>> ": "tests/unit/runtime/changes/source, on functions of the tests"
     },
@@ -157,7 +156,6 @@ ELSEWHERE = {
     "docs/lock.md": {
         "": "0.34.0 is a release to come; tests/unit/cli/test_lock_command.py"
     },
-    "docs/old-ray.md": {"": "a cluster of an old Ray: tests/e2e/test_old_ray.py"},
     "docs/processes.md": {
         "patchkit probe": "tests/e2e/test_probe.py",
         "patchkit run": "tests/unit/packs/test_weight_cache.py: the daemon needs a GPU"
@@ -167,12 +165,14 @@ ELSEWHERE = {
         "patchkit adopt NUMBER": "the same command runs with a.diff in README",
         "patchkit adopt vllm --installed": "tests/unit/authoring/adopt/test_adopt_command.py",
     },
-    "docs/ray-data-llm.md": {"": "tests/e2e/test_data_llm.py, with a tiny model"},
     "docs/reference.md": {"eval": "completion asks for an interactive shell"},
     "docs/releases.md": {
         "patchkit history my-patch --path": "a repository of thousands of commits; "
         "tests/unit/cli/test_releases.py makes one",
         "patchkit list --debt": "what it prints is of the day; tests/unit/cli/test_debt.py",
+    },
+    "docs/shipped-rows.md": {
+        "": "clusters and models: tests/e2e/test_cpu_ray.py, test_data_llm.py, test_old_ray.py"
     },
     "docs/status.md": {
         "patchkit run": "README has the same command",
