@@ -103,7 +103,7 @@ FIRST = {
     "docs/operations.md#1": "patchkit run -- python engine.py",
     "docs/status.md#0": "mv readme my_pack; patchkit run --patches my_pack -- python engine.py;"
     " export DIR=$(ls -td $TMPDIR/patchkit-*/* | head -1)",
-    "docs/pull-request.md#4": "export PATCHKIT_PATCHES=fixes",
+    "docs/your-patches.md#11": "export PATCHKIT_PATCHES=fixes",
 }
 """What a reader has done before a block."""
 FINDINGS = (0, 1)
@@ -129,16 +129,12 @@ INSTEAD = {
 }
 ELSEWHERE = {
     "README.md": {
-        "patchkit adopt my-plugin": "docs/bring-your-pile.md has a plugin that patches",
+        "patchkit adopt my-plugin": "docs/your-patches.md has a plugin that patches",
         "make ": "it takes minutes to an hour, and `make test-rest` runs this test",
     },
     "docs/benchmarks.md": {"": "seven minutes of measuring; nothing is asserted"},
     "docs/bisect.md": {
         "": "tests/e2e/test_bisect.py and tests/unit/cli/test_bisect.py"
-    },
-    "docs/bring-your-pile.md": {
-        "patchkit run": "README has the same command",
-        "patchkit adopt vllm_ascend": "a wheel of somebody else: tests/e2e/test_adopt_piles.py",
     },
     "docs/conformance.md": {
         "": "twelve minutes; tests/unit/examples/test_conformance.py runs its parts"
@@ -158,12 +154,7 @@ ELSEWHERE = {
     },
     "docs/processes.md": {
         "patchkit probe": "tests/e2e/test_probe.py",
-        "patchkit run": "tests/unit/packs/test_weight_cache.py: the daemon needs a GPU"
-    },
-    "docs/pull-request.md": {
-        "curl": "another host than the index",
-        "patchkit adopt NUMBER": "the same command runs with a.diff in README",
-        "patchkit adopt vllm --installed": "tests/unit/authoring/adopt/test_adopt_command.py",
+        "patchkit run": "tests/unit/packs/test_weight_cache.py: the daemon needs a GPU",
     },
     "docs/reference.md": {"eval": "completion asks for an interactive shell"},
     "docs/releases.md": {
@@ -184,6 +175,13 @@ ELSEWHERE = {
     "docs/tutorial.md": {"": "tests/e2e/test_tutorial.py"},
     "docs/vllm-ascend.md": {"": "tests/unit/studies/test_ascend_targets.py"},
     "docs/write-a-patch.md": {"patchkit probe": "tests/e2e/test_probe.py"},
+    "docs/your-patches.md": {
+        "curl": "another host than the index",
+        "patchkit adopt NUMBER": "the same command runs with a.diff in README",
+        "patchkit adopt vllm --installed": "tests/unit/authoring/adopt/test_adopt_command.py",
+        "patchkit adopt vllm_ascend": "a wheel of somebody else: tests/e2e/test_adopt_piles.py",
+        "patchkit run": "README has the same command",
+    },
 }
 """What is run by another test, or cannot be run here, by how it begins."""
 
@@ -240,7 +238,7 @@ def env(model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
 def files(folder: Path) -> None:
     """What a page's commands name and no block writes."""
     diff = page_session.blocks(
-        (REPOSITORY / "docs" / "pull-request.md").read_text("utf-8")
+        (REPOSITORY / "docs" / "your-patches.md").read_text("utf-8")
     )
     text = next(one.text for one in diff if "diff --git" in one.text)
     (folder / "a.diff").write_text(text[text.index("diff --git") :])
