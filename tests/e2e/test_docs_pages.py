@@ -125,6 +125,7 @@ INSTEAD = {
     "--patch NAME": "--patch log-slow-steps",
     "--html FILE": "--html status.html",
     "fit my-plugin": "fit my_plugin",
+    "pip install ./patchkit": "pip install --no-deps vllm-patchkit",
     "pip install vllm-patchkit": "pip install --no-deps vllm-patchkit",
 }
 ELSEWHERE = {
