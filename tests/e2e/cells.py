@@ -113,8 +113,8 @@ ENGINES = ((ONE, "uni"), *product(STARTS, EXECUTORS))
 """Every start with every executor; in one process there is only uni."""
 
 WHY_NOT = {
-    "a": "`vllm serve` is not your script: you cannot add a line to it or pass it an object. Use 2, "
-    "3 or 4.",
+    "a": "`vllm serve` is not your script: you cannot add a line to it or pass it an object. Use "
+    "2, 3 or 4.",
     "b": "Ray runs the hook in the workers of a job, and the script is not one. The Ray executors' "
     "own workers get patchkit from the process that asks for them.",
     "c": "vLLM's server never has an engine in its own process (`Running EngineCore in asyncio "
