@@ -5,7 +5,15 @@ PYTEST_DONT_REWRITE: pytest would warn where patchkit armed the process before p
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
+
+if sys.version_info < (3, 10):  # noqa: UP036 - a checkout may meet any Python
+    from patchkit.errors import DependencyError
+
+    raise DependencyError(
+        f"patchkit needs Python 3.10 or later, found Python {sys.version.split()[0]}"
+    )
 
 from patchkit.core import unchecked as _unchecked  # noqa: F401 - first: what comes later is unchecked
 from patchkit.core.rows.declaration import (

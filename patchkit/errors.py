@@ -4,6 +4,8 @@ None derives from ImportError or AttributeError: a `try/except ImportError` arou
 import would swallow it, and the process would continue half patched.
 """
 
+from __future__ import annotations  # also read by a Python that is too old for the rest
+
 import os
 import re
 import sys
@@ -45,7 +47,7 @@ class DeclarationError(PatchkitError):
 
     def __reduce__(
         self,
-    ) -> "tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]":
+    ) -> tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]:
         """Survive pickling: an error crosses from a worker to its engine."""
         return (
             type(self),
@@ -67,6 +69,10 @@ class UnknownPatchError(PatchkitError):
 
 class VersionError(PatchkitError):
     """A version is invalid, or does not name the release that runs here."""
+
+
+class DependencyError(VersionError):
+    """What patchkit itself needs is not here: no patch is to blame."""
 
 
 class RequirementError(PatchkitError):
@@ -188,6 +194,29 @@ def shown(file: str | os.PathLike[str]) -> str:
     except OSError:
         return path
     return path.removeprefix(os.path.join(working_folder, ""))  # noqa: PTH118 - as above
+
+
+def some_of(candidates: Iterable[str], word: str = "", most: int = 5) -> str:
+    """Name some words of many: those like a word first, and how many more there are.
+
+    Args:
+        candidates: The words.
+        word: What they are to be like.
+        most: How many of them may be named.
+
+    Returns:
+        The words for a message; `none` if there are no candidates.
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - no process that is in order needs it
+
+    every = list(candidates)
+    similar = get_close_matches(word, every, n=most, cutoff=0.5)
+    named = list(dict.fromkeys([*similar, *every]))[:most]
+    text = ", ".join(named) or "none"
+    further = len(every) - len(named)
+    if further:
+        text += f" and {further} more"
+    return text
 
 
 def near(word: str, candidates: Iterable[str], most: int = 1) -> str:

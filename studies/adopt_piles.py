@@ -27,7 +27,8 @@ from patchkit.analysis.uses.packages import open_package
 from patchkit.authoring.adopt.dialects import dialects
 from patchkit.authoring.adopt.pile_order import read_pile
 from patchkit.authoring.adopt.piles import PileRows
-from patchkit.authoring.scaffold.plan import PackLocation, write
+from patchkit.authoring.scaffold.files import write
+from patchkit.authoring.scaffold.plan import PackLocation
 from patchkit.core.rows.declaration import Wrap
 
 if TYPE_CHECKING:

@@ -28,6 +28,17 @@ FAILED = journal(
     child(50, "EngineCore", "engine-core"),
     argv=[HOSTILE, "a-long-argument" * 20],
 )
+ONE = journal(
+    10,
+    role("main"),
+    *(
+        patch(f"own-{number}", "skipped", "vllm is not installed")
+        for number in range(15)
+    ),
+    patch("a-patch-of-the-company", "applied"),
+    patches=[*(f"own-{number}" for number in range(15)), "a-patch-of-the-company"],
+    packs={f"own-{number}": "patchkit.platform" for number in range(15)},
+)
 PAGES = {
     "check": check_html.as_html(sample(), DIFFS),
     "check-empty": check_html.as_html(EMPTY),
@@ -36,6 +47,7 @@ PAGES = {
     ),
     "check-large": check_html.as_html(large()),
     "status": status_html.as_html(draw([look(*engine(8))])),
+    "status-one": status_html.as_html(draw([look(ONE)])),
     "status-empty": status_html.as_html(draw([look()])),
     "status-failed": status_html.as_html(
         draw([look(*engine(), FAILED)]), is_watched=True
@@ -87,6 +99,27 @@ def test_axe_finds_nothing(
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("name", ["status", "status-failed", "status-one"])
+def test_a_phone_shows_states_first(
+    browser: Browser, tmp_path: Path, name: str
+) -> None:
+    """At 360 pixels the first patch and its state are seen at once; no table scrolls sideways."""
+    path = tmp_path / "page.html"
+    path.write_text(PAGES[name])
+    page = opened(browser, path, 360)
+    assert page.locator("h2").first.inner_text() == "patches"
+    first_row = page.locator("table.status tbody tr").first
+    for cell in (first_row.locator("th"), first_row.locator("td").first):
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+        assert box["y"] + box["height"] <= 640
+    assert first_row.locator("td").first.get_attribute("data-head") == "main"
+    widths = "boxes => boxes.map(box => box.scrollWidth - box.clientWidth)"
+    assert not any(page.locator(".box").evaluate_all(widths))
 
 
 @pytest.mark.parametrize("name", PAGES)

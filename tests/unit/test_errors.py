@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from patchkit import errors
-from patchkit.errors import DeclarationError, PatchkitError
+from patchkit.errors import DeclarationError, PatchkitError, some_of
 
 ERRORS = [
     value
@@ -44,3 +44,22 @@ def test_a_declaration_error_survives_pickling() -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert str(copy) == str(error)
     assert vars(copy) == vars(error)
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("core-lop", "core-loop, a1, a2, a3, a4 and 2 more"),
+        ("", "a1, a2, a3, a4, a5 and 2 more"),
+    ],
+)
+def test_few_of_many_words_are_named(word: str, text: str) -> None:
+    """Words that are like the one in question come first, five are named, the rest is counted."""
+    words = [*(f"a{number}" for number in range(1, 7)), "core-loop"]
+    assert some_of(words, word) == text
+
+
+def test_all_of_few_words_are_named() -> None:
+    """Up to five words are named, in their order; of none, that is said."""
+    assert some_of(["b", "a"], "x") == "b, a"
+    assert some_of([]) == "none"

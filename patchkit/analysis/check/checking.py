@@ -1,22 +1,35 @@
 """Checks rows against releases, by every rule, and reports what comes of it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.coverage import Coverage
-from patchkit.analysis.check.declarations import of_ranges, of_row, unordered
+from patchkit.analysis.check.declarations import (
+    of_ranges,
+    of_row,
+    order_of,
+    unordered,
+)
 from patchkit.analysis.check.edit_sequence import EditSequence
+from patchkit.analysis.check.exclusion import (
+    Exclusion,
+    Exclusions,
+    is_brought,
+)
 from patchkit.analysis.check.findings import (
     Fault,
     Finding,
     Place,
     Report,
     State,
+    finding_of_row,
+    mark_errors,
     unreadable,
 )
 from patchkit.analysis.check.judge import Judge
 from patchkit.analysis.check.learning import learn_all
+from patchkit.analysis.check.loading import PackBodies
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands, of_bases, of_reviews
@@ -48,6 +61,7 @@ class Check:
         lock: what was reviewed.
         known: all versions that there are of distributions.
         commands: the commands to run after it; None for those without options.
+        faults: what reading the packs has found already.
         inverse: whether releases out of range are asked about as well.
     """
 
@@ -59,13 +73,18 @@ class Check:
         known: Mapping[str, Sequence[str]],
         commands: Commands | None = None,
         *,
+        faults: Sequence[Finding] = (),
         inverse: bool = False,
     ) -> None:
         self._coverage = Coverage(rows, releases, inverse=inverse)
+        self._faults = faults
         self._lock = lock
         self._versions = known
         self._commands = commands or Commands()
         self._edits = {release.name: EditSequence() for release in releases}
+        self._additions: dict[str, dict[Target, Row]] = {
+            release.name: {} for release in releases
+        }
         packs = dict.fromkeys(row.pack for row in rows)
         self._packs = {name: PackSource(name) for name in packs}
         self._uses = RowUses(self._coverage, self._packs)
@@ -84,17 +103,23 @@ class Check:
             The findings, and the state of each row in each release.
         """
         every = self._coverage
-        faults = learn_all(every.releases, self._looked_up, progress)
-        findings = [unreadable(name, error, _AGAIN) for name, error in faults.items()]
-        self._coverage = every.without(faults)
+        unread = learn_all(every.releases, self._looked_up, progress)
+        findings = [unreadable(name, error, _AGAIN) for name, error in unread.items()]
+        findings = [*self._faults, *findings]
+        self._coverage = every.without(unread)
         moves = Moves(self._coverage.releases, self._expected)
+        bodies: dict[str, PackBodies] = {}
         for row in every.rows:
-            findings += of_row(row, self._packs[row.pack])
+            pack = self._packs[row.pack]
+            if row.pack not in bodies:
+                bodies[row.pack] = PackBodies(pack)
+            findings += of_row(row, pack, bodies[row.pack])
             findings += self._of_row(row, moves)
         findings += self._order()
         findings += of_importers(self._coverage)
+        mark_errors(self._states, findings)
         names = [release.name for release in every.releases]
-        return Report(names, findings, self._states, unreadable=faults.keys())
+        return Report(names, findings, self._states, unreadable=unread.keys())
 
     def _looked_up(self, release: CheckedRelease) -> list[Target]:
         """List what the rules ask of a release."""
@@ -157,9 +182,14 @@ class Check:
     ) -> Iterator[Finding]:
         """Judge a row in a release of its range, and set its state there."""
         judge = Judge(row, release, self._packs[row.pack], self._edits[release.name])
+        additions = self._additions[release.name]
         states = [State.OK]
         states += [misfit.fault.state for misfit in misfits]
         for change in self._coverage.due(row, release):
+            if is_brought(row, change, release, additions):
+                continue
+            if isinstance(change, Add):
+                additions.setdefault(change.place, row)
             for fault in judge.faults(change):
                 states.append(fault.state)
                 yield self._finding(row, release, change, fault, moves)
@@ -213,7 +243,7 @@ class Check:
         )
 
     def _order(self) -> Iterator[Finding]:
-        """Find rows that change one target in a release, and do not say which is first."""
+        """Find rows that exclude each other in a release, or do not say which is first."""
         rows = {row.name: row for row in self._coverage.rows}
         for (target, inner, outer), releases in self._unordered().items():
             file, line = self._place(rows[outer])
@@ -222,22 +252,48 @@ class Check:
                 message=(
                     f"{inner} and {outer} both change {target}, and neither is after the other"
                 ),
-                fix=f"set after=({inner!r},) in {outer}, or declare conflicts",
+                fix=order_of(rows[inner], rows[outer], target),
                 patch=outer,
                 target=target,
                 file=file,
                 line=line,
                 details=releases,
             )
+        for release, exclusions in self._exclusions.items():
+            for exclusion in exclusions:
+                yield finding_of_row(
+                    codes.EXCLUDED,
+                    exclusion.message,
+                    exclusion.fix,
+                    exclusion.row,
+                    self._place(exclusion.row),
+                    target=exclusion.target,
+                    release=release,
+                )
 
     def _unordered(self) -> dict[tuple[str, str, str], list[str]]:
         """List the names of releases, by a target and the names of the two rows that change it."""
         releases: dict[tuple[str, str, str], list[str]] = {}
         for release in self._coverage.releases:
             due = partial(self._coverage.due, release=release)
+            excluded = set(map(_clash_of, self._exclusions[release.name]))
             for clash in unordered(self._coverage.rows, due):
-                releases.setdefault(clash, []).append(release.name)
+                if frozenset(clash) not in excluded:
+                    releases.setdefault(clash, []).append(release.name)
         return releases
+
+    @cached_property
+    def _exclusions(self) -> dict[str, list[Exclusion]]:
+        """By the name of a release, the rows that exclude each other there."""
+        exclusions = {}
+        for release in self._coverage.releases:
+            found = Exclusions(self._coverage, release, self._packs).find()
+            exclusions[release.name] = list(found)
+        return exclusions
+
+
+def _clash_of(exclusion: Exclusion) -> frozenset[str]:
+    return frozenset((exclusion.target, exclusion.row.name, exclusion.other.name))
 
 
 def _worst(states: Iterable[State]) -> State:

@@ -272,6 +272,10 @@ def _named(releases: Sequence[CheckedRelease], version: str) -> CheckedRelease:
             return release
     project = releases[0].project
     newest = releases[-1].version
+    if parsed is None:
+        raise UpstreamError(
+            f"found {version!r}, expected a version of {project} alone, such as {newest}"
+        )
     raise UpstreamError(
         f"found no release {project} {version}, expected one such as {newest}"
     )

@@ -11,12 +11,27 @@ from patchkit.analysis.check.coverage import (
     packages_of,
     projects_of,
 )
-from patchkit.analysis.check.findings import Finding, Place, finding_of_row
+from patchkit.analysis.check.findings import (
+    REWRITE,
+    Finding,
+    Place,
+    finding_of_row,
+)
+from patchkit.analysis.check.loading import PackBodies
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.core.rows.declaration import Change, Row
+from patchkit.analysis.check.requiring import unrequired
+from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.core.rows.declaration import (
+    AfterImport,
+    BeforeImport,
+    Change,
+    Row,
+    Wrap,
+)
 from patchkit.core.versions.requirements import allows_any, canonical
 
+_UNCALLABLE = frozenset([Kind.CONSTANT, Kind.MODULE])
 _CORRECT = "correct the range, or delete the row"
 _TEXTS = {
     "why": (codes.MISSING_WHY, "what goes wrong without it"),
@@ -26,15 +41,17 @@ _TEXTS = {
 """Fields that say why a row exists, each with the code if it is empty, and what is expected."""
 
 
-def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
+def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
     """Find what is wrong with a row in every release.
 
     Args:
         row: The row.
         pack: Its pack.
+        bodies: The bodies of the pack.
 
     Yields:
-        A finding for each field without text, and for each name that the body does not define.
+        A finding for each field without text, for a body that cannot be loaded, and for each name
+        that the body does not define, or that is called and is no function.
     """
     row_place = pack.place(row)
     for field, (code, expected) in _TEXTS.items():
@@ -43,14 +60,32 @@ def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
             yield finding_of_row(
                 code, message, f"add {field}=… to the row", row, row_place
             )
-    if row.patch.body is None:
-        return
+    if row.patch.body is None or not pack.has_body(row.patch):
+        return  # that it is missing is a finding of its own
+    fault = bodies.fault(row)
+    if fault is not None:
+        place = (fault.file, fault.line)
+        yield finding_of_row(codes.BODY_BROKEN, fault.message, fault.fix, row, place)
     for name in _body_names(row):
         facts = pack.facts(row, name)
         if facts.state == "absent":
             message = f"the row names {name}, but {facts.reason}"
             fix = f"define {name} in the body, or name another object in the row"
             yield finding_of_row(codes.NAME_NOT_IN_BODY, message, fix, row, row_place)
+        elif name in _called_names(row) and facts.is_sure and facts.kind in _UNCALLABLE:
+            message = f"found {name} ({facts.kind}), expected a function"
+            place = pack.place(row, name)
+            yield finding_of_row(codes.KIND_CHANGED, message, REWRITE, row, place)
+
+
+def _called_names(row: Row) -> set[str | None]:
+    """Return the names of objects of the body that are called, whatever the release has."""
+    names: set[str | None] = {row.patch.when, row.patch.verify}
+    for change in row.patch.changes:
+        names.add(change.when)
+        if isinstance(change, (Wrap, BeforeImport, AfterImport)):
+            names.add(change.body_name)
+    return names
 
 
 def _body_names(row: Row) -> list[str]:
@@ -80,6 +115,7 @@ def of_ranges(
         The findings, those of the row itself first.
     """
     yield from _unmatched(row, known_versions, row_place)
+    yield from _not_required(row, coverage, row_place)
     for requirement in open_requirements(row):
         comma = ""
         if any(sign in requirement for sign in "<>=!~"):
@@ -112,6 +148,20 @@ def _unmatched(
                 yield finding_of_row(
                     codes.NO_RELEASE, message, _CORRECT, row, row_place, target=target
                 )
+
+
+def _not_required(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Finding]:
+    """Find packages that the row changes, and of which no requirement is.
+
+    Where a name is a slip of the package's, no process has the distribution that it names.
+    """
+    for package in unrequired(row, coverage):
+        code = codes.NOT_REQUIRED
+        fix = f"require it: requires=('{canonical(package.package)}>=…,<…',)"
+        if package.slip:
+            code = codes.NO_RELEASE
+            fix = f"write {package.package} in place of {package.slip}"
+        yield finding_of_row(code, str(package), fix, row, row_place)
 
 
 def _why_empty(
@@ -220,6 +270,30 @@ def unordered(
         for inner, outer in combinations(rows_by_name.values(), 2):
             if meet(inner, outer) and inner.name not in predecessors[outer.name]:
                 yield target, inner.name, outer.name
+
+
+def order_of(inner: Row, outer: Row, target: str) -> str:
+    """Say how two rows that change one target are put in order.
+
+    Args:
+        inner: The row that comes first now.
+        outer: The other row.
+        target: What both change.
+
+    Returns:
+        The fix; of an Edit and a Replace, no order makes both act.
+    """
+    kinds = {
+        change.kind
+        for change in (*inner.patch.changes, *outer.patch.changes)
+        if str(change.place) == target
+    }
+    if {"Edit", "Replace"} <= kinds:
+        return (
+            f"conflicts=({inner.name!r},) in {outer.name}, or let the Replace bring what the Edit "
+            "changes: where both apply, one is refused"
+        )
+    return f"set after=({inner.name!r},) in {outer.name}, or declare conflicts"
 
 
 def _predecessors(rows: Sequence[Row]) -> dict[str, set[str]]:

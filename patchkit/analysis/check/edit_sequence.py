@@ -1,5 +1,6 @@
 """Judges the Edits of one release, each after those that come before it."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from textwrap import dedent
@@ -83,10 +84,7 @@ def _faults(
     if names:
         position += f", as {' and '.join(names)} leaves it"
     try:
-        if edited(change, text) == text:
-            message = f"new equals old, so the Edit changes nothing ({where(facts)})"
-            fix = "write the replacement into new"
-            yield Fault(codes.EDIT_CHANGES_NOTHING, message, fix)
+        new_text = edited(change, text)
     except MiscountError as error:
         assert facts.lines is not None
         yield _miscounted(change, text, facts.lines[0], error.starts, position)
@@ -94,6 +92,47 @@ def _faults(
         yield Fault(codes.EDIT_MALFORMED, f"in {position}, {error}", _FIT)
     except TargetError as error:
         yield undecidable(str(error))
+    else:
+        yield from _faults_of_text(change, text, new_text, facts, position)
+
+
+def _faults_of_text(
+    change: Edit, text: str, new_text: str, facts: Facts, position: str
+) -> Iterator[Fault]:
+    """Judge what an Edit makes of a function: it has to be new, and has to compile."""
+    if new_text == text:
+        message = f"new equals old, so the Edit changes nothing ({where(facts)})"
+        fix = "write the replacement into new"
+        yield Fault(codes.EDIT_CHANGES_NOTHING, message, fix)
+        return
+    reason = _why_refused(new_text)
+    if not reason or _why_refused(text):
+        return
+    is_insertion = change.old.strip() in change.new
+    if is_insertion and _has(change.new, text):
+        message = f"new is there already, in {position}: twice, it does not compile"
+        yield Fault(codes.MERGED_UPSTREAM, message, RETIRE)
+    else:
+        message = f"the edited text does not compile: {reason}, in {position}"
+        yield Fault(codes.EDIT_MALFORMED, message, _FIT)
+
+
+def _why_refused(text: str) -> str:
+    """Say why Python does not compile the source of a function; '' where it does."""
+    if text[:1].isspace():
+        text = f"class _:\n{text}"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "<edited>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        lines = text.split("\n")[: error.lineno or 0]
+        if not lines:
+            return error.msg
+        return f"{error.msg}: {lines[-1].strip()!r}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return str(error) or type(error).__name__
+    return ""
 
 
 def _miscounted(

@@ -273,6 +273,29 @@ class Report:
         return all(finding.severity == "info" for finding in self.findings)
 
 
+def mark_errors(
+    grid: Mapping[str, dict[str, State]], findings: Iterable[Finding]
+) -> None:
+    """Let the grid say `broken` wherever an error holds.
+
+    An error that is of no single release holds in each that the patch is for.
+
+    Args:
+        grid: For each patch, its state in the releases; it is changed.
+        findings: The findings.
+    """
+    for finding in findings:
+        if finding.severity is not codes.Severity.ERROR or finding.patch not in grid:
+            continue
+        states = grid[finding.patch]
+        if finding.release:
+            states[finding.release] = State.BROKEN
+            continue
+        for name, state in states.items():
+            if state is not State.OUT_OF_RANGE:
+                states[name] = State.BROKEN
+
+
 def _numbered(names: Iterable[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(names)}
 

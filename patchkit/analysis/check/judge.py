@@ -181,6 +181,12 @@ class Judge:
             expected = f"has to take (wrapped, instance, args, kwargs): {refusal}"
             message = f"{change.by}{ours.signature} {expected}"
             yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, change.by)
+        if self._has_bare_super(change.by):
+            message = (
+                f"found super() in {change.by}, which stands in no class and fails when it is "
+                "called; expected wrapped(*args, **kwargs), or super(Class, instance)"
+            )
+            yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
 
     def _replace(self, change: Replace, facts: Facts) -> Iterator[Fault]:
         ours = self._body(change.by)
@@ -202,14 +208,18 @@ class Judge:
 
     def _super(self, change: Replace | Add) -> Iterator[Fault]:
         """Judge a function for a class whose `super()` does not find that class."""
-        node = self._body_node(change.by)
-        if node is None or self._facts(change.place.holder).kind != Kind.CLASS:
+        if not self._has_bare_super(change.by):
             return
-        if isinstance(node, DEFS) and "" in classes_of_super(node):
+        if self._facts(change.place.holder).kind == Kind.CLASS:
             name = change.place.holder.qualname
             expected = f"expected the class by name: super({name}, self)"
             message = f"found super() in {change.by}, which is not a method of {name}; {expected}"
             yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
+
+    def _has_bare_super(self, name: str) -> bool:
+        """Whether an object of the body is a function that says `super()`."""
+        node = self._body_node(name)
+        return isinstance(node, DEFS) and "" in classes_of_super(node)
 
     def _body_node(self, name: str) -> ast.AST | None:
         """Return the definition of an object of the body; None where there is none."""

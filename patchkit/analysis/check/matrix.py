@@ -20,10 +20,29 @@ from patchkit.errors import UpstreamError
 
 Released = Callable[[str], Sequence[str]]
 """Lists the releases of a distribution, the oldest first."""
-Cases = dict[str, frozenset[int]]
-"""What to exercise, in words, and the indexes of the releases that do."""
-_Case = tuple[str, frozenset[int]]
-"""A single case, with its indexes."""
+
+
+class Case(NamedTuple):
+    """What a release exercises.
+
+    Args:
+        words: Which end of a range it is; '' for the source of a target.
+        subject: The patch whose range it is, or the target.
+        source: The fingerprint of the source, or the state of a target that has none.
+    """
+
+    words: str
+    subject: str
+    source: str = ""
+
+    def __str__(self) -> str:
+        if self.source:
+            return f"{self.subject} as {self.source}"
+        return f"{self.words} {self.subject}"
+
+
+Cases = dict[Case, frozenset[int]]
+"""What to exercise, and the indexes of the releases that do."""
 
 
 def cases(
@@ -57,7 +76,9 @@ def cases(
     return listed, faults
 
 
-def _ends(row: Row, coverage: Coverage, readable: Sequence[int]) -> Iterator[_Case]:
+def _ends(
+    row: Row, coverage: Coverage, readable: Sequence[int]
+) -> Iterator[tuple[Case, frozenset[int]]]:
     """Yield both ends of the row's range, and of that of each change that has its own."""
     ranges = {row.name: _in_range(row, coverage, readable)}
     for number, change in enumerate(row.patch.changes, start=1):
@@ -83,22 +104,22 @@ def _in_range(row: Row, coverage: Coverage, readable: Sequence[int]) -> list[int
     return inside
 
 
-def _end(which: str, name: str, index: int, limit: int) -> _Case:
+def _end(which: str, name: str, index: int, limit: int) -> tuple[Case, frozenset[int]]:
     """Name an end of a range; at the limit of what is given, the range itself may go on."""
     indexes = frozenset([index])
     if index == limit:
-        return f"{which} of the given releases for {name}", indexes
-    return f"{which} release of {name}", indexes
+        return Case(f"{which} of the given releases for", name), indexes
+    return Case(f"{which} release of", name), indexes
 
 
 def _sources(row: Row, coverage: Coverage, readable: Sequence[int]) -> Cases:
-    by_source: dict[str, set[int]] = {}
+    by_source: dict[Case, set[int]] = {}
     for index in readable:
         release = coverage.releases[index]
         for change in coverage.due(row, release):
             facts = release.facts(change.place)
             content = facts.fingerprint or facts.state
-            source = f"{change.place} as {content}"
+            source = Case("", str(change.place), content)
             indexes = by_source.setdefault(source, set())
             indexes.add(index)
     return {source: frozenset(indexes) for source, indexes in by_source.items()}

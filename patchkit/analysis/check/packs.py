@@ -5,6 +5,7 @@ import importlib
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from patchkit.analysis.check import codes
@@ -51,14 +52,14 @@ def read_packs(
 def _read_loosely(
     name: str, error: DeclarationError
 ) -> tuple[list[Row], list[Finding]]:
-    """Read the rows that have a body of a pack in which bodies and rows do not match.
+    """Read the rows of a pack in which bodies and rows do not match.
 
     Args:
         name: The pack.
         error: What reading it strictly has raised; it is raised again if it has another cause.
 
     Returns:
-        The rows, and a finding for each body and each row that has no counterpart.
+        All rows, and a finding for each body and each row that has no counterpart.
     """
     if error.field not in ("PATCHES", "body"):
         raise error
@@ -68,17 +69,12 @@ def _read_loosely(
     if not all(isinstance(patch, Patch) for patch in patches):
         raise error
     pack = PackSource(name)
-    without_body = [
-        patch
-        for patch in patches
-        if patch.body is not None and patch.body not in pack.bodies
-    ]
+    without_body = [patch for patch in patches if not pack.has_body(patch)]
     findings = list(_without_row(pack, {patch.body for patch in patches}))
     findings += _without_body(pack, without_body)
     if not findings:
         raise error
-    rows = [row_of(name, patch) for patch in patches if patch not in without_body]
-    return rows, findings
+    return [row_of(name, patch) for patch in patches], findings
 
 
 def _without_row(
@@ -136,6 +132,17 @@ class PackSource:
         return {
             file.stem: file for file in reversed(files) if _BODY.fullmatch(file.stem)
         }
+
+    def has_body(self, patch: Patch) -> bool:
+        """Whether the body that a patch names is there; a patch without one lacks nothing.
+
+        Args:
+            patch: The patch.
+        """
+        if patch.body is None or patch.body in self.bodies:
+            return True
+        folders = [str(folder) for folder in self._folders]
+        return PathFinder.find_spec(f"{self.name}.{patch.body}", folders) is not None
 
     def facts(self, row: Row, name: str) -> Facts:
         """Return what the source says of an object of a row's body.

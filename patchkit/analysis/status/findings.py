@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from patchkit.analysis.status.engines import engines, label_of
+from patchkit.analysis.status.misplaced import misplaced
 from patchkit.analysis.status.process_status import FORMAT, ProcessStatus
 from patchkit.core.record import grouped
 
@@ -21,7 +23,7 @@ class ProcessFinding(NamedTuple):
 
     Args:
         kind: failed, overwritten, unsure, kept, unreviewed, not-reached, unknown,
-            no-process, disagreement, unreadable, no-answer or empty.
+            no-process, misplaced, disagreement, unreadable, no-answer or empty.
         message: What is wrong, for people.
         process: The process that it is about; None if it is about several or none.
     """
@@ -45,6 +47,19 @@ def findings(processes: Iterable[ProcessStatus]) -> Iterator[ProcessFinding]:
         yield from _kept(process)
         for message in dict.fromkeys(_unreviewed(process)):
             yield ProcessFinding("unreviewed", message, process)
+
+
+def wrong_roles(
+    processes: Iterable[ProcessStatus], now: float
+) -> Iterator[ProcessFinding]:
+    """Yield the patches whose targets are used where the patches are not.
+
+    Args:
+        processes: The processes of a picture.
+        now: The time of the look, in seconds since the epoch.
+    """
+    for patch in misplaced(processes, now):
+        yield ProcessFinding("misplaced", patch.message)
 
 
 def _unreached(process: ProcessStatus) -> Iterator[ProcessFinding]:
@@ -155,7 +170,7 @@ def disagreements(
     Yields:
         The role, and the finding.
     """
-    for engine in _engines(processes):
+    for engine in engines(processes):
         active = [
             process
             for process in engine
@@ -175,28 +190,6 @@ def _roles_of(processes: Iterable[ProcessStatus]) -> set[str]:
     return roles
 
 
-def _engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStatus]]:
-    """Group processes by engine: the tree of one main process, and what has lost it.
-
-    There may be several runs. A process without a main process belongs to the latest one that
-    started before it.
-    """
-    engines: dict[ProcessStatus | None, list[ProcessStatus]] = {}
-    latest: ProcessStatus | None = None
-    for process in sorted(processes, key=lambda process: process.started):
-        root = process
-        while root.parent is not None:
-            root = root.parent
-        is_main = root.is_reached and "main" in root.roles
-        if is_main and root is process:
-            latest = process
-        if is_main:
-            engines.setdefault(root, []).append(process)
-        else:
-            engines.setdefault(latest, []).append(process)
-    return engines.values()
-
-
 def _differences(role: str, peers: Sequence[ProcessStatus]) -> Iterator[Difference]:
     """Yield how processes of one role differ; what they reported themselves comes first."""
     reporters = [process for process in peers if role in process.disagreements]
@@ -205,10 +198,11 @@ def _differences(role: str, peers: Sequence[ProcessStatus]) -> Iterator[Differen
     reached = [process for process in peers if process.is_reached]
     for process in peers:
         if not process.is_reached and reached:
-            yield f"{_label(process)} is not reached, others are", process
+            yield f"{label_of(process)} is not reached, others are", process
     if not reporters:
         yield from _differences_by_digest(role, reached)
         yield from _differences_by_patch(role, reached)
+        yield from _differences_by_body(role, reached)
 
 
 def _differences_by_digest(
@@ -249,6 +243,27 @@ def _differences_by_patch(
             yield message, None
 
 
+def _differences_by_body(
+    role: str, peers: Sequence[ProcessStatus]
+) -> Iterator[Difference]:
+    """Yield the bodies of which processes have loaded different texts.
+
+    Digests hash the files when a role is entered, which may be after a body was loaded.
+    """
+    for name in _patch_names(peers):
+        pairs = []
+        for process in peers:
+            patch = process.patches.get(name)
+            if patch is None or patch.status != "applied" or not patch.is_for(role):
+                continue
+            if patch.body is not None:
+                pairs.append((patch.body.loaded, process))
+        holders = grouped(pairs).values()
+        if len(holders) > 1:
+            shown = "; ".join(map(_labels, holders))
+            yield f"{name}: its body was edited between the loads in {shown}", None
+
+
 def _patch_names(processes: Iterable[ProcessStatus]) -> list[str]:
     names: dict[str, None] = {}
     for process in processes:
@@ -257,15 +272,8 @@ def _patch_names(processes: Iterable[ProcessStatus]) -> list[str]:
 
 
 def _labels(processes: Sequence[ProcessStatus]) -> str:
-    shown = ", ".join(map(_label, processes[:_SHOWN_AT_MOST]))
+    shown = ", ".join(map(label_of, processes[:_SHOWN_AT_MOST]))
     surplus = len(processes) - _SHOWN_AT_MOST
     if surplus > 0:
         return f"{shown} and {surplus} more"
     return shown
-
-
-def _label(process: ProcessStatus) -> str:
-    address = f"pid {process.pid} on {process.host}"
-    if process.rank is None:
-        return address
-    return f"rank {process.rank}, {address}"

@@ -1,21 +1,16 @@
-"""Reads the journal of a process, and finds the folders where `patchkit run` keeps journals.
+"""Reads the journal of a process.
 
 A line may be torn, or written by a later patchkit or by somebody else: a value is taken only if it
 has the expected type, and everything else is passed over.
 """
 
-import json
-import os
-import shutil
-import stat
-import tempfile
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
+from patchkit.analysis.status.entries import JournalEntry, parse_line
 from patchkit.analysis.status.node import read, writer
 from patchkit.analysis.status.process_status import (
     FORMAT,
+    BodyFile,
     ChangedModule,
     ChildStart,
     FirstCall,
@@ -24,11 +19,6 @@ from patchkit.analysis.status.process_status import (
     ProcessStatus,
     TargetProbe,
 )
-
-_RUNS_TO_KEEP = 20
-"""How many runs keep their journals."""
-_FAR_FUTURE = 1e11
-"""Seconds since the epoch that no clock shows in this age."""
 
 
 def read_directory(directory: str | Path) -> list[ProcessStatus]:
@@ -59,7 +49,7 @@ def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
     if data:
         process = _process_of_file(name)
     for line in data.split(b"\n"):
-        entry = _parse_line(line)
+        entry = parse_line(line)
         if entry is None:
             continue
         if entry.text("event") == "armed":
@@ -69,63 +59,7 @@ def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
     return process
 
 
-class _Entry(dict[str, Any]):
-    """One line of a journal; a value that has not the expected type counts as missing."""
-
-    def text(self, key: str) -> str:
-        value = self.get(key)
-        if isinstance(value, str):
-            return value
-        return ""
-
-    def integer(self, key: str) -> int | None:
-        value = self.get(key)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        return None
-
-    def is_true(self, key: str) -> bool:
-        return self.get(key) is True
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.get(key)
-        if not isinstance(value, list):
-            return ()
-        return tuple(text for text in value if isinstance(text, str))
-
-    def mapping(self, key: str) -> "_Entry":
-        value = self.get(key)
-        if isinstance(value, dict):
-            return _Entry(value)
-        return _Entry()
-
-    def text_by_name(self, key: str) -> dict[str, str]:
-        mapping = self.mapping(key)
-        return {name: mapping.text(name) for name in mapping}
-
-    def texts_by_name(self, key: str) -> dict[str, tuple[str, ...]]:
-        mapping = self.mapping(key)
-        return {name: mapping.texts(name) for name in mapping}
-
-    @property
-    def time(self) -> float:
-        seconds = self.get("time")
-        # The comparison is false for NaN, too.
-        if isinstance(seconds, (int, float)) and abs(seconds) < _FAR_FUTURE:
-            return float(seconds)
-        return 0
-
-
-def _parse_line(line: bytes) -> _Entry | None:
-    if not line.startswith(b"{"):
-        return None
-    try:
-        return _Entry(json.loads(line))
-    except (ValueError, RecursionError):
-        return None
-
-
-def _process_of_head(entry: _Entry) -> ProcessStatus | None:
+def _process_of_head(entry: JournalEntry) -> ProcessStatus | None:
     """Make a process of the first line of its journal."""
     host = entry.text("host")
     pid = entry.integer("pid")
@@ -137,6 +71,7 @@ def _process_of_head(entry: _Entry) -> ProcessStatus | None:
         asked_by = entry.text("asked_by") or None
     roles = entry.mapping("roles")
     names = entry.texts("patches")
+    packs = entry.text_by_name("packs")
     return ProcessStatus(
         host=host,
         pid=pid,
@@ -147,7 +82,10 @@ def _process_of_head(entry: _Entry) -> ProcessStatus | None:
         format=entry.integer("format") or FORMAT,
         asked_by=asked_by,
         is_copy=is_forked,
-        patches={name: PatchStatus(name, roles=roles.texts(name)) for name in names},
+        patches={
+            name: PatchStatus(name, pack=packs.get(name, ""), roles=roles.texts(name))
+            for name in names
+        },
     )
 
 
@@ -161,7 +99,7 @@ def _process_of_file(name: str) -> ProcessStatus | None:
     return ProcessStatus(host, pid, started=int(start) / 1e9)
 
 
-def _read_entry(process: ProcessStatus, entry: _Entry) -> None:
+def _read_entry(process: ProcessStatus, entry: JournalEntry) -> None:
     """Update a process by one entry of its journal."""
     event = entry.text("event")
     match event:
@@ -177,6 +115,8 @@ def _read_entry(process: ProcessStatus, entry: _Entry) -> None:
             _read_status(process, entry)
         case "child":
             _read_child(process, entry)
+        case "in-effect" | "imported" | "unpatched":
+            _read_look(process, event, entry)
         case "probed" | "first-call" | "traced":
             _read_probe(process, event, entry)
         case "left-out" | "verify" | "wrapped" | "overwritten" | "unreviewed" | "kept":
@@ -187,7 +127,7 @@ def _read_entry(process: ProcessStatus, entry: _Entry) -> None:
             _read_process_fact(process, event, entry)
 
 
-def _read_child(process: ProcessStatus, entry: _Entry) -> None:
+def _read_child(process: ProcessStatus, entry: JournalEntry) -> None:
     pid = entry.integer("child")
     if pid is None:
         return
@@ -195,7 +135,7 @@ def _read_child(process: ProcessStatus, entry: _Entry) -> None:
     process.children.append(ChildStart(pid, entry.text("name"), role, entry.time))
 
 
-def _read_process_fact(process: ProcessStatus, event: str, entry: _Entry) -> None:
+def _read_process_fact(process: ProcessStatus, event: str, entry: JournalEntry) -> None:
     match event:
         case "rank":
             process.rank = entry.integer("rank")
@@ -211,13 +151,11 @@ def _read_process_fact(process: ProcessStatus, event: str, entry: _Entry) -> Non
             process.unknown = entry.text("target")
         case "left-without":
             process.left_without[entry.text("name")] = entry.text("reason")
-        case "in-effect":
-            _read_effects(process, entry)
         case "full":
             process.is_cut = True
 
 
-def _read_probe(process: ProcessStatus, event: str, entry: _Entry) -> None:
+def _read_probe(process: ProcessStatus, event: str, entry: JournalEntry) -> None:
     probe = process.probed.setdefault(entry.text("target"), TargetProbe())
     match event:
         case "probed":
@@ -231,7 +169,7 @@ def _read_probe(process: ProcessStatus, event: str, entry: _Entry) -> None:
             probe.is_traced = True
 
 
-def _read_status(process: ProcessStatus, entry: _Entry) -> None:
+def _read_status(process: ProcessStatus, entry: JournalEntry) -> None:
     name = entry.text("name")
     patch = process.patches.setdefault(name, PatchStatus(name))
     patch.status = entry.text("status")
@@ -239,6 +177,7 @@ def _read_status(process: ProcessStatus, entry: _Entry) -> None:
     patch.time = entry.time
     patch.inherited = entry.is_true("inherited")
     patch.kept = ()
+    patch.trace = entry.texts("trace")
     process.is_copy = process.is_copy and patch.inherited
     if patch.status == "applied":
         _read_changes(process, patch, entry)
@@ -246,7 +185,12 @@ def _read_status(process: ProcessStatus, entry: _Entry) -> None:
         _forget_changes(process, patch)
 
 
-def _read_changes(process: ProcessStatus, patch: PatchStatus, entry: _Entry) -> None:
+def _read_changes(
+    process: ProcessStatus, patch: PatchStatus, entry: JournalEntry
+) -> None:
+    body = entry.texts("body")
+    if len(body) == 2:
+        patch.body = BodyFile(*body)
     layers = entry.texts_by_name("layers")
     for target, order in layers.items():
         process.layers[target] = _joint_order(process, target, order)
@@ -261,7 +205,7 @@ def _read_changes(process: ProcessStatus, patch: PatchStatus, entry: _Entry) -> 
         )
 
 
-def _hidden(name: str, entry: _Entry) -> dict[str, str]:
+def _hidden(name: str, entry: JournalEntry) -> dict[str, str]:
     """Return by target the patch that hides a patch."""
     upper = {target: entry.mapping(target).text(name) for target in entry}
     return {target: patch for target, patch in upper.items() if patch}
@@ -290,14 +234,34 @@ def _forget_changes(process: ProcessStatus, patch: PatchStatus) -> None:
         process.layers[target] = [name for name in order if name != patch.name]
 
 
-def _read_effects(process: ProcessStatus, entry: _Entry) -> None:
+def _read_effects(process: ProcessStatus, entry: JournalEntry) -> None:
     process.glanced = entry.time or None
     patches = entry.mapping("patches")
+    silent = entry.texts_by_name("silent")
     for name in patches.keys() & process.patches.keys():
-        process.patches[name].effects.update(patches.text_by_name(name))
+        patch = process.patches[name]
+        patch.effects.update(patches.text_by_name(name))
+        patch.silent += silent.get(name, ())
 
 
-def _read_patch_fact(patch: PatchStatus, event: str, entry: _Entry) -> None:
+def _read_look(process: ProcessStatus, event: str, entry: JournalEntry) -> None:
+    """Read what a look at targets has found: calls, imports, or calls without the patch."""
+    if event == "in-effect":
+        _read_effects(process, entry)
+        return
+    process.looked = entry.time or None
+    process.imported += entry.texts("modules")
+    for name, texts in entry.texts_by_name("patches").items():
+        patch = process.patches.get(name)
+        if patch is None:
+            continue
+        if event == "imported":
+            patch.imported += texts
+        else:
+            patch.unpatched += texts
+
+
+def _read_patch_fact(patch: PatchStatus, event: str, entry: JournalEntry) -> None:
     target = entry.text("target")
     match event:
         case "verify":
@@ -319,74 +283,3 @@ def _read_patch_fact(patch: PatchStatus, event: str, entry: _Entry) -> None:
         case "unreviewed":
             patch.unreviewed = entry.text("reason")
             patch.is_finding = entry.is_true("finding")
-
-
-def new_run() -> Path:
-    """Make the folder of a run, and delete those of old runs in which no process is alive.
-
-    Returns:
-        The folder, which nobody else can write to.
-    """
-    home = _home()
-    if not _is_own(home):  # somebody else has taken the name
-        return Path(tempfile.mkdtemp(prefix="patchkit-"))
-    for old in _runs(home)[_RUNS_TO_KEEP - 1 :]:
-        if not _is_running(old):
-            shutil.rmtree(old, ignore_errors=True)
-    return Path(
-        tempfile.mkdtemp(prefix=f"{datetime.now():%Y%m%d-%H%M%S-%f}-", dir=home)
-    )
-
-
-def newest_run(holding: str | None = None) -> Path | None:
-    """Return the folder of the run that began last; None if there is none.
-
-    Args:
-        holding: The name of a file that the folder must hold; None for any folder.
-    """
-    home = _home()
-    if not _is_own(home, make=False):
-        return None
-    for run in _runs(home):
-        if holding is None or (run / holding).is_file():
-            return run
-    return None
-
-
-def _home() -> Path:
-    return Path(tempfile.gettempdir()) / f"patchkit-{os.getuid()}"
-
-
-def _is_own(home: Path, *, make: bool = True) -> bool:
-    """Whether a path is a folder that nobody else can write to; it is made if `make` says so."""
-    try:
-        if make:
-            home.mkdir(mode=0o700, exist_ok=True)
-        facts = home.lstat()
-    except OSError:
-        return False
-    is_writable_by_others = facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    is_folder = stat.S_ISDIR(facts.st_mode)
-    return is_folder and facts.st_uid == os.getuid() and not is_writable_by_others
-
-
-def _runs(home: Path) -> list[Path]:
-    """List the folders of runs, whose names begin with the time: the latest first."""
-    return sorted(filter(Path.is_dir, home.iterdir()), reverse=True)
-
-
-def _is_running(run: Path) -> bool:
-    local_host = os.uname().nodename
-    for file in run.glob("*.jsonl"):
-        host, pid = writer(file.name)
-        if host == local_host and pid and _is_alive(pid):
-            return True
-    return False
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError as error:
-        return isinstance(error, PermissionError)
-    return True

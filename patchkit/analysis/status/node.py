@@ -3,11 +3,14 @@
 It imports only the standard library, because it is sent to nodes that may have no patchkit.
 """
 
+import binascii
 import errno
+import json
 import os
 import re
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,8 @@ _VARIABLES = ("PATCHKIT", "PATCHKIT_JOURNAL")
 """The environment variables of a process that are read."""
 _LARGEST = 8 * 1024 * 1024
 """Bytes; twice what a process writes at most."""
+_BODY = re.compile(rb'"body": ?(\["(?:[^"\\]|\\.)*", ?"[0-9a-f]{8}"\])')
+"""In an entry: the file of a body, and the checksum that it had when it was loaded."""
 _NEWBORN_SECONDS = 2.0
 """A process that has just been forked has its parent's libraries, and not yet a journal."""
 
@@ -36,8 +41,9 @@ def look(directory: str | None) -> dict[str, Any]:
     Returns:
         `journals`: the content of each, by file name. `unreadable`: by file name, why it cannot be
         read. `processes`: by pid, those that belong to the journals; None where the system has no
-        /proc. `error`: why there is no directory, or None. `host`, `directory`, and `now` in
-        seconds since the epoch.
+        /proc. `bodies`: by file, the checksum now of each body that a process has loaded. `error`:
+        why there is no directory, or None. `host`, `directory`, and `now` in seconds since the
+        epoch.
     """
     directory = directory or os.environ.get("PATCHKIT_JOURNAL")
     host = os.uname().nodename
@@ -55,6 +61,7 @@ def look(directory: str | None) -> dict[str, Any]:
         "journals": journals,
         "unreadable": unreadable,
         "processes": _processes(host, journals, directory),
+        "bodies": _bodies(journals),
         "now": time.time(),
     }
 
@@ -118,6 +125,19 @@ def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
             else:
                 unreadable[path.name] = str(error.strerror)
     return journals, unreadable
+
+
+def _bodies(journals: dict[str, bytes]) -> dict[str, str]:
+    """Return by file the checksum now of each body that a process has loaded, if it can be read."""
+    checksums: dict[str, str] = {}
+    for data in journals.values():
+        for match in _BODY.finditer(data):
+            with suppress(OSError, ValueError):
+                file, _ = json.loads(match[1])
+                if file not in checksums:
+                    now = binascii.crc32(contents(Path(file)))
+                    checksums[file] = f"{now:08x}"
+    return checksums
 
 
 def _processes(

@@ -13,9 +13,12 @@ from patchkit.analysis.status.findings import (
     disagreements,
     findings,
     obstacles,
+    wrong_roles,
 )
 from patchkit.analysis.status.journals import parse_journal
+from patchkit.analysis.status.patches import compare_bodies
 from patchkit.analysis.status.process_status import CALLED, ChildStart, ProcessStatus
+from patchkit.analysis.status.runs import Run
 from patchkit.core.record import grouped
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.registry import own_processes
@@ -53,6 +56,7 @@ class Picture:
         notes: What else a reader should know.
         journals: The directories that were looked at.
         now: The time of the look by the clock of the nodes, in seconds since the epoch.
+        run: The `patchkit run` that the processes are of; None where that is not known.
     """
 
     processes: list[ProcessStatus] = field(default_factory=list)
@@ -61,6 +65,7 @@ class Picture:
     notes: list[str] = field(default_factory=list)
     journals: list[str] = field(default_factory=list)
     now: float = 0
+    run: Run | None = None
 
     def children(self) -> dict[ProcessStatus | None, list[ProcessStatus]]:
         """Return the processes by their parents; those without one are under None."""
@@ -85,6 +90,7 @@ def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Pictu
     agreeing = agreement(processes, {role for role, _ in differing})
     picture = Picture(_in_order(processes), agreeing, now=now)
     picture.findings += findings(picture.processes)
+    picture.findings += wrong_roles(picture.processes, now)
     picture.findings += (finding for _, finding in differing)
     picture.findings += obstacles(nodes)
     picture.notes = _notes(nodes, picture)
@@ -111,6 +117,8 @@ def _all_processes(
     _count_calls_of_copies(processes)
     processes += _without_journal(claims, running, now)
     processes += _strangers(processes, running, table)
+    for node in nodes:
+        compare_bodies(processes, node)
     return processes
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from patchkit.registry import OWN_PACKS
+
 FORMAT = 1
 """The format of journals; it changes where a key changes its meaning, not where keys are new."""
 CALLED = "called"
@@ -46,6 +48,20 @@ class ForeignValue(NamedTuple):
     unsure: bool
 
 
+class BodyFile(NamedTuple):
+    """The file that a body was loaded from.
+
+    Args:
+        file: The file.
+        loaded: The checksum that it had when it was loaded.
+        edited: Whether it has another one now; None where that is not known.
+    """
+
+    file: str
+    loaded: str
+    edited: bool | None = None
+
+
 class ChildStart(NamedTuple):
     """The start of a process by `multiprocessing`, as its parent reports it.
 
@@ -68,6 +84,7 @@ class PatchStatus:
 
     Args:
         name: The name of the patch.
+        pack: The pack that declares it; empty where the journal does not say.
         status: armed, applied, skipped or failed.
         reason: Why it was skipped or failed; of an armed one, what it waits for if that is more
             than the import of its target.
@@ -83,9 +100,15 @@ class PatchStatus:
         answer: What `verify` said was wrong.
         left_out: By target, why the target is not for this process.
         kept: What holds code of a patch that was taken back, as it is for another role.
+        imported: The modules of its targets that are imported, though it has not changed them.
+        unpatched: The targets that ran without it, as it is for another role.
+        silent: The targets that are not observable, and of whose code nothing has run.
+        body: The file of its body as it was loaded; None where the journal does not say.
+        trace: The lines of the traceback of its failure, without patchkit's own frames.
     """
 
     name: str
+    pack: str = ""
     status: str = "armed"
     reason: str = ""
     time: float = 0
@@ -100,6 +123,16 @@ class PatchStatus:
     answer: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
+    imported: tuple[str, ...] = ()
+    unpatched: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+    body: BodyFile | None = None
+    trace: tuple[str, ...] = ()
+
+    @property
+    def comes_with_patchkit(self) -> bool:
+        """Whether a pack of patchkit's own declares it, which is always there."""
+        return self.pack in OWN_PACKS
 
     def is_for(self, role: str) -> bool:
         """Whether a process of this role needs the patch.
@@ -167,6 +200,18 @@ class PatchStatus:
         return "unknown"
 
     @property
+    def is_silent(self) -> bool:
+        """Whether none of its code has run, though some of it could act without running.
+
+        Of an item of a container, such as a registry, nobody can see whether it is looked up.
+        """
+        for target, call in self.calls.items():
+            is_unseen = target in self.silent or target.endswith("]")
+            if call == CALLED or (call == NOT_OBSERVABLE and not is_unseen):
+                return False
+        return bool(self.targets)
+
+    @property
     def is_unused(self) -> bool:
         """Whether no code of the patch has run, and not because other patches hide it."""
         return self.in_effect == "no" and self.hidden.keys() != set(self.targets)
@@ -225,6 +270,8 @@ class ProcessStatus:
         digests: By role, the digest of its patch set.
         disagreements: By role, how it differs from its engine.
         verified: When it last verified what it had applied.
+        imported: The modules of targets, whatever their patches' roles, that it has imported.
+        looked: When it last reported which of them are.
         glanced: When it last reported what was called.
         unmet: By patch, why its role alone is met.
         unknown: What it runs, if it has vLLM loaded and no row describes it.
@@ -256,6 +303,8 @@ class ProcessStatus:
     digests: dict[str, str] = field(default_factory=dict)
     disagreements: dict[str, str] = field(default_factory=dict)
     verified: float | None = None
+    imported: list[str] = field(default_factory=list)
+    looked: float | None = None
     glanced: float | None = None
     unmet: dict[str, str] = field(default_factory=dict)
     unknown: str = ""

@@ -41,13 +41,16 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
     if "=" in name:
         releases = find_releases(name, library)
         if not releases:
-            raise UpstreamError(f"found no release that {name!r} allows, expected one")
+            raise UpstreamError(
+                f"found no release that {name!r} allows, expected one at least on the index"
+            )
         return releases[-1].project, releases[-1].source
     try:
         return name, open_installed(name)
     except UpstreamError as error:
         expected = (
-            "expected one that is, a folder, a wheel, or a release such as name==1.0"
+            "expected an installed package, a folder, a wheel, or a release such as "
+            "name==1.0"
         )
         raise UpstreamError(f"{error}, {expected}") from error
 

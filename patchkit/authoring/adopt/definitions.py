@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from textwrap import dedent
+from functools import cached_property
 
 from patchkit.analysis.upstream.reading.files import parse
 from patchkit.analysis.upstream.resolving.module_tree import (
@@ -12,13 +12,21 @@ from patchkit.analysis.upstream.resolving.module_tree import (
     lines_of,
     module_name,
 )
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted, is_private
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    SCOPES,
+    dotted,
+    is_private,
+    statements,
+)
+from patchkit.authoring.adopt.indents import dedented
 from patchkit.authoring.adopt.unpacking import names_set_together
+from patchkit.authoring.scaffold.source_edits import offset, span
 from patchkit.errors import ScaffoldError, UpstreamError
 
 _OF_MODULE = {"__file__", "__package__", "__spec__", "globals"}
 """Names that mean something else in another module."""
-_PARTS_OF_PROPERTY = {"setter": ".fset", "deleter": ".fdel"}
+PARTS_OF_PROPERTY = {"setter": ".fset", "deleter": ".fdel"}
 """What the qualified name of a part of a property ends with, by the end of its decorator."""
 
 
@@ -65,10 +73,10 @@ class Definitions:
     def _read(self, body: Iterable[ast.stmt], prefix: str) -> None:
         """Sort statements; those in classes, too, of which `prefix` is the name and a dot."""
         for node in body:
-            defined = _name_of(node)
+            defined = name_of(node)
             name = f"{prefix}{defined}"
             if isinstance(node, (ast.Import, ast.ImportFrom)) and not prefix:
-                imports = _imports_of(node, self.tree)
+                imports = imports_of(node, self.tree)
                 self.imports.update(imports)
             elif not defined or name in self.named:
                 self.unnamed.append(node)
@@ -80,11 +88,34 @@ class Definitions:
                     inner_prefix = f"{name}."
                     self._read(node.body, inner_prefix)
 
+    def add_conditional(self) -> None:
+        """Name what is defined under a condition, once, and elsewhere is None at most."""
+        setters: dict[str, list[ast.stmt]] = {}
+        for node in statements(self.tree.tree.body):
+            setters.setdefault(name_of(node), []).append(node)
+        for name, nodes in setters.items():
+            definitions = [node for node in nodes if isinstance(node, SCOPES)]
+            others = [node for node in nodes if not isinstance(node, SCOPES)]
+            is_only_definition = len(definitions) == 1 and all(map(_is_none, others))
+            if name and is_only_definition and name not in self.named:
+                self._read(definitions, "")
+
     def _read_names_set_together(self, node: ast.Assign, prefix: str) -> None:
         for shared in names_set_together(node):
             name = f"{prefix}{shared}"
             statements = self.set_together.setdefault(name, [])
             statements.append(node)
+
+    @cached_property
+    def type_imports(self) -> dict[str, str]:
+        """For each name that is imported for type checkers alone, a statement that imports it."""
+        imports: dict[str, str] = {}
+        for node in self.unnamed:
+            if isinstance(node, ast.If) and is_for_types(node):
+                for statement in node.body:
+                    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                        imports.update(imports_of(statement, self.tree))
+        return imports
 
     def defined(self, name: str) -> ast.stmt:
         """Return the statement that defines a name.
@@ -183,17 +214,31 @@ class Definitions:
         Raises:
             ScaffoldError: it shares its lines with other code.
         """
-        last = name.rpartition(".")[2]
         node = self.defined(name)
-        text = dedent(self.text(node))
-        text = re.sub(
-            rf"(?m)^((?:async )?def |class |){last}\b", rf"\g<1>{by}", text, count=1
-        )
-        content = text.encode()
-        tree, _ = parse(content)
-        if len(tree.body) != 1:
+        if not self.has_lines_of_its_own(node):
             raise ScaffoldError("it cannot be taken out of its lines")
-        return text
+        last = getattr(node, "name", name.rpartition(".")[2])
+        return re.sub(
+            rf"(?m)^((?:async )?def |class |){last}\b",
+            rf"\g<1>{by}",
+            dedented(self.text(node)),
+            count=1,
+        )
+
+    def has_lines_of_its_own(self, node: ast.stmt) -> bool:
+        """Whether no other statement is on the lines of one.
+
+        Args:
+            node: the statement.
+        """
+        first, last = lines_of([node]) or (0, 0)
+        source = self.tree.source
+        start = offset(source, first, 0)
+        _, end = span(source, node)
+        end_of_lines = offset(source, last + 1, 0)
+        before = source[start : offset(source, first, node.col_offset)]
+        behind = source[end:end_of_lines].strip()
+        return not before.strip() and (not behind or behind.startswith(b"#"))
 
 
 def _refuse_immovable(node: ast.stmt, *, is_in_class: bool) -> None:
@@ -215,10 +260,18 @@ def _refuse_immovable(node: ast.stmt, *, is_in_class: bool) -> None:
         raise ScaffoldError(f"it uses {first_name}, which is of its module")
 
 
-def _imports_of(
+def imports_of(
     node: ast.Import | ast.ImportFrom, tree: ModuleTree
 ) -> Mapping[str, str]:
-    """Write an import as one for each name that it binds, with absolute names of modules."""
+    """Write an import as one for each name that it binds, with absolute names of modules.
+
+    Args:
+        node: the import.
+        tree: the module that it is in.
+
+    Returns:
+        The statements, by the names that they bind.
+    """
     statements: dict[str, str] = {}
     for alias in node.names:
         statement: ast.stmt = ast.Import([alias])
@@ -229,6 +282,30 @@ def _imports_of(
         bound = alias.asname or top
         statements[bound] = ast.unparse(statement)
     return statements
+
+
+def _is_none(node: ast.stmt) -> bool:
+    """Whether an assignment sets None."""
+    value = getattr(node, "value", None)
+    return isinstance(value, ast.Constant) and value.value is None
+
+
+def is_for_types(node: ast.If) -> bool:
+    """Whether a condition holds for type checkers alone.
+
+    Args:
+        node: the statement.
+    """
+    return dotted(node.test).rpartition(".")[2] == "TYPE_CHECKING"
+
+
+def origin_of(statement: str) -> str:
+    """Return the module that an import is of, or takes a name from.
+
+    Args:
+        statement: the import, as `imports_of` writes it.
+    """
+    return statement.split()[1]
 
 
 def names_in(node: ast.AST) -> set[str]:
@@ -244,8 +321,15 @@ def names_in(node: ast.AST) -> set[str]:
     return names
 
 
-def _name_of(node: ast.stmt) -> str:
-    """Name what a statement defines; '' where it defines nothing, or more than one thing."""
+def name_of(node: ast.stmt) -> str:
+    """Return the name of what a statement defines.
+
+    Args:
+        node: the statement.
+
+    Returns:
+        '' where it defines nothing, or more than one thing.
+    """
     if isinstance(node, SCOPES):
         return _name_of_scope(node)
     targets: list[ast.expr] = []
@@ -269,7 +353,7 @@ def _name_of_scope(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) 
         last = dotted_name.rpartition(".")[2]
         if last == "overload":
             return ""
-        part = _PARTS_OF_PROPERTY.get(last, "")
+        part = PARTS_OF_PROPERTY.get(last, "")
         name += part
     return name
 

@@ -1,25 +1,22 @@
-"""Makes rows of files that differ: by a diff, in a later release, or in an installation."""
+"""Makes rows of files that differ: by a diff, or in a later release."""
 
 import ast
-import base64
-import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import FileHash, PackageNotFoundError, distribution
-from pathlib import Path
 from typing import NamedTuple
 
-from patchkit.analysis.upstream.reading.files import ROOTS, ReleaseSource, is_python
+from patchkit.analysis.upstream.reading.files import ROOTS, ReleaseSource
 from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.authoring.adopt.definitions import Definitions
 from patchkit.authoring.adopt.difference import UnexpressedCode, difference
 from patchkit.authoring.adopt.unified import applied, read_diff
-from patchkit.authoring.scaffold.plan import PackLocation, PlannedFile, write
+from patchkit.authoring.scaffold.files import PlannedFile
+from patchkit.authoring.scaffold.plan import PackLocation
 from patchkit.authoring.scaffold.rows import new_pack
 from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.core.rows.declaration import Change, Edit, Patch, Provide, Role
-from patchkit.errors import ScaffoldError, UpstreamError
+from patchkit.errors import ScaffoldError
 
 _MODULE = re.compile(r"(?:[^\W\d]\w*/)*[^\W\d]\w*\.py")
 _GONE = "the file is gone there; no row takes a module away"
@@ -68,7 +65,7 @@ class AdoptedRows:
     def files(self, place: PackLocation) -> list[PlannedFile]:
         """Return the planned files of the pack.
 
-        `patchkit.authoring.scaffold.plan.write` writes all of them, or nothing.
+        `patchkit.authoring.scaffold.files.write` writes all of them, or nothing.
 
         Args:
             place: the pack.
@@ -283,93 +280,3 @@ def of_releases(
     new.prefetch(paths)
     files = (Differing(path, old.read(path), new.read(path)) for path in paths)
     return (file for file in files if file.old != file.new)
-
-
-class _InstalledFile(NamedTuple):
-    """A file of an installed distribution, with the hash that its installer has recorded."""
-
-    path: Path
-    recorded: FileHash
-
-    def read(self) -> bytes | None:
-        """Read the file; None where there is none."""
-        return self.path.read_bytes() if self.path.is_file() else None
-
-    def was(self, content: bytes | None) -> bool:
-        """Whether the file had this content when it was installed; None is no file."""
-        if content is None:
-            return False
-        digest = hashlib.new(self.recorded.mode, content).digest()
-        text = base64.urlsafe_b64encode(digest).decode()
-        return text.rstrip("=") == self.recorded.value
-
-
-class EditedInstallation:
-    """What somebody has edited of an installed distribution, by the hashes of its RECORD.
-
-    Args:
-        name: the name of the distribution.
-
-    Raises:
-        UpstreamError: it is not installed, or its installer has recorded no hashes.
-    """
-
-    def __init__(self, name: str) -> None:
-        try:
-            installed = distribution(name)
-        except PackageNotFoundError:
-            raise UpstreamError(
-                f"found no distribution {name!r}, expected one that is"
-            ) from None
-        self._files: dict[str, _InstalledFile] = {}
-        for file in installed.files or ():
-            path = str(file)
-            if file.hash and is_python(path):
-                self._files[path] = _InstalledFile(Path(str(file.locate())), file.hash)
-        if not self._files:
-            raise UpstreamError(f"{name}: found no hashes in its RECORD, expected some")
-        self.version = installed.version
-
-    def differing(self, source: ReleaseSource) -> list[Differing]:
-        """Return the files that differ from the release that the installation is of.
-
-        Args:
-            source: the files of the release.
-
-        Raises:
-            UpstreamError: the installation is another build of the release.
-        """
-        edited = [
-            path for path, file in self._files.items() if not file.was(file.read())
-        ]
-        source.prefetch(edited)
-        files = [
-            Differing(path, source.read(path), self._files[path].read())
-            for path in edited
-        ]
-        for file in files:
-            if not self._files[file.path].was(file.old):
-                fault = f"found another {file.path} than was installed, expected the same build"
-                raise UpstreamError(f"{source.name}: {fault}")
-        return files
-
-    def restore(self, files: Iterable[Differing]) -> None:
-        """Give files back as they were installed: all of them, or none.
-
-        Args:
-            files: what `differing` returned, or a part of it.
-
-        Raises:
-            ScaffoldError: a file cannot be written, or has changed since.
-        """
-        try:
-            write(
-                PlannedFile(
-                    "module", self._files[file.path].path, file.old or b"", file.new
-                )
-                for file in files
-            )
-        except ScaffoldError as error:
-            raise ScaffoldError(
-                f"the rows are written, no file is given back: {error}"
-            ) from error

@@ -1,6 +1,9 @@
 """Writes what rows make of a release as a diff of its files."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import ast
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from io import StringIO
@@ -9,11 +12,29 @@ from pathlib import Path
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.upstream.reading.files import parse
-from patchkit.authoring.adopt.definitions import Definitions
-from patchkit.authoring.adopt.transplant import ModuleText
+from patchkit.authoring.adopt.calls_at_import import called_at_import
+from patchkit.authoring.adopt.definitions import Definitions, names_in
+from patchkit.authoring.adopt.exported_bodies import (
+    BodyNames,
+    Place,
+    Places,
+    place_of,
+)
+from patchkit.authoring.adopt.field_text import add_field
+from patchkit.authoring.adopt.global_names import readers_at_import, unbound_names
+from patchkit.authoring.adopt.module_text import ModuleText
+from patchkit.authoring.adopt.table_items import write_item
+from patchkit.authoring.adopt.transplant import make
 from patchkit.authoring.adopt.unpacking import separated
-from patchkit.core.rows.declaration import Add, Change, Provide, Row
+from patchkit.core.rows.declaration import (
+    Add,
+    AddField,
+    Change,
+    Edit,
+    Provide,
+    Replace,
+    Row,
+)
 from patchkit.errors import ScaffoldError, TargetError
 
 
@@ -25,11 +46,14 @@ class Export:
         release: the release.
         texts: the changed files, by path; their lines end with a newline alone.
         unwritten: the changes that a diff cannot have, each as a line with the reason.
+        remarks: what the diff changes and the patches do not, each as a line.
     """
 
     release: CheckedRelease
     texts: dict[str, str] = field(default_factory=dict)
     unwritten: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    _replaced: list[Place] = field(default_factory=list)
 
     def add(self, row: Row, changes: Iterable[Change], pack: PackSource) -> None:
         """Make changes of a row; those that cannot be written are listed, and leave no trace.
@@ -44,69 +68,202 @@ class Export:
         Raises:
             UpstreamError: the release, or the row's body, cannot be read.
         """
+        body = self._body(row, pack.bodies.get(row.patch.body or ""))
+        before = dict(self.texts)
+        writable = list(changes)
+        while True:
+            self.texts = dict(before)
+            failed = self._make_all(row, writable, body, before)
+            if not failed:
+                break
+            # The others are written anew: they may use what those would have brought.
+            writable = [change for change in writable if change not in failed]
+        for change in writable:
+            self._remark(row, change)
+
+    def _body(self, row: Row, file: Path | None) -> BodyNames:
+        """Read what the names of a row's body mean."""
+        content = file.read_bytes() if file else b""
+        path = f"{row.body.replace('.', '/')}.py"
+        definitions = Definitions.of(path, separated(content))
+        return BodyNames(definitions, content, self.release, row.pack)
+
+    def _make_all(
+        self,
+        row: Row,
+        changes: Sequence[Change],
+        body: BodyNames,
+        before: Mapping[str, str],
+    ) -> list[Change]:
+        """Make changes, and list those that cannot be written.
+
+        Args:
+            row: the row that has the changes.
+            changes: the changes.
+            body: the row's body.
+            before: the texts of files as earlier rows leave them.
+
+        Returns:
+            The changes that cannot be written.
+        """
+        faults: list[tuple[Change, str]] = []
+        places: list[tuple[Place, Change]] = []
         for change in changes:
             try:
                 if row.patch.when or row.patch.env or change.when:
                     raise ScaffoldError(
                         "it is made under a condition, which a diff cannot have"
                     )
-                self._make(row, change, pack.bodies.get(row.patch.body or ""))
+                if not isinstance(change, Provide):
+                    places.append((place_of(change, self.release), change))
             except (ScaffoldError, TargetError) as error:
-                reason = str(error).partition("\n")[0]
-                self.unwritten.append(
-                    f"{row.name}: {change.place} is not in the diff: {reason}"
-                )
+                faults.append((change, str(error)))
+        if not faults:
+            faults += self._write_all(changes, places, body)
+            faults += self._unbound_in(places, body, before)
+        failed: list[Change] = []
+        for change, reason in [*faults, *_other_edits(faults, places)]:
+            if change not in failed:
+                failed.append(change)
+                self._leave_out(row, change, reason)
+        if not failed:
+            self._replaced += self._replaced_by(places)
+        return failed
 
-    def _make(self, row: Row, change: Change, body_file: Path | None) -> None:
+    def _write_all(
+        self, changes: Sequence[Change], places: Places, body: BodyNames
+    ) -> Iterator[tuple[Change, str]]:
+        """Write changes; yield those that cannot be written, with the reasons."""
+        # What is added is placed by what uses it.
+        for change in sorted(changes, key=lambda change: isinstance(change, Add)):
+            try:
+                self._make(change, body, places)
+            except (ScaffoldError, TargetError) as error:
+                yield change, str(error)
+
+    def _unbound_in(
+        self, places: Places, body: BodyNames, before: Mapping[str, str]
+    ) -> Iterator[tuple[Change, str]]:
+        """Yield the changes whose code reads what nothing binds, with the reasons."""
+        for path in dict.fromkeys(place.path for place, _ in places):
+            old_text = before.get(path, self._read(path))
+            for name in sorted(_unbound(old_text, self._text(path))):
+                reason = f"it reads {name}, which {path} does not bind by then"
+                for change in _readers(name, path, places, body):
+                    yield change, reason
+
+    def _leave_out(self, row: Row, change: Change, reason: str) -> None:
+        """List a change that cannot be written; of the reason, the first line."""
+        first_line = reason.partition("\n")[0]
+        self.unwritten.append(
+            f"{row.name}: {change.place} is not in the diff: {first_line}"
+        )
+
+    def _replaced_by(self, places: Places) -> list[Place]:
+        """List what changes replace."""
+        return [
+            place
+            for place, change in places
+            if isinstance(change, Replace) and place.item is None
+        ]
+
+    def _make(self, change: Change, body: BodyNames, places: Places) -> None:
         """Make one change.
 
         Args:
-            row: the row that has the change.
             change: the change.
-            body_file: the row's body; None without one.
+            body: the row's body.
+            places: all changes that the row makes, by where they are made.
 
         Raises:
             ScaffoldError: text cannot say what the change does.
             TargetError: an Edit does not fit the text of its function.
         """
-        content = body_file.read_bytes() if body_file else b""
         if isinstance(change, Provide):
-            self._provide(change, content)
+            self._provide(change, body)
             return
-        target = change.place
-        if isinstance(change, Add):
-            target = target.holder
-        facts = self.release.facts(target)
-        if not facts.is_present:
-            raise ScaffoldError(facts.reason or "it is not there")
-        qualname = facts.qualname
-        if isinstance(change, Add):
-            last = change.place.qualname.rpartition(".")[2]
-            qualname = f"{qualname}.{last}" if qualname else last
-        targets = [sibling.place for sibling in row.patch.changes]
-        changed = frozenset(
-            place.qualname for place in targets if place.module == facts.module
-        )
-        text = self.texts.get(facts.path) or self._read(facts.path).replace(
-            "\r\n", "\n"
-        )
-        module = ModuleText(facts.path, text, changed)
-        module.make(
-            change, qualname, Definitions.of(str(body_file), separated(content))
-        )
-        _, fault = parse(module.text.encode())
-        if fault:
-            raise ScaffoldError(fault)
-        self.texts[facts.path] = module.text
+        place = place_of(change, self.release)
+        old_text = self._text(place.path)
+        text = self._with_change(change, place, old_text, body, places)
+        released_text = self._read(place.path)
+        if text == old_text:
+            # It may be that an earlier row has made the same change.
+            if old_text != released_text:
+                text = self._with_change(change, place, released_text, body, places)
+            if text == released_text:
+                raise ScaffoldError(
+                    "the release has it already, the diff of it is empty"
+                )
+            return
+        try:
+            compile(text, place.path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            raise ScaffoldError(f"{place.path} would not compile: {error}") from error
+        self.texts[place.path] = text
 
-    def _provide(self, change: Provide, body: bytes) -> None:
+    def _with_change(
+        self,
+        change: Change,
+        place: Place,
+        text: str,
+        body: BodyNames,
+        places: Places,
+    ) -> str:
+        """Return the text of a module with one change made in it."""
+        written: set[str] = set()
+        for other, sibling in places:
+            if other.module == place.module and other.qualname == sibling.body_name:
+                written.add(other.qualname)
+        module = ModuleText(place.path, text, frozenset(written), with_conditional=True)
+        replaced = [*self._replaced, *self._replaced_by(places)]
+        code = body.code_for(change, place, places, replaced)
+        if code.derives and place in self._replaced:
+            raise ScaffoldError("an earlier patch has a class in its place, too")
+        if isinstance(change, AddField):
+            add_field(module, change, place.qualname, code)
+        elif isinstance(change, (Add, Replace)) and place.item:
+            write_item(module, change, place.qualname, place.item, code)
+        else:
+            make(module, change, place.qualname, code)
+        return module.text
+
+    def _remark(self, row: Row, change: Change) -> None:
+        """Say which code reads a target as its module is imported: a patch is too late for that."""
+        if not isinstance(change, (Add, Edit, Replace)):
+            return
+        place = place_of(change, self.release)
+        if isinstance(change, Add) and place.item is None:
+            return
+        reason = _reason_at_import(change, place, self._read(place.path))
+        if reason:
+            self.remarks.append(
+                f"{row.name}: {change.place} is in the diff, which also changes what the import of "
+                f"{place.path} makes of it; the patch comes too late for that: {reason}"
+            )
+
+    def _provide(self, change: Provide, body: BodyNames) -> None:
         """Add a new module, of which a body has the text."""
         if change.by != "__all__":
             raise ScaffoldError(f"{change.by} makes the module as it is imported")
         path = f"{change.module.replace('.', '/')}.py"
-        self.texts[path] = body.decode()
+        if self.release.source.has(path):
+            raise ScaffoldError(f"the release has a file {path} already")
+        code = body.code_for(change, Place(path, change.module, ""), [], [])
+        for name in body.definitions.imports:
+            code.import_of(name)
+        self.texts[path] = body.source.decode()
+
+    def _text(self, path: str) -> str:
+        """Return the text of a file as it is by now."""
+        if path in self.texts:
+            return self.texts[path]
+        return self._read(path)
 
     def _read(self, path: str) -> str:
+        """Return the text of a file of the release, whose lines end with a newline alone."""
+        return self._read_as_is(path).replace("\r\n", "\n")
+
+    def _read_as_is(self, path: str) -> str:
         """Read a file of the release; '' where it has no such file."""
         return (self.release.source.read(path) or b"").decode(errors="surrogateescape")
 
@@ -119,7 +276,7 @@ class Export:
 
     def _diff(self, path: str) -> Iterator[str]:
         """Write the lines of the diff of one file; none where its text is the same."""
-        old = self._read(path)
+        old = self._read_as_is(path)
         new = self.texts[path]
         if "\r\n" in old:
             new = new.replace("\n", "\r\n")
@@ -136,6 +293,63 @@ class Export:
                 if line.endswith("\n")
                 else f"{line}\n\\ No newline at end of file\n"
             )
+
+
+def _reason_at_import(change: Add | Edit | Replace, place: Place, text: str) -> str:
+    """Say how the import of a module uses what a change is about; '' if it does not."""
+    tree = ast.parse(text)
+    tree.body = [node for node in tree.body if not _is_main_program(node)]
+    if place.is_top_level and place.qualname in called_at_import(tree):
+        return f"the import calls {place.qualname}"
+    lines = readers_at_import(tree, place.qualname)
+    if not isinstance(change, Edit) and lines:
+        return f"line {lines[0]} reads it"
+    return ""
+
+
+def _is_main_program(node: ast.stmt) -> bool:
+    """Whether a statement runs only if its module is started as a program."""
+    return isinstance(node, ast.If) and "__name__" in names_in(node.test)
+
+
+def _unbound(old: str, new: str) -> set[str]:
+    """List the names that a module reads and does not bind, and did not read so before."""
+    if old == new:
+        return set()
+    return unbound_names(new) - unbound_names(old)
+
+
+def _readers(name: str, path: str, places: Places, body: BodyNames) -> list[Change]:
+    """List the changes of a file whose code has a name in it; all of them if none has.
+
+    Args:
+        name: the name.
+        path: the file.
+        places: changes, with their places.
+        body: the body that they take definitions from.
+    """
+    changes = [change for place, change in places if place.path == path]
+    pattern = re.compile(rf"\b{re.escape(name)}\b")
+    readers: list[Change] = []
+    for change in changes:
+        code = str(getattr(change, "new", getattr(change, "type", "")))
+        node = body.definitions.named.get(change.body_name)
+        if node is not None:
+            code = body.definitions.text(node)
+        if pattern.search(code):
+            readers.append(change)
+    return readers or changes
+
+
+def _other_edits(
+    faults: Sequence[tuple[Change, str]], places: Places
+) -> Iterator[tuple[Change, str]]:
+    """Yield the Edits of functions of which another Edit is left out, with the reason."""
+    failed = [change for change, _ in faults]
+    functions = [place for place, change in places if change in failed]
+    for place, change in places:
+        if isinstance(change, Edit) and place in functions:
+            yield change, "another Edit of the same function is left out"
 
 
 def _lines(text: str) -> list[str]:
@@ -158,6 +372,9 @@ def exported(
     """
     (release,) = coverage.releases
     export = Export(release)
-    for row in rows:
-        export.add(row, coverage.due(row, release), packs[row.pack])
+    with warnings.catch_warnings():
+        # Of invalid escapes, which whoever wrote them has been told.
+        warnings.simplefilter("ignore", SyntaxWarning)
+        for row in rows:
+            export.add(row, coverage.due(row, release), packs[row.pack])
     return export

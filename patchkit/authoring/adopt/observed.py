@@ -129,8 +129,11 @@ def observe(
         }
         process = _run_child(json.dumps(request), path)
         if process.returncode or not answer_file.exists():
-            fault = f"the child ended with {process.returncode}: {process.stderr}"
-            raise ScaffoldError(f"--observe: {fault}")
+            last_line = process.stderr.strip().rpartition("\n")[2]
+            raise ScaffoldError(
+                f"--observe: the process that imports the pile ended with {process.returncode}: "
+                f"{last_line}"
+            )
         answer = json.loads(answer_file.read_text("utf-8"))
     changes = [ObservedChange(**change) for change in answer["changes"]]
     return PileObservation(changes, answer["faults"])
@@ -184,7 +187,7 @@ def importable(pile: str) -> Iterator[Path | None]:
             yield Path(unpacked)
     elif "=" in pile:
         raise ScaffoldError(
-            f"--observe: found {pile}, expected a wheel, folder or package here"
+            f"--observe: found {pile!r}, expected a wheel, a folder, or an installed package"
         )
     else:
         yield None

@@ -13,14 +13,17 @@ from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.using import RowUses
 from patchkit.analysis.upstream.facts import Facts
+from patchkit.authoring.adopt.body_code import BodyCode
 from patchkit.authoring.adopt.carried import CarriedChanges, Conflict
 from patchkit.authoring.adopt.definitions import Definitions, names_in
 from patchkit.authoring.adopt.edits import all_edited, edits, mark
 from patchkit.authoring.adopt.guards import CODE
 from patchkit.authoring.adopt.merging import merged_copy
+from patchkit.authoring.adopt.module_text import ModuleText
+from patchkit.authoring.adopt.moved_names import with_moved
 from patchkit.authoring.adopt.ranges import carried_requirements
-from patchkit.authoring.adopt.transplant import ModuleText, with_moved
-from patchkit.authoring.scaffold.plan import PlannedFile
+from patchkit.authoring.adopt.transplant import make
+from patchkit.authoring.scaffold.files import PlannedFile
 from patchkit.authoring.scaffold.row_edits import with_changes
 from patchkit.core.rows.declaration import Add, Change, Edit, Provide, Replace, Row
 from patchkit.core.rows.target import Target
@@ -339,11 +342,8 @@ class Rebase:
         elif name in self._shared:
             raise ScaffoldError(_SHARED.format(name))
         merged_module = Definitions.of("merged.py", text.encode())
-        in_reach = {
-            *definitions.named,
-            *definitions.imports,
-            *names_in(definitions.named[by]),
-        }
+        in_reach = {*definitions.named, *definitions.imports}
+        in_reach |= names_in(definitions.named[by])
         imports = {
             defined: f"from {upstream.tree.name} import {defined}"
             for defined in upstream.named
@@ -354,10 +354,10 @@ class Rebase:
                 merged_module.imports[bound] = statement
         target = f"{self.row.body}:{name}"
         last = by.rpartition(".")[2]
+        change: Change = Replace(target, by=last)
         if self.keep:
-            body.make(Add(target, by=last), name, merged_module)
-        else:
-            body.make(Replace(target, by=last), name, merged_module)
+            change = Add(target, by=last)
+        make(body, change, name, BodyCode(merged_module))
         return name
 
     def _follow_imports(self, body: ModuleText) -> None:

@@ -96,7 +96,8 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> Iterator[Hunk]:
             sign, line = _signed(lines, index)
             if sign not in " -+\\":
                 raise ScaffoldError(
-                    f"{name}:{index + 1}: found {sign!r}, expected more of a hunk"
+                    f"{name}:{index + 1}: found {sign!r}, expected more of a hunk: lines that "
+                    "start with ' ', '-' or '+'"
                 )
             if sign in " -":
                 old.append(line)
@@ -146,9 +147,10 @@ def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
             expected_text = "\n".join(hunk.old)
             near_lines = nearest(content, expected_text, 1).split("\n")
             near = near_lines[0].strip()
-            fault = f"found no lines as the hunk at line {hunk.first} has them"
             raise ScaffoldError(
-                f"{place}: {fault}; the nearest begin with line {near!r}"
+                f"{place}: found none of the lines that the hunk at line {hunk.first} changes; the "
+                f"nearest begin with line {near!r}; --releases, --path or --wheel names another "
+                "release, if the diff is for that"
             )
         end = start + len(hunk.old)
         lines[start:end] = hunk.new

@@ -8,7 +8,13 @@ from typing import NamedTuple
 from patchkit.analysis.upstream.resolving.syntax import DEFS
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.authoring.scaffold.first_change import UpstreamTarget
-from patchkit.authoring.scaffold.rows import INDENT, WIDTH, exploded, from_import
+from patchkit.authoring.scaffold.rows import (
+    INDENT,
+    WIDTH,
+    exploded,
+    from_import,
+    name_key,
+)
 from patchkit.core.rows.declaration import (
     Add,
     AfterImport,
@@ -134,10 +140,14 @@ def body_text(changes: Sequence[tuple[UpstreamTarget, Change]]) -> str:
         *_sections(imports),
     ]
     text = "\n\n".join(head)
+    follows_definition = False
     for part in parts:
-        is_line = "\n" not in part.text  # which has one empty line around it
-        separation = "\n\n" if is_line else "\n\n\n"
+        is_definition = "\n" in part.text  # which has two empty lines around it
+        separation = "\n\n"
+        if is_definition or follows_definition:
+            separation = "\n\n\n"
         text += separation + part.text
+        follows_definition = is_definition
     return f"{text}\n"
 
 
@@ -153,13 +163,15 @@ def _sections(imports: set[Import]) -> Iterator[str]:
 def _import_lines(imports: set[Import]) -> Iterator[str]:
     """Write imports of a section: plain names of a module on one line, renamed ones alone."""
     for module in sorted({entry.module for entry in imports}):
-        names = sorted(entry.name for entry in imports if entry.module == module)
+        names = sorted(
+            (entry.name for entry in imports if entry.module == module), key=name_key
+        )
         plain = [name for name in names if " as " not in name]
+        statements = [[name] for name in names if " as " in name]
         if plain:
-            yield from_import(module, plain)
-        for name in names:
-            if " as " in name:
-                yield f"from {module} import {name}"
+            statements.append(plain)
+        for statement in sorted(statements, key=lambda names: name_key(names[0])):
+            yield from_import(module, statement)
 
 
 def _code(upstream: UpstreamTarget, change: Change) -> BodyPart:

@@ -86,7 +86,7 @@ class UpstreamTarget:
             expected: what the change needs, for people.
         """
         kind = self.facts.kind
-        actual = f"a {kind}" if kind else "what the source does not tell"
+        actual = f"a {kind}" if kind else "something that its source does not tell"
         return ScaffoldError(f"{self.target}: found {actual}, expected {expected}")
 
 
@@ -164,7 +164,9 @@ def _fitting_kind(upstream: UpstreamTarget) -> str:
 def _refuse_other_form(target: Target, kind: str) -> None:
     """Raise ScaffoldError if a kind needs a module and the target is in one, or the reverse."""
     if target.qualname and kind in _KINDS_OF_MODULES:
-        raise ScaffoldError(f"{target}: found a place in a module, expected 'module'")
+        raise ScaffoldError(
+            f"{target}: found a name in a module, expected the module alone, {target.module}"
+        )
     if not target.qualname and kind not in _KINDS_OF_MODULES:
         raise ScaffoldError(f"{target}: found a module, expected 'module:qualname'")
 
@@ -276,10 +278,21 @@ def refuse_missing(upstream: UpstreamTarget, *, is_sure: bool = False) -> None:
         )
     if facts.state == "undecidable" and is_sure:
         raise ScaffoldError(
-            f"{target} is not decidable in {release}: {facts.reason}; --kind says what"
+            f"{target}: {release} does not tell what it is: {facts.reason}; {_ways_out(target)}"
         )
     if facts.kind == str(Kind.INSTANCE_ATTRIBUTE):
         raise upstream.misfit("a name of the class; name the method that sets it")
+
+
+def _ways_out(target: Target) -> str:
+    """Say how a patch is started whose target is not told by the source."""
+    if not isinstance(target.steps[-1], Item):
+        return "--kind says what to start with"
+    return (
+        f"--kind replace if the import of {target.module} sets it, --kind add if nothing does, "
+        "else a function that sets it: 'patchkit new NAME --kind after-import --target "
+        f"{target.module}'"
+    )
 
 
 def _whereabouts(upstream: UpstreamTarget) -> str:

@@ -1,12 +1,11 @@
-"""Works out all that a new patch needs; then writes all of its files, or none."""
+"""Works out all that a new patch needs."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from difflib import unified_diff
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from patchkit.authoring.scaffold.body import body_text, test_text
+from patchkit.authoring.scaffold.files import Drafts, PlannedFile
 from patchkit.authoring.scaffold.first_change import UpstreamTarget, first_change
 from patchkit.authoring.scaffold.row_edits import with_row
 from patchkit.authoring.scaffold.rows import is_named, new_pack, row_text
@@ -37,7 +36,7 @@ class Plan(NamedTuple):
     patch: Patch
     place: "PackLocation"
     row: str
-    files: "Sequence[PlannedFile]"
+    files: Sequence[PlannedFile]
     refusal: ScaffoldError | None = None
 
 
@@ -64,6 +63,7 @@ def plan(
     targets: Sequence[UpstreamTarget],
     place: "PackLocation",
     tests: Path,
+    drafts: Drafts,
 ) -> Plan:
     """Return the files of a new patch, planned; nothing is written.
 
@@ -72,6 +72,7 @@ def plan(
         targets: what the patch changes, one at least.
         place: the pack that it is for.
         tests: the folder of its test.
+        drafts: the files that are planned for other patches; those of this one are added.
 
     Raises:
         ScaffoldError: a target does not fit, or a file or the name is there already.
@@ -83,7 +84,7 @@ def plan(
         changes.append((upstream, first_change(upstream, request.kind, taken)))
     requirements = [_requirement(upstream, request.bounds) for upstream in targets]
     body = body_text(changes)
-    body_name = _body_name(request, targets[0], place) if body else None
+    body_name = _body_name(request, targets[0], place, drafts) if body else None
     patch = Patch(
         name=request.name,
         body=body_name,
@@ -95,8 +96,13 @@ def plan(
     bodies = {body_name: body} if body_name else {}
     test_name = f"test_{_identifier(request.name)}.py"
     test_content = test_text(patch, place.module, targets).encode()
-    files = [*place.files(bodies), PlannedFile("test", tests / test_name, test_content)]
-    return _with_row(Plan(patch, place, row_text(patch), files))
+    files = place.files(bodies)
+    # Packages around the pack may be planned already.
+    files = [file for file in files if file.what == "body" or not drafts.has(file.path)]
+    files.append(PlannedFile("test", tests / test_name, test_content))
+    planned = _with_row(Plan(patch, place, row_text(patch), files), drafts)
+    drafts.add(planned.files)
+    return planned
 
 
 def _identifier(name: str) -> str:
@@ -105,18 +111,24 @@ def _identifier(name: str) -> str:
 
 
 def _body_name(
-    request: PatchRequest, first: UpstreamTarget, place: "PackLocation"
+    request: PatchRequest,
+    first: UpstreamTarget,
+    place: "PackLocation",
+    drafts: Drafts,
 ) -> str:
-    """Name a body: as is asked, else after the first target's module, else after the patch."""
+    """Name a body: as is asked, else after the first target's module, the patch, or both."""
     if request.body:
         return request.body
     module = first.target.module.rpartition(".")[2].strip("_")
-    if (place.folder / f"patch_{module}.py").exists():
-        return f"patch_{_identifier(request.name)}"
-    return f"patch_{module}"
+    own_name = _identifier(request.name)
+    candidates = [f"patch_{module}", f"patch_{own_name}", f"patch_{module}_{own_name}"]
+    for candidate in candidates:
+        if not drafts.has(place.folder / f"{candidate}.py"):
+            return candidate
+    return candidates[-1]  # it is refused, as it is there
 
 
-def _with_row(plan: Plan) -> Plan:
+def _with_row(plan: Plan, drafts: Drafts) -> Plan:
     """Add the file of the rows to a plan, or the reason why the row is for its author to paste.
 
     Raises:
@@ -124,17 +136,13 @@ def _with_row(plan: Plan) -> Plan:
     """
     file = plan.place.file
     patch = plan.patch
-    old = file.read_bytes() if file.exists() else None
+    old = drafts.content(file)
     if old and is_named(old, patch):
-        raise ScaffoldError(
-            f"{file}: {patch.name!r} is there already, expected a new name"
-        )
+        raise ScaffoldError(f"{file}: found a row {patch.name!r}, expected a new name")
     for planned in plan.files:
-        if planned.path.exists():
+        if drafts.has(planned.path):
             way_out = "; --body names another" if planned.what == "body" else ""
-            raise ScaffoldError(
-                f"{planned.path} is there already, expected no such file{way_out}"
-            )
+            raise ScaffoldError(f"found {planned.path}, expected no such file{way_out}")
     if old is None or not old.strip():
         new = new_pack(plan.place.module, patch)
     else:
@@ -196,7 +204,7 @@ class PackLocation(NamedTuple):
             folder / INIT for folder in reversed(outer) if not (folder / INIT).exists()
         ]
 
-    def files(self, bodies: Mapping[str, str]) -> "list[PlannedFile]":
+    def files(self, bodies: Mapping[str, str]) -> list[PlannedFile]:
         """Return what the pack has beside its rows: the packages around it, and bodies.
 
         Args:
@@ -206,41 +214,6 @@ class PackLocation(NamedTuple):
         for name, text in bodies.items():
             files.append(PlannedFile("body", self.folder / f"{name}.py", text.encode()))
         return files
-
-
-class PlannedFile(NamedTuple):
-    """One file to write.
-
-    Args:
-        what: what it is: a `body`, `test`, `row`, `package` or `module`.
-        path: the file.
-        new: what it shall have in it.
-        old: what it has in it; None for a new file.
-    """
-
-    what: str
-    path: Path
-    new: bytes
-    old: bytes | None = None
-
-    @property
-    def action(self) -> str:
-        """What is done to it."""
-        return "created" if self.old is None else "edited"
-
-    @property
-    def text(self) -> str:
-        """Its content, for people."""
-        return self.new.decode(errors="replace")
-
-    @property
-    def diff(self) -> list[str]:
-        """What an edit changes; nothing for a new file."""
-        if self.old is None:
-            return []
-        old_lines = self.old.decode(errors="replace").splitlines()
-        lines = unified_diff(old_lines, self.text.splitlines(), lineterm="", n=2)
-        return list(lines)[2:]  # without the names of files
 
 
 def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> PackLocation:
@@ -300,54 +273,3 @@ def _of_folder(text: str, folder: Path) -> PackLocation:
             f"found {text!r}, expected a name to import, such as my_pack"
         )
     return PackLocation(".".join(names), folder)
-
-
-def write(files: Iterable[PlannedFile]) -> None:
-    """Write files in order; where one cannot be written, take the others back.
-
-    Args:
-        files: the files.
-
-    Raises:
-        ScaffoldError: a file is there already, is not what it was, or cannot be written.
-    """
-    with ExitStack() as undo:
-        for file in files:
-            try:
-                _write_file(file, undo)
-            except OSError as error:
-                reason = error.strerror or error
-                raise ScaffoldError(
-                    f"{file.path}: {reason}; nothing was written"
-                ) from error
-        undo.pop_all()
-
-
-def _write_file(file: PlannedFile, undo: ExitStack) -> None:
-    """Write a file, and make the folders that it lacks; `undo` gets what takes them back."""
-    missing = [folder for folder in file.path.parents if not folder.exists()]
-    for folder in reversed(missing):
-        folder.mkdir()
-        undo.callback(folder.rmdir)
-    if file.old is None:
-        _create(file.path, file.new, undo)
-    else:
-        _change(file.path.resolve(), file.old, file.new, undo)
-
-
-def _create(path: Path, content: bytes, undo: ExitStack) -> None:
-    """Write a new file; FileExistsError where there is one already."""
-    with path.open("xb") as file:
-        undo.callback(path.unlink, missing_ok=True)
-        file.write(content)
-
-
-def _change(path: Path, old: bytes, new: bytes, undo: ExitStack) -> None:
-    """Put the new content in the place of the old at once, so that no reader sees half of it."""
-    if path.read_bytes() != old:
-        raise ScaffoldError(f"{path} was changed meanwhile; nothing was written")
-    replacement = path.with_name(f".{path.name}.patchkit")
-    _create(replacement, new, undo)
-    replacement.chmod(path.stat().st_mode)
-    undo.callback(path.write_bytes, old)
-    replacement.replace(path)

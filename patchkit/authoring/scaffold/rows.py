@@ -168,8 +168,8 @@ def literal(value: object) -> str:
         value: The value.
     """
     if isinstance(value, str):
-        if '"' in value:
-            return repr(value)
+        if value.count('"') > value.count("'"):
+            return repr(value)  # which has fewer backslashes
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, tuple):
         texts = map(literal, value)
@@ -210,10 +210,25 @@ def from_import(module: str, names: Iterable[str]) -> str:
         module: The module.
         names: The names that are imported from it.
     """
-    sorted_names = sorted(names)
+    sorted_names = sorted(names, key=name_key)
     joined = ", ".join(sorted_names)
     head = f"from {module} import "
     line = f"{head}{joined}"
     if len(line) <= WIDTH:
         return line
     return exploded(head, sorted_names)
+
+
+def name_key(name: str) -> tuple[int, str]:
+    """Return what names of an import are sorted by: constants, then classes, then the others.
+
+    Args:
+        name: The name; it may be `name as alias`.
+    """
+    imported = name.partition(" ")[0]
+    is_constant = len(imported) > 1 and imported.isupper()
+    if is_constant:
+        return 0, name
+    if imported[:1].isupper():
+        return 1, name
+    return 2, name

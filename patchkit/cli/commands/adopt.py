@@ -13,13 +13,14 @@ from patchkit.authoring.adopt.dialects import dialects
 from patchkit.authoring.adopt.differing import (
     AdoptedRows,
     DifferenceRows,
-    EditedInstallation,
     of_diff,
     of_releases,
 )
+from patchkit.authoring.adopt.installation import EditedInstallation
 from patchkit.authoring.adopt.pile_order import read_pile
 from patchkit.authoring.adopt.piles import PileRows
-from patchkit.authoring.scaffold.plan import INIT, PackLocation, place_of, write
+from patchkit.authoring.scaffold.files import write
+from patchkit.authoring.scaffold.plan import INIT, PackLocation, place_of
 from patchkit.cli import inputs, options
 from patchkit.cli.commands.new import find_file
 from patchkit.cli.output import progress_bar, say
@@ -120,9 +121,13 @@ def _check_options(
 ) -> None:
     """Raise UsageError where an option is set without the one that it belongs to."""
     if restore and not installed:
-        raise click.UsageError("--restore: found no --installed, expected both")
+        raise click.UsageError(
+            "--restore: found no --installed, expected both: it gives back what that adopts"
+        )
     if stub and not observe:
-        raise click.UsageError("--stub: found no --observe, expected both")
+        raise click.UsageError(
+            "--stub: found no --observe, expected both: the stub is for its import"
+        )
 
 
 def _is_difference(changed: str, package: str) -> bool:
@@ -137,7 +142,7 @@ def _new_pack(into: str) -> PackLocation:
     """Find the place of a pack; ScaffoldError if there is one already."""
     pack = place_of(into, Path(), find_file)
     if pack.file.exists() and pack.file.read_bytes().strip():
-        raise ScaffoldError(f"{pack.file} is there already, expected a new pack")
+        raise ScaffoldError(f"--into: found rows in {pack.file}, expected a new pack")
     return pack
 
 
@@ -159,7 +164,8 @@ def _adopt_pile(
     readers = read_pile(source, only, dialects())
     if only and not readers:
         raise ScaffoldError(
-            f"--only: {changed} has no module {only[0]}, expected its whole name"
+            f"--only: found no module {only[0]} in {changed}, expected its dotted name, with that "
+            "of its package"
         )
     if changed.endswith(".whl"):
         name = "-".join(Path(changed).name.split("-")[:2])
@@ -189,7 +195,7 @@ def _adopt_difference(
         later = find_releases(changed, library)
         if not later:
             raise UpstreamError(
-                f"found no release that {changed!r} allows, expected one"
+                f"found no release that {changed!r} allows, expected one at least on the index"
             )
         files = list(of_releases(base.source, later[-1].source, package))
     adopted.add(files)
@@ -205,7 +211,8 @@ def _adopt_installation(
     releases = find_releases(f"{changed}=={version}", library)
     if not releases:
         raise UpstreamError(
-            f"found no {changed} {version} on the index, expected it there"
+            f"found no {changed} {version} on the index, expected it, to compare the installed "
+            "files with it"
         )
     files = installation.differing(releases[-1].source)
     origin = f"{changed} {version} as it was edited here"

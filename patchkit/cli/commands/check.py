@@ -1,7 +1,6 @@
 """`patchkit check`: check patches against the sources of upstream releases."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 import click
 
@@ -149,21 +148,30 @@ def check_patches(
         if rows:
             releases = inputs.open_packages(release_options, packages, library)
         versions = _versions_on_index(releases, library)
-        check = Check(rows, releases, reviewed, versions, commands, inverse=inverse)
-        report = check.run(progress)
-        is_unread = any(
-            finding.code is RELEASE_UNREADABLE for finding in report.findings
+        check = Check(
+            rows,
+            releases,
+            reviewed,
+            versions,
+            commands,
+            faults=faults,
+            inverse=inverse,
         )
-        if rows and report.releases and not is_unread:
+        report = check.run(progress)
+        if rows and report.releases and not _is_unread(report):
             _refuse_nothing_checked(report, packages, inverse=inverse)
         diffs: Sequence[Difference] = ()
         if with_diffs:
             diffs = differences(rows, releases, reviewed)
-    report = replace(report, findings=[*faults, *report.findings])
     ignore = project.ignore
     if selection.select:
         ignore = ()
     return report.selecting(selection).accepting(ignore, project.accept), diffs
+
+
+def _is_unread(report: Report) -> bool:
+    """Whether something of a release could not be read."""
+    return any(finding.code is RELEASE_UNREADABLE for finding in report.findings)
 
 
 def _check_codes(project: Project) -> None:

@@ -7,11 +7,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
+from patchkit.analysis.check.loading import load_faults
+from patchkit.analysis.check.requiring import unrequired
 from patchkit.cli import options
 from patchkit.cli.commands.run import SITECUSTOMIZE_FOLDER
+from patchkit.cli.health import (
+    contradicted,
+    edited_files,
+    unread_pack,
+    ways_of_pack,
+)
 from patchkit.cli.report.as_json import to_json
 from patchkit.cli.report.doctor import print_doctor
 from patchkit.cli.report.here import HealthLine
@@ -80,10 +89,30 @@ def _health_lines(
     for name in dict.fromkeys(("vllm", *options.required_distributions(rows))):
         yield _version(selection.versions, name)
     yield from lines_of_packs
+    read = packs_for(selection.settings, packs)
+    unread = [name for name in Project.read().packs_here() if name not in read]
+    yield from map(unread_pack, unread)
+    yield from _bodies(rows)
+    yield from edited_files(rows)
     yield from _selection_lines(registry, selection)
     yield from _reviews(registry, selection)
     yield from _settings(environ, selection.settings, {row.name for row in rows})
-    yield from ways_in(environ)
+    origins = {name: _origin(name, selection.settings) for name in read}
+    of_project = [name for name in read if origins[name] == _FROM_PROJECT]
+    of_option = [name for name in read if origins[name] == _FROM_OPTION]
+    not_carried = NotCarried((*of_project, *unread), tuple(of_option))
+    yield from ways_in(environ, not_carried=not_carried)
+
+
+def _bodies(rows: Iterable[Row]) -> Iterator[HealthLine]:
+    """Find bodies that cannot be loaded, and misspelled requirements."""
+    rows = list(rows)
+    for name, fault in load_faults(rows).items():
+        yield HealthLine("packs", "bad", name, f"{fault}; {fault.fix}")
+    for row in rows:
+        for package in unrequired(row):
+            if package.slip:
+                yield HealthLine("packs", "bad", row.name, str(package))
 
 
 def _version(versions: Versions, name: str) -> HealthLine:
@@ -98,7 +127,11 @@ def _version(versions: Versions, name: str) -> HealthLine:
     text = version.version
     if counts_as != version.version:
         text += f", counts as {counts_as}"
-    return HealthLine("versions", "ok", name, f"{text} ({version.source})")
+    text += f" ({version.source})"
+    contradiction = contradicted(version)
+    if contradiction:
+        return HealthLine("versions", "warn", name, f"{text}, {contradiction}")
+    return HealthLine("versions", "ok", name, text)
 
 
 def _read_packs(
@@ -114,9 +147,48 @@ def _read_packs(
             lines.append(HealthLine("packs", "bad", name, str(error)))
             continue
         rows += rows_of_pack
-        message = f"{count(len(rows_of_pack), 'patch')}, {_origin(name, settings)}"
-        lines.append(HealthLine("packs", "ok", name, message))
+        origin = _origin(name, settings)
+        message = f"{count(len(rows_of_pack), 'patch')}, {origin}"
+        mark = "ok"
+        if origin == _FROM_PROJECT:
+            mark = "warn"
+            message += f", {ways_of_pack(name)}"
+        lines.append(HealthLine("packs", mark, name, message))
     return rows, lines
+
+
+_FROM_PROJECT = "from pyproject.toml"
+_FROM_OPTION = "from --patches"
+
+
+class NotCarried(NamedTuple):
+    """Packs that are not installed, so that only `patchkit run` hands them on, if it knows them.
+
+    Args:
+        expected: Those of the project.
+        named: Those that were named for this command alone.
+    """
+
+    expected: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+
+    @property
+    def mark(self) -> str:
+        """The mark of a way in that is active without them."""
+        if self.expected:
+            return "warn"
+        if self.named:
+            return "note"
+        return "ok"
+
+    def __str__(self) -> str:
+        names = ", ".join([*self.expected, *self.named])
+        if not names:
+            return ""
+        return f", but without {names}: not installed"
+
+
+_ALL_CARRIED = NotCarried()
 
 
 def _origin(name: str, settings: Settings) -> str:
@@ -127,8 +199,8 @@ def _origin(name: str, settings: Settings) -> str:
     if name in settings.packs:
         return "from PATCHKIT_PATCHES"
     if name in Project.read().packs:
-        return "from pyproject.toml"
-    return "from --patches"
+        return _FROM_PROJECT
+    return _FROM_OPTION
 
 
 def _selection_lines(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
@@ -219,13 +291,16 @@ _PLUGIN_GROUPS = ("vllm.platform_plugins", "vllm.general_plugins")
 
 
 def ways_in(
-    environ: Mapping[str, str], folders: Iterable[str] | None = None
+    environ: Mapping[str, str],
+    folders: Iterable[str] | None = None,
+    not_carried: NotCarried = _ALL_CARRIED,
 ) -> Iterator[HealthLine]:
     """Check which ways in are active.
 
     Args:
         environ: The variables of the process to check.
         folders: The folders whose `.pth` files Python reads, or None for those of this Python.
+        not_carried: The packs that these ways do not read.
 
     Yields:
         A line on each way in, and on a switch that has no effect.
@@ -245,14 +320,14 @@ def ways_in(
         yield _way_in(
             "warn", "PATCHKIT=1", "arms nothing by itself: there is no bootstrap here"
         )
-    yield _plugin(environ.get("VLLM_PLUGINS"))
+    yield _plugin(environ.get("VLLM_PLUGINS"), not_carried)
     if is_under_run:
         yield _way_in("ok", "patchkit run", "active: this process was started by it")
     else:
         yield _way_in(
             "note", "patchkit run", "not active: this process was not started by it"
         )
-    yield _bootstrap(bootstrap, switch)
+    yield _bootstrap(bootstrap, switch, not_carried)
 
 
 def _way_in(severity: str, subject: str, message: str) -> HealthLine:
@@ -268,7 +343,9 @@ def _find_bootstrap(folders: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
-def _bootstrap(folder_and_state: tuple[str, str] | None, switch: str) -> HealthLine:
+def _bootstrap(
+    folder_and_state: tuple[str, str] | None, switch: str, not_carried: NotCarried
+) -> HealthLine:
     if folder_and_state is None:
         return _way_in("note", "bootstrap", "not installed")
     folder, state = folder_and_state
@@ -276,11 +353,12 @@ def _bootstrap(folder_and_state: tuple[str, str] | None, switch: str) -> HealthL
         message = f"{state}: 'patchkit bootstrap install' puts it right, in {folder}"
         return _way_in("warn", "bootstrap", message)
     if switch == "1":
-        return _way_in("ok", "bootstrap", f"active, in {folder}")
+        message = f"active, in {folder}{not_carried}"
+        return _way_in(not_carried.mark, "bootstrap", message)
     return _way_in("note", "bootstrap", f"installed, waits for PATCHKIT=1, in {folder}")
 
 
-def _plugin(allowed: str | None) -> HealthLine:
+def _plugin(allowed: str | None, not_carried: NotCarried) -> HealthLine:
     """Check the plugin of vLLM; `allowed` is the value of `VLLM_PLUGINS`."""
     names = _plugin_names()
     if not names:
@@ -292,7 +370,8 @@ def _plugin(allowed: str | None) -> HealthLine:
             return _way_in(
                 "warn", "vLLM plugin", f"VLLM_PLUGINS={allowed} {consequence}"
             )
-    return _way_in("ok", "vLLM plugin", "installed: active in every vLLM process")
+    message = f"installed: active in every vLLM process{not_carried}"
+    return _way_in(not_carried.mark, "vLLM plugin", message)
 
 
 def _plugin_names() -> list[str]:

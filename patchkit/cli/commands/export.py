@@ -1,5 +1,7 @@
 """`patchkit export`: write patches as a diff of a release, or as a bill of materials."""
 
+from collections.abc import Iterator, Sequence
+
 import click
 
 from patchkit.analysis.check.coverage import Coverage, released
@@ -9,6 +11,7 @@ from patchkit.authoring.adopt.export import exported
 from patchkit.cli import inputs, options
 from patchkit.cli.output import say
 from patchkit.cli.report.sbom import sbom_json
+from patchkit.core.rows.declaration import Row
 
 
 @click.command("export")
@@ -29,7 +32,8 @@ def command(
     """Write patches as a diff of a release's files, or as CycloneDX that lists them.
 
     The diff is for `git apply`, as for a pull request. What no diff can say, such as a Wrap, is
-    listed on standard error, and makes the exit code 1.
+    listed on standard error with the reason, and makes the exit code 1; so is what the diff changes
+    beyond what the patch does.
 
     \b
     Examples:
@@ -46,10 +50,28 @@ def command(
     if len(releases) != 1:
         names_of_releases = ", ".join(release.name for release in releases)
         raise click.UsageError(
-            f"found {names_of_releases}, expected one release for a diff"
+            f"found {names_of_releases}, expected one release for a diff, such as "
+            f"--releases {releases[-1].project}=={releases[-1].version}"
         )
-    result = exported(rows, Coverage(rows, releases), sources)
-    click.echo(result.diff(), nl=False)
-    for message in result.unwritten:
+    coverage = Coverage(rows, releases)
+    result = exported(rows, coverage, sources)
+    diff = result.diff()
+    click.echo(diff, nl=False)
+    messages = [*result.unwritten, *result.remarks]
+    if names or not (diff or messages):
+        messages += _not_due(rows, coverage)
+    for message in messages:
         say(message)
-    return int(bool(result.unwritten))
+    return int(bool(messages))
+
+
+def _not_due(rows: Sequence[Row], coverage: Coverage) -> Iterator[str]:
+    """Say which rows change nothing of the release, as it is out of their range."""
+    (release,) = coverage.releases
+    for row in rows:
+        if not coverage.due(row, release):
+            requirements = ", ".join(row.patch.requires)
+            yield (
+                f"{row.name}: nothing of it is in the diff: none of its changes is for "
+                f"{release.name}; it requires {requirements}"
+            )

@@ -1,13 +1,17 @@
 """`patchkit list`: list the patches that apply here, or what keeps each patch."""
 
+from collections.abc import Sequence
+
 import click
 
 from patchkit.cli import options
 from patchkit.cli.output import say
 from patchkit.cli.report.as_json import list_json
 from patchkit.cli.report.words import count
-from patchkit.core.rows.declaration import Role
+from patchkit.core.rows.declaration import Role, Row
+from patchkit.core.rows.selection import Selection
 from patchkit.core.versions.requirements import canonical
+from patchkit.registry import OWN_PACKS
 
 
 @click.command("list")
@@ -70,7 +74,7 @@ def command(
         for name in options.required_distributions(rows)
     }
     listed = [
-        (row, options.reason(selection.reason_to_skip, row))
+        (row, _reason(row, selection))
         for row in rows
         if role is None or role in row.roles
     ]
@@ -82,7 +86,32 @@ def command(
         print_list(versions, listed, everything=everything)
         hidden = [row for row, reason in listed if reason is not None]
         if hidden and not everything:
-            say(f"{count(len(hidden), 'patch')} left out: --all says why")
+            say(f"{_described(hidden)} left out: --all says why")
+
+
+def _described(hidden: Sequence[Row]) -> str:
+    """Count rows: the user's first, then those that come with patchkit."""
+    own = [row for row in hidden if row.pack in OWN_PACKS]
+    users_count = len(hidden) - len(own)
+    if not own:
+        return count(users_count, "patch")
+    verb = "comes" if len(own) == 1 else "come"
+    if not users_count:
+        return f"{count(len(own), 'patch')} that {verb} with patchkit"
+    return f"{count(users_count, 'patch')}, and {len(own)} that {verb} with patchkit,"
+
+
+def _reason(row: Row, selection: Selection) -> str | None:
+    """Say why a row does not apply here, and which name of a requirement may be a slip."""
+    reason = options.reason(selection.reason_to_skip, row)
+    if reason is None:
+        return None
+    from patchkit.analysis.check.requiring import unrequired  # noqa: PLC0415 - late: the help needs none
+
+    slips = [package for package in unrequired(row) if package.slip]
+    for package in slips:
+        reason += f"; did you mean {package.package} by {package.slip}?"
+    return reason
 
 
 def _list_debt(

@@ -9,6 +9,7 @@ import click
 
 from patchkit.analysis.check.coverage import released
 from patchkit.analysis.check.findings import told_causes
+from patchkit.analysis.check.loading import load_faults
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import accept
 from patchkit.analysis.upstream.reading.parallel import Progress
@@ -38,7 +39,10 @@ _WRITTEN = "written; review its diff before you commit it"
     "--lock", metavar="FILE", help="The lock; default: the project's or the packs'."
 )
 @click.option(
-    "--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change."
+    "--check",
+    "dry",
+    is_flag=True,
+    help="Write nothing; exit 1 for a change, or a body that cannot be loaded.",
 )
 @inputs.library_option
 @options.patches_option
@@ -80,7 +84,10 @@ def command(
         if not dry:
             result += _hint_to_be_read(file, rows_of_file)
         say(f"{shown(file)}: {result}")
-    if faults or (dry and changed):
+    broken_bodies = load_faults(rows)
+    for name, fault in broken_bodies.items():
+        say(f"{name}: {fault}")
+    if faults or (dry and (changed or broken_bodies)):
         return 1
     return 0
 

@@ -9,7 +9,7 @@ import click
 
 from patchkit.analysis.check.findings import told_causes
 from patchkit.analysis.check.lanes import read_lanes
-from patchkit.analysis.check.matrix import boundaries, cases, few
+from patchkit.analysis.check.matrix import Case, boundaries, cases, few
 from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
 from patchkit.cli import inputs, options
@@ -80,7 +80,7 @@ def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> 
     for cause in told_causes(faults):
         say(f"left out: {cause}")
     project = checked_releases[0].project
-    chosen: dict[str, list[str]] = {}
+    chosen: dict[str, list[Case]] = {}
     for index in few(releases_by_case):
         version = checked_releases[index].version
         chosen[version] = [
@@ -90,7 +90,7 @@ def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> 
         raise UpstreamError(f"none of the patches is for any release of {releases!r}")
     if form == "json":
         chosen_releases = [
-            {"release": version, "cases": exercised}
+            {"release": version, "cases": list(map(str, exercised))}
             for version, exercised in chosen.items()
         ]
         click.echo(

@@ -1,33 +1,35 @@
 """`patchkit new`: write a row, a body and a test to start from."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from patchkit.analysis.check.learning import learn_all
-from patchkit.analysis.status.journals import newest_run
 from patchkit.analysis.status.probed import ANSWER
+from patchkit.analysis.status.runs import newest_holding
 from patchkit.analysis.upstream.reading.releases import Library
+from patchkit.authoring.scaffold.files import Drafts, write
 from patchkit.authoring.scaffold.first_change import UpstreamTarget, look_up
 from patchkit.authoring.scaffold.plan import (
     PackLocation,
     PatchRequest,
     Plan,
     place_of,
-    write,
 )
 from patchkit.authoring.scaffold.plan import plan as make_plan
 from patchkit.authoring.scaffold.roles import propose_roles
+from patchkit.authoring.scaffold.target_lists import name_for, read_list
 from patchkit.cli import inputs, options
 from patchkit.cli.module_source import file_of, find_module
 from patchkit.cli.output import progress_bar, say
-from patchkit.cli.report.as_json import new_json
 from patchkit.cli.report.here import NextStep
-from patchkit.cli.report.rows import print_new
+from patchkit.cli.report.new_json import new_json, new_list_json
+from patchkit.cli.report.rows import print_new, print_steps
 from patchkit.core.rows.declaration import Role
 from patchkit.core.rows.project import Project
+from patchkit.core.rows.target import Target
 from patchkit.errors import DeclarationError, shown
 from patchkit.registry import packs_for, read_pack, row_of
 from patchkit.settings import Settings
@@ -45,14 +47,19 @@ _KINDS = (
 
 
 @click.command("new")
-@click.argument("name")
+@click.argument("name", required=False)
 @click.option(
     "--target",
     "targets",
     metavar="MODULE:NAME",
     multiple=True,
-    required=True,
-    help="Repeatable.",
+    help="Repeatable: one patch changes them all.",
+)
+@click.option(
+    "--from",
+    "listing",
+    metavar="FILE",
+    help="Instead: targets, one a line, each for a patch; a name may follow.",
 )
 @click.option(
     "--kind", type=click.Choice(_KINDS), help="Default: what fits the target."
@@ -71,26 +78,21 @@ _KINDS = (
     type=click.Choice([str(role) for role in Role]),
     help="Default: those of a folder platform or worker, else of the last probe; repeatable.",
 )
-@click.option("--releases", metavar="SPEC", multiple=True, help="The row's range.")
-@click.option("--path", metavar="DIR", help="Look the target up in a source tree.")
-@click.option(
-    "--wheel", metavar="FILE", help="Look it up in a wheel, or a source distribution."
-)
+@options.release_options
 @click.option("--dry-run", is_flag=True, help="Show everything, write nothing.")
 @inputs.library_option
 @options.patches_option
 @options.format_option
 def command(
-    name: str,
+    name: str | None,
     targets: tuple[str, ...],
+    listing: str | None,
     kind: str | None,
     pack: str | None,
     body: str | None,
     tests: str,
     roles: tuple[str, ...],
-    releases: tuple[str, ...],
-    path: str | None,
-    wheel: str | None,
+    release_options: options.ReleaseOptions,
     dry_run: bool,
     library: Library,
     packs: tuple[str, ...],
@@ -98,9 +100,10 @@ def command(
 ) -> None:
     """Start a patch: write a row, a body and a test for an upstream target.
 
-    It looks the target up in what is installed, or where --releases, --path or --wheel point. It
-    imports no upstream package and overwrites no file; it writes all files or none. If the row
-    cannot be added to the pack's PATCHES, it is printed for you to paste.
+    It looks the target up in the releases of pyproject.toml, or else in what is installed;
+    --releases, --path, --wheel and --here name others. It imports no upstream package and
+    overwrites no file; it writes all files or none. If the row cannot be added to the pack's
+    PATCHES, it is printed for you to paste.
 
     \b
     Examples:
@@ -110,21 +113,82 @@ def command(
           --target vllm.config:CacheConfig.my_option
       patchkit new my-patch --target vllm.envs:VLLM_PORT --pack my_pack.worker \\
           --releases 'vllm>=0.30,<0.34' --dry-run
+      patchkit new --from targets.txt --pack my_pack --role worker
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    release_options = options.ReleaseOptions(releases, path, wheel)
-    request = PatchRequest(name, kind, [Role(role) for role in roles], body, releases)
-    release_options.check()
+    _check_arguments(name, targets, listing, body)
     place_of_pack = _find_pack(pack)
-    _refuse_name_in_use(name, packs)
-    upstream_targets = _look_up(targets, release_options, library)
-    plan = _plan(request, upstream_targets, place_of_pack, Path(tests))
+    named_targets = _named_targets(name, targets, listing, packs)
+    all_targets = [target for group in named_targets.values() for target in group]
+    upstream_targets = _look_up(all_targets, release_options, library)
+    drafts = Drafts()
+    plans: list[Plan] = []
+    for patch_name, group in named_targets.items():
+        request = PatchRequest(
+            patch_name,
+            kind,
+            [Role(role) for role in roles],
+            body,
+            release_options.releases,
+        )
+        upstream_of_patch = [upstream_targets[target] for target in group]
+        plans.append(
+            _plan(request, upstream_of_patch, place_of_pack, Path(tests), drafts)
+        )
     if not dry_run:
-        write(plan.files)
-    steps = list(_next_steps(plan))
-    if form == "json":
-        click.echo(new_json(plan, steps, written=not dry_run))
-    else:
-        print_new(plan, steps, written=not dry_run)
+        write(drafts.files)
+    _print(plans, form, is_list=bool(listing), written=not dry_run)
+
+
+def _check_arguments(
+    name: str | None, targets: Sequence[str], listing: str | None, body: str | None
+) -> None:
+    """Raise UsageError unless a patch is named with its targets, or a list of patches."""
+    if listing and (name or targets or body):
+        raise click.UsageError(
+            "--from: found a name, --target or --body beside it, expected the list alone"
+        )
+    if not listing and not (name and targets):
+        raise click.UsageError(
+            "expected a name and --target MODULE:NAME, or --from FILE with a list of targets"
+        )
+
+
+def _named_targets(
+    name: str | None,
+    targets: Sequence[str],
+    listing: str | None,
+    packs: tuple[str, ...],
+) -> dict[str, list[Target]]:
+    """Return the targets of each patch that is to be written, by its name."""
+    taken = _names_in_use(packs)
+    if listing is None:
+        _refuse_name_in_use(str(name), taken)
+        parsed = [options.parse_target(text) for text in targets]
+        return {str(name): list(dict.fromkeys(parsed))}
+    named: dict[str, list[Target]] = {}
+    for target, given_name in read_list(Path(listing)):
+        patch_name = given_name or name_for(target, [*named, *taken])
+        _refuse_name_in_use(patch_name, {**taken, **dict.fromkeys(named, listing)})
+        named[patch_name] = [target]
+    return named
+
+
+def _names_in_use(packs: tuple[str, ...]) -> dict[str, str]:
+    """Return the packs of the patches that there are, by the names of the patches."""
+    names: dict[str, str] = {}
+    for pack in packs_for(Settings.read(), packs):
+        # A pack that is named first and made next has no rows.
+        with suppress(DeclarationError):
+            for row in read_pack(pack):
+                names.setdefault(row.name, pack)
+    return names
+
+
+def _refuse_name_in_use(name: str, taken: Mapping[str, str]) -> None:
+    if name in taken:
+        raise click.UsageError(
+            f"found a patch {name!r} in {taken[name]}, expected a new name"
+        )
 
 
 def _plan(
@@ -132,6 +196,7 @@ def _plan(
     targets: Sequence[UpstreamTarget],
     place_of_pack: PackLocation,
     tests: Path,
+    drafts: Drafts,
 ) -> Plan:
     """Plan the files, with proposed roles where neither an option nor the pack's folder has any.
 
@@ -140,7 +205,7 @@ def _plan(
     """
     proposed = propose_roles([upstream.target for upstream in targets], _last_answer())
     try:
-        plan = make_plan(request, targets, place_of_pack, tests)
+        plan = make_plan(request, targets, place_of_pack, tests, drafts)
     except DeclarationError as error:
         if error.field != "roles":
             raise
@@ -150,7 +215,7 @@ def _plan(
             f"roles {_named(proposed.roles)}: the targets ran there in {proposed.source}"
         )
         with_roles = request._replace(roles=proposed.roles)
-        return make_plan(with_roles, targets, place_of_pack, tests)
+        return make_plan(with_roles, targets, place_of_pack, tests, drafts)
     roles = row_of(place_of_pack.module, plan.patch).roles
     if proposed is not None and roles.isdisjoint(proposed.roles):
         found = f"the targets ran as {_named(proposed.roles)} in {proposed.source}"
@@ -164,7 +229,7 @@ def _named(roles: Collection[Role]) -> str:
 
 def _last_answer() -> Path | None:
     """Find the answer of the last `patchkit probe` of this user."""
-    run = Settings.read().journal or newest_run(ANSWER)
+    run = Settings.read().journal or newest_holding(ANSWER)
     if run is None:
         return None
     return Path(run, ANSWER)
@@ -178,18 +243,29 @@ def _role_missing(pack: PackLocation) -> click.UsageError:
     )
 
 
+def _print(plans: Sequence[Plan], form: str, *, is_list: bool, written: bool) -> None:
+    """Print what is written, and after that, once for all patches, what their author does next."""
+    steps = list(_next_steps(plans))
+    if form == "json" and is_list:
+        click.echo(new_list_json(plans, steps, written=written))
+    elif form == "json":
+        click.echo(new_json(plans[0], steps, written=written))
+    else:
+        for plan in plans:
+            print_new(plan, written=written)
+        print_steps(steps)
+
+
 def _find_pack(pack: str | None) -> PackLocation:
     """Find the pack that is named, else the only one of the project or of `PATCHKIT_PATCHES`."""
     if not pack:
         packs = Project.read().packs or Settings.read().packs
         if len(packs) != 1:
-            number = (
-                f"{len(packs)} in pyproject.toml or PATCHKIT_PATCHES"
-                if packs
-                else "none"
+            found = ", ".join(packs) or "none"
+            raise click.UsageError(
+                f"--pack: found {found} in pyproject.toml and PATCHKIT_PATCHES, expected --pack, "
+                "the pack that the row goes into"
             )
-            expected = "expected the pack that the row goes into"
-            raise click.UsageError(f"--pack: found {number}, {expected}")
         pack = packs[0]
     return place_of(pack, Path(), find_file)
 
@@ -209,21 +285,10 @@ def find_file(module: str) -> Path | None:
     return Path(file)
 
 
-def _refuse_name_in_use(name: str, packs: tuple[str, ...]) -> None:
-    for pack in packs_for(Settings.read(), packs):
-        # A pack that is named first and made next has no rows.
-        with suppress(DeclarationError):
-            if name in [row.name for row in read_pack(pack)]:
-                raise click.UsageError(
-                    f"found a patch {name!r} in {pack}, expected a new name"
-                )
-
-
 def _look_up(
-    texts: tuple[str, ...], release_options: options.ReleaseOptions, library: Library
-) -> list[UpstreamTarget]:
+    targets: Sequence[Target], release_options: options.ReleaseOptions, library: Library
+) -> dict[Target, UpstreamTarget]:
     """Look targets up in releases; UpstreamError if a release cannot be read."""
-    targets = list(dict.fromkeys(options.parse_target(text) for text in texts))
     packages = list(
         dict.fromkeys(target.module.partition(".")[0] for target in targets)
     )
@@ -231,30 +296,41 @@ def _look_up(
         releases = inputs.open_packages(release_options, packages, library)
         for fault in learn_all(releases, lambda _: targets, progress).values():
             raise fault
-        return [look_up(target, releases) for target in targets]
+        return {target: look_up(target, releases) for target in targets}
 
 
-def _next_steps(plan: Plan) -> Iterator[NextStep]:
+def _next_steps(plans: Sequence[Plan]) -> Iterator[NextStep]:
     """List what the author does next."""
-    files = {file.what: shown(file.path) for file in plan.files}
-    rows = shown(plan.place.file)
-    name = plan.patch.name
-    if plan.refusal:
-        yield NextStep(f"paste the row into {rows}: {plan.refusal}")
-    yield from _steps_to_import_pack(plan.place)
+    rows = shown(plans[0].place.file)
+    names = " ".join(plan.patch.name for plan in plans)
+    refusals = [plan.refusal for plan in plans if plan.refusal]
+    if refusals:
+        yield NextStep(f"paste the row into {rows}: {refusals[0]}")
+    yield from _steps_to_import_pack(plans[0].place)
     yield NextStep(f"fill in why, upstream and sunset in {rows}")
-    bodies = [change.body_name for change in plan.patch.changes if change.body_field]
-    if bodies:
-        yield NextStep(f"write {', '.join(bodies)} in {files['body']}")
-    kinds = {change.kind for change in plan.patch.changes}
+    for plan in plans:
+        changes = plan.patch.changes
+        bodies = [change.body_name for change in changes if change.body_field]
+        if bodies:
+            yield NextStep(f"write {', '.join(bodies)} in {_file(plan, 'body')}")
+    kinds = {change.kind for plan in plans for change in plan.patch.changes}
     if "Edit" in kinds:
         yield NextStep(f"choose old and new of the Edit in {rows}")
     if "AddField" in kinds:
         yield NextStep(f"choose type and default of the AddField in {rows}")
-    test = f"python -m pytest {files['test']}"
-    yield NextStep("write in the test what the patch is for; it fails until then", test)
-    yield NextStep("check that it holds", f"patchkit check {name}")
-    yield NextStep("record the target as reviewed", f"patchkit lock {name}")
+    tests = " ".join(_file(plan, "test") for plan in plans)
+    yield NextStep(
+        "write in the test what the patch is for; it fails until then",
+        f"python -m pytest {tests}",
+    )
+    yield NextStep("check that it holds", f"patchkit check {names}")
+    yield NextStep("record the target as reviewed", f"patchkit lock {names}")
+
+
+def _file(plan: Plan, what: str) -> str:
+    """Name the file of a patch that is a `body`, or a `test`."""
+    (file,) = [file.path for file in plan.files if file.what == what]
+    return shown(file)
 
 
 def _steps_to_import_pack(pack: PackLocation) -> Iterator[NextStep]:

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.status.journals import new_run
 from patchkit.analysis.status.probed import ANSWER, ProbeResult, read_probe
+from patchkit.analysis.status.runs import discard_run, new_run
 from patchkit.analysis.upstream.reading.tree import open_installed
 from patchkit.authoring.scaffold.first_change import UpstreamTarget, refuse_missing
 from patchkit.cli import options
@@ -121,15 +121,14 @@ def command(
     server = None
     if requests is not None:
         server = ServerRequests(argv, read_requests(requests))
-    journal = settings.journal or str(new_run())
+    journal = settings.journal or str(new_run(argv))
     say(f"journal in {journal}")
     names = [str(target) for target in parsed]
     began = time.time()
     code = _run(argv, _environment(settings, names, journal), server, form)
     if code in CANNOT_RUN:
         if settings.journal is None:
-            with suppress(OSError):  # there is a journal in it
-                Path(journal).rmdir()
+            discard_run(Path(journal))
         return code
     result = read_probe(journal, names, began)
     faults = _faults(result, server)

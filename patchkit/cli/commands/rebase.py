@@ -19,7 +19,7 @@ from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.adopt.rebasing import Rebase
-from patchkit.authoring.scaffold.plan import write as write_files
+from patchkit.authoring.scaffold.files import write as write_files
 from patchkit.cli import inputs, options
 from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.rebase import print_rebase, rebase_json
@@ -75,8 +75,10 @@ def command(
       patchkit rebase my-patch --to 0.33.0 --dry-run
       patchkit rebase --all --to 0.33.0 --keep   for the releases before, too
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    if bool(names) == every:
-        raise click.UsageError("expected names of patches, or --all")
+    if names and every:
+        raise click.UsageError("found names and --all, expected one of them")
+    if not names and not every:
+        raise click.UsageError("found no name of a patch, expected one, or --all")
     rows = inputs.own_rows_of(packs, names)
     locks = options.locks_of(lock)
     package = _most_changed_package(rows)
@@ -174,7 +176,7 @@ def _check_copy(rebase: Rebase, *, offline: bool) -> dict[str, Any]:
         report: dict[str, Any] = json.loads(process.stdout)
     except ValueError:
         raise ScaffoldError(
-            f"the rebased row is refused: {process.stderr.strip()}"
+            f"the rebased row cannot be checked: {process.stderr.strip()}"
         ) from None
     return report
 

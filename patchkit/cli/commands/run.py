@@ -5,7 +5,6 @@ import resource
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,10 +13,11 @@ from typing import NoReturn
 import click
 
 import patchkit
-from patchkit.analysis.status.journals import new_run
 from patchkit.analysis.status.node import look
+from patchkit.analysis.status.patches import idle_patches, tally
 from patchkit.analysis.status.picture import Picture, draw
 from patchkit.analysis.status.process_status import ProcessStatus
+from patchkit.analysis.status.runs import discard_run, new_run
 from patchkit.cli.module_source import find_module
 from patchkit.cli.options import patches_option, selection_of, without_process
 from patchkit.cli.output import say
@@ -27,8 +27,8 @@ from patchkit.core.rows.processes import ProcessTable
 from patchkit.core.rows.project import Project
 from patchkit.core.rows.selection import check_names
 from patchkit.core.versions.installed import Versions
-from patchkit.errors import PatchkitError
-from patchkit.registry import Registry, installed_processes
+from patchkit.errors import DeclarationError, PatchkitError
+from patchkit.registry import OWN_PACKS, Registry, installed_processes, packs_for
 from patchkit.runtime.reach.told_rows import environment_of
 from patchkit.settings import Settings
 
@@ -36,8 +36,6 @@ SITECUSTOMIZE_FOLDER = str(
     Path(patchkit.__file__).absolute().parent / "runtime" / "bootstrap" / "run"
 )
 """The folder whose `sitecustomize` arms a Python process."""
-
-_STATUSES_WORST_FIRST = ("failed", "applied", "skipped", "armed")
 
 
 @click.command(
@@ -66,8 +64,10 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
         say("PATCHKIT=0: the command runs without patches")
         return execute(argv, os.environ)
     _check(settings, packs)
-    journal = settings.journal or str(new_run())
+    own_packs = [pack for pack in packs_for(settings, packs) if pack not in OWN_PACKS]
+    journal = settings.journal or str(new_run(argv))
     say(f"journal in {journal}")
+    say(_packs_line(own_packs))
     started = time.time()
     code = run_and_wait(argv, environment_here((*settings.packs, *packs), journal))
     if code not in CANNOT_RUN:
@@ -75,21 +75,42 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
         if settings.journal:
             status_command = f"'patchkit status {journal}'"
         _say_result(journal, started, status_command)
+        if not own_packs:
+            say(_packs_line(own_packs))
     elif settings.journal is None:
-        with suppress(OSError):  # there is a journal in it
-            Path(journal).rmdir()
+        discard_run(Path(journal))
     return end_as(code)
 
 
 def _check(settings: Settings, packs: Sequence[str]) -> None:
     """Raise the error that every process of the command would stop at; warn of idle patches."""
     Versions.of(settings).check()
-    if settings.only or settings.disabled:
-        check_names(settings, [row.name for row in Registry.collect(settings, packs)])
-    if any(ProcessTable(installed_processes()).switched_on(os.environ)):
+    try:
         registry = Registry.collect(settings, packs)
+    except DeclarationError as error:
+        if settings.on_failure == "stop":
+            raise
+        say(str(error))
+        return
+    check_names(settings, [row.name for row in registry])
+    if any(ProcessTable(installed_processes()).switched_on(os.environ)):
         for name, message in without_process(registry, selection_of(settings)):
             say(f"{name} {message}")
+
+
+def _packs_line(packs: Sequence[str]) -> str:
+    """Say which packs the processes of the command read, beside patchkit's own.
+
+    Args:
+        packs: Their names; where there is none, the line names one that may have been meant.
+    """
+    if packs:
+        return f"packs: {', '.join(packs)}"
+    text = "no packs but patchkit's own"
+    packs_here = Project.read().packs_here()
+    if packs_here:
+        return f"{text}; --patches {packs_here[0]} adds the one in this folder"
+    return f"{text}; --patches MODULE adds one"
 
 
 def environment_here(packs: Sequence[str], journal: str) -> dict[str, str]:
@@ -184,7 +205,7 @@ def _result_lines(
     ]
     if not processes:
         return ("no Python process was started that patchkit could reach",)
-    tally = f"{_tally(processes)} in {count(len(processes), 'process')}"
+    tally = f"{_tally(picture, processes)} in {count(len(processes), 'process')}"
     messages = [
         finding.message
         for finding in picture.findings
@@ -198,24 +219,13 @@ def _result_lines(
     return tally, f"{summary}; see {status_command}"
 
 
-def _tally(processes: Iterable[ProcessStatus]) -> str:
-    """Count the patches by the worst status that each has in the processes it is for."""
-    worst_statuses: dict[str, str] = {}
-    for process in processes:
-        for patch in process.patches.values():
-            if process.is_due(patch):
-                status = process.stand(patch)[0]
-                worst = worst_statuses.get(patch.name, "armed")
-                worst_statuses[patch.name] = min(
-                    status, worst, key=_STATUSES_WORST_FIRST.index
-                )
-    counts = Counter(worst_statuses.values())
-    parts = [
-        f"{counts[status]} {status}"
-        for status in _STATUSES_WORST_FIRST
-        if counts[status]
-    ]
-    return f"patches: {', '.join(parts) or 'none'}"
+def _tally(picture: Picture, processes: Iterable[ProcessStatus]) -> str:
+    """Count the patches by the status that each has in the processes it is for."""
+    statuses = tally(processes, idle_patches(picture.processes))
+    parts = [f"{number} {status}" for status, number in statuses.items()]
+    if not parts:
+        parts.append("none")
+    return f"patches: {', '.join(parts)}"
 
 
 _NOT_FOUND = 127

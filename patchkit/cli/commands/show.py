@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 import click
 
+from patchkit.analysis.check.loading import load_faults
+from patchkit.analysis.check.requiring import unrequired
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.cli import options
 from patchkit.cli.module_source import file_of, find_module
@@ -69,7 +71,9 @@ def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
         review = _review(row, change, lock, installed)
         changes.append(ChangeHere(change, _own_fields(change), reason, target, review))
     reason = options.reason(selection.reason_to_skip, row)
-    return RowHere(row, reason, requirements, changes, locks.file(row))
+    faults = [str(fault) for fault in load_faults([row]).values()]
+    faults += map(str, unrequired(row))
+    return RowHere(row, reason, requirements, changes, locks.file(row), faults)
 
 
 def _first_unmet(requirements: Iterable[str], versions: Versions) -> str | None:

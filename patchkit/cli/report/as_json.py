@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from patchkit.analysis.check.fit import Fit
     from patchkit.analysis.check.history import HistoryEntry
     from patchkit.analysis.upstream.moves.whereabouts import MoveResult
-    from patchkit.authoring.scaffold.plan import Plan
-    from patchkit.cli.report.here import ChangeHere, NextStep, ReviewHere, RowHere
+    from patchkit.cli.report.here import ChangeHere, ReviewHere, RowHere
     from patchkit.core.lock.format import Lock
     from patchkit.core.rows.target import Target
     from patchkit.core.versions.requirements import FoundVersion
@@ -101,7 +100,7 @@ def show_json(row_here: RowHere) -> str:
             "requirements": requirements,
             "changes": [_change_here(change) for change in row_here.changes],
             **named(patch, "required", "after", "conflicts", "env", "verify", "data"),
-            "lock": row_here.lock,
+            **named(row_here, "lock", "faults"),
         }
     )
 
@@ -149,34 +148,6 @@ def _review(review: ReviewHere | None) -> Data | None:
         return None
     spans = [named(span, *_SPAN) for span in review.spans]
     return {**named(review, "state", "detail"), "spans": spans}
-
-
-def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:
-    """Write what `new` has made.
-
-    Args:
-        plan: The files of the patch.
-        steps: What its author does next.
-        written: Whether the files were written, rather than planned.
-    """
-    files = [
-        {
-            "what": file.what,
-            "file": shown(file.path),
-            **named(file, "action", "text", "diff"),
-        }
-        for file in plan.files
-    ]
-    return to_json(
-        {
-            "patch": plan.patch.name,
-            "pack": plan.place.module,
-            **named(plan, "row", "refusal"),
-            "written": written,
-            "files": files,
-            "next": [named(step, "command", "words") for step in steps],
-        }
-    )
 
 
 def check_json(report: Report) -> str:

@@ -8,18 +8,18 @@ from textwrap import wrap
 from typing import Any, TextIO, cast
 
 from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Column, Table
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.table import Column
 from rich.text import Text
 from rich.theme import Theme
 
+from patchkit.cli.report.layout import GAP, MARGIN, ReportTable, fold
 from patchkit.cli.report.words import one_line, printable
 
 Line = tuple[list[Text], str]
 _DIFF = {"+++": "heading", "---": "heading", "@@": "note", "+": "ok", "-": "bad"}
 _WIDE_ENOUGH = 10_000
-_GAP = 2
-_MARGIN = 4
 _THEME = Theme(
     {
         "ok": "green",
@@ -48,7 +48,7 @@ def console() -> Console:
         file = cast("TextIO", _Trimmed(sys.stdout))
         if "COLUMNS" not in os.environ:
             width = _WIDE_ENOUGH
-    return Console(
+    return _Console(
         file=file,
         width=width,
         theme=_THEME,
@@ -56,6 +56,37 @@ def console() -> Console:
         emoji=False,
         highlight=False,
     )
+
+
+class _Console(Console):
+    """A console that breaks no word, and cuts no line: the terminal continues what is too wide."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print objects.
+
+        Args:
+            *objects: What is printed.
+            **options: As of rich's console.
+        """
+        super().print(*objects, **{"crop": False, **options})
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Lay something out; a text is folded between words.
+
+        Args:
+            renderable: What is printed.
+            options: How wide it may be, and whether it is folded at all.
+
+        Returns:
+            The pieces that are written.
+        """
+        if options is None:
+            options = self.options
+        if isinstance(renderable, Text) and not (renderable.no_wrap or options.no_wrap):
+            renderable = fold(renderable, options.max_width)
+        return super().render(renderable, options)
 
 
 class _Trimmed:
@@ -76,16 +107,14 @@ whole = partial(Column, no_wrap=True)
 folded = partial(Column, overflow="fold")
 
 
-def columns(*heads: Column) -> Table:
-    """Return a table without lines.
+def columns(*heads: Column, indent: int = 0) -> ReportTable:
+    """Return a table without lines, which breaks no word.
 
     Args:
         *heads: The columns; there is a line of heads if any of them has one.
+        indent: The blanks before each line.
     """
-    header = any(column.header for column in heads)
-    return Table(
-        *heads, box=None, show_header=header, pad_edge=False, padding=(0, _GAP, 0, 0)
-    )
+    return ReportTable(*heads, indent=indent)
 
 
 def plain(text: str, style: str = "") -> Text:
@@ -135,7 +164,7 @@ def print_lines(out: Console, lines: Sequence[Line]) -> None:
     ]
     for cells, description in lines:
         for cell, width in zip(cells, widths, strict=False):
-            cell.pad_right(width + _GAP - cell.cell_len)
+            cell.pad_right(width + GAP - cell.cell_len)
         out.print(
             _line(Text("").join(cells), one_line(description), out.width),
             soft_wrap=True,
@@ -150,8 +179,8 @@ def _line(line: Text, description: str, width: int) -> Text:
     if not is_too_wide:
         return line.append(description)
     parts = wrap(
-        description, width - _MARGIN, break_long_words=False, break_on_hyphens=False
+        description, width - MARGIN, break_long_words=False, break_on_hyphens=False
     )
     for part in parts:
-        line.append(f"\n{'':{_MARGIN}}{part}")
+        line.append(f"\n{'':{MARGIN}}{part}")
     return line

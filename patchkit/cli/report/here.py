@@ -97,6 +97,7 @@ class RowHere(NamedTuple):
             it is.
         changes: Its changes.
         lock: The lock that covers it; None where there is none.
+        faults: Why it cannot work anywhere, for people.
     """
 
     row: Row
@@ -104,3 +105,4 @@ class RowHere(NamedTuple):
     requirements: Sequence[tuple[str, FoundVersion | None, str | None]]
     changes: Sequence[ChangeHere]
     lock: Path | None
+    faults: Sequence[str] = ()

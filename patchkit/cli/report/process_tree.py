@@ -2,8 +2,9 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import PurePath
 from typing import NamedTuple
 
 from rich.table import Column, Table
@@ -49,11 +50,12 @@ class OptionalColumns(NamedTuple):
     verified: bool
 
 
-def process_tree(picture: Picture) -> Table:
+def process_tree(picture: Picture, idle: Collection[str] = ()) -> Table:
     """Return a table with a line for each process, or for many of the same kind.
 
     Args:
         picture: The processes, and which of them is the child of which.
+        idle: Names of patches that are not counted.
     """
     hosts = {process.host for process in picture.processes}
     optional = OptionalColumns(
@@ -63,7 +65,7 @@ def process_tree(picture: Picture) -> Table:
     children = picture.children()
     for root in children.get(None, []):
         for line in _lines(root, children):
-            table.add_row(*_cells(line, root, picture.now, optional))
+            table.add_row(*_cells(line, root, picture.now, optional, idle))
     return table
 
 
@@ -82,7 +84,11 @@ def _empty_table(optional: OptionalColumns) -> Table:
 
 
 def _cells(
-    line: BundleLine, root: ProcessStatus, now: float, optional: OptionalColumns
+    line: BundleLine,
+    root: ProcessStatus,
+    now: float,
+    optional: OptionalColumns,
+    idle: Collection[str],
 ) -> Iterator[Text | str]:
     first = line.processes[0]
     yield Text.assemble(
@@ -101,7 +107,7 @@ def _cells(
     yield Text(*_STATES[first.alive])
     if optional.verified:
         yield _verified(line.processes, now)
-    yield _summary(first)
+    yield _summary(first, idle)
 
 
 def _lines(root: ProcessStatus, children: Children) -> Iterator[BundleLine]:
@@ -215,11 +221,26 @@ def _name(process: ProcessStatus) -> str:
     """Return the name or the command of a process, shortened; '' where the role says it."""
     if process.name.startswith("VllmWorker") or process.is_copy:
         return ""
-    arguments = [argument.rpartition("/")[2] for argument in process.argv[:3]]
-    text = one_line(process.name or " ".join(arguments))
+    name = process.name
+    if not name or name == " ".join(process.argv):
+        name = _command(process.argv)
+    text = one_line(name)
     if len(text) > _NAME_WIDTH:
         return text[: _NAME_WIDTH - 1] + "…"
     return text
+
+
+def _command(argv: Sequence[str]) -> str:
+    """Name what a command line runs by its module or its file, with its first arguments."""
+    words = list(argv)
+    program = PurePath(words[0]).name if words else ""
+    if program.startswith("python"):
+        words = words[1:]
+    if words[:1] == ["-m"]:
+        words = words[1:]
+    elif words[:1] == ["-c"]:
+        words = ["python", *words]
+    return " ".join(word.rpartition("/")[2] for word in words[:3])
 
 
 def _clock(moment: float) -> str:
@@ -232,17 +253,17 @@ def _clock(moment: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", local)
 
 
-def _summary(process: ProcessStatus) -> Text:
+def _summary(process: ProcessStatus, idle: Collection[str]) -> Text:
     """Count the patches of a process by status, or say why it is not reached."""
     if not process.is_reached:
         return plain(process.reason, _unreached_style(process))
     statuses = Counter[str]()
     for patch in process.patches.values():
-        if process.is_due(patch):
+        if process.is_due(patch) and patch.name not in idle:
             status, _ = process.stand(patch)
             statuses[status] += 1
     texts = []
     for status, style in STYLES.items():
         if statuses[status]:
             texts.append(Text(f"{statuses[status]} {status}", style=style))
-    return Text(", ").join(texts)
+    return Text(", ").join(texts or [Text("none", style="note")])

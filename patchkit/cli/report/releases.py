@@ -1,5 +1,6 @@
 """Print what `patchkit diff`, `history` and `matrix` find of a target or a patch in releases."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -9,7 +10,7 @@ from rich.text import Text
 from patchkit.analysis.check.breaking import Break
 from patchkit.analysis.check.comparison import Comparison
 from patchkit.analysis.check.history import HistoryEntry
-from patchkit.analysis.check.matrix import Boundary
+from patchkit.analysis.check.matrix import Boundary, Case
 from patchkit.cli.report.console import (
     Line,
     columns,
@@ -18,8 +19,9 @@ from patchkit.cli.report.console import (
     print_lines,
     whole,
 )
-from patchkit.cli.report.words import markdown_table
+from patchkit.cli.report.words import count, markdown_table
 from patchkit.core.rows.target import Target
+from patchkit.errors import some_of
 
 _FINGERPRINT = 8
 """Characters of a fingerprint that are shown."""
@@ -67,17 +69,43 @@ def _verdict(comparison: Comparison) -> str:
     return "the same"
 
 
-def print_matrix(project: str, chosen: Mapping[str, Iterable[str]]) -> None:
-    """Print the releases that were chosen, and which cases each exercises.
+def print_matrix(project: str, chosen: Mapping[str, Sequence[Case]]) -> None:
+    """Print the releases that were chosen, and what each exercises.
+
+    Sources that another chosen release exercises, too, are counted.
 
     Args:
         project: The name of the project.
         chosen: The cases of each release.
     """
+    releases_by_case = Counter(case for cases in chosen.values() for case in cases)
     table = columns(whole(project), Column("exercises"))
     for release, cases in chosen.items():
-        table.add_row(Text(release, "name"), Text("\n".join(cases), "note"))
+        lines = list(_exercised(cases, releases_by_case))
+        table.add_row(Text(release, "name"), Text("\n".join(lines), "note"))
     console().print(table)
+
+
+def _exercised(
+    cases: Iterable[Case], releases_by_case: Mapping[Case, int]
+) -> Iterator[str]:
+    """Say what a release exercises: ends of ranges, and sources of targets."""
+    ends: dict[str, list[str]] = {}
+    own_sources: dict[str, None] = {}
+    shared_count = 0
+    for case in cases:
+        if not case.source:
+            ends.setdefault(case.words, []).append(case.subject)
+        elif releases_by_case[case] > 1:
+            shared_count += 1
+        else:
+            own_sources[case.subject] = None
+    for words, names in ends.items():
+        yield f"{words} {some_of(names)}"
+    if own_sources:
+        yield f"sources that only it has: {some_of(own_sources)}"
+    if shared_count:
+        yield f"{count(shared_count, 'source')} that another one here has, too"
 
 
 def print_boundaries(boundaries: Iterable[Boundary]) -> None:

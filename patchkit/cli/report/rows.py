@@ -5,7 +5,6 @@ from itertools import groupby
 from pathlib import Path
 from textwrap import dedent
 
-from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -22,6 +21,7 @@ from patchkit.core.lock.format import Span
 from patchkit.core.rows.declaration import Role, Row
 from patchkit.core.versions.requirements import FoundVersion
 from patchkit.errors import shown
+from patchkit.registry import OWN_PACKS
 
 _ROOM_FOR_WHY = 120
 _STYLES = {"present": "ok", "undecided": "note", "absent": "bad", "no-module": "warn"}
@@ -61,6 +61,7 @@ def print_list(
     if versions:
         out.print(_versions(versions))
     listed = [(row, reason) for row, reason in rows if everything or reason is None]
+    listed.sort(key=lambda item: item[0].pack in OWN_PACKS)
     if listed:
         with_why = out.width >= _ROOM_FOR_WHY
         out.print("", _patches(listed, everything=everything, with_why=with_why))
@@ -143,7 +144,7 @@ def print_show(row_here: RowHere) -> None:
         kind = (change_here.change.kind, "heading")
         target = (str(change_here.change.place), "name")
         out.print(Text.assemble(f"\n{number}. ", kind, " ", target))
-        out.print(Padding(_change_fields(change_here), (0, 0, 0, 3)))
+        out.print(_change_fields(change_here))
 
 
 def _fields(row_here: RowHere) -> Table:
@@ -151,6 +152,8 @@ def _fields(row_here: RowHere) -> Table:
     row = row_here.row
     table = columns(whole(style="note"), folded())
     table.add_row("here", _selected(row_here.reason))
+    for fault in row_here.faults:
+        table.add_row("", Text(fault, "bad"))
     table.add_row("roles", _roles(row))
     table.add_row("requires", _requirements(row_here))
     fields = {label: getattr(row.patch, label) for label in _TEXTS}
@@ -173,23 +176,28 @@ def _fields(row_here: RowHere) -> Table:
     return table
 
 
-def _requirements(row_here: RowHere) -> Table:
-    table = columns()
+def _requirements(row_here: RowHere) -> Text:
+    """Write each requirement, whether it holds, and what is installed, a line each."""
+    width = max(len(requirement) for requirement, _, _ in row_here.requirements)
+    lines: list[Text] = []
     for requirement, version, reason in row_here.requirements:
-        verdict = Text("holds", "ok")
+        verdict = ("holds", "ok")
         if reason:
-            verdict = Text("does not hold", "warn")
+            verdict = ("does not hold", "warn")
         installed = "not installed"
         if version:
             installed = f"{version.version} ({version.source})"
-        table.add_row(requirement, verdict, Text(installed, "note"))
-    return table
+        line = Text.assemble(
+            requirement.ljust(width), "  ", verdict, "  ", (installed, "note")
+        )
+        lines.append(line)
+    return Text("\n").join(lines)
 
 
 def _change_fields(change_here: ChangeHere) -> Table:
     """Lay out the fields of a change that are set, its target and its review, a line each."""
     change = change_here.change
-    table = columns(whole(style="note"), folded())
+    table = columns(whole(style="note"), folded(), indent=3)
     if change.body_name:
         table.add_row("by", change.body_name)
     for label, value in change_here.fields.items():
@@ -281,12 +289,11 @@ def _selected(reason: str | None) -> Text:
     return Text("selected", "ok")
 
 
-def print_new(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> None:
-    """Print the files of a new patch, and the next steps.
+def print_new(plan: Plan, *, written: bool) -> None:
+    """Print the files of a new patch.
 
     Args:
         plan: The files; what is in them is printed where they are not written.
-        steps: What the author does next.
         written: Whether the files were written, rather than planned.
     """
     out = console()
@@ -312,9 +319,18 @@ def print_new(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> None:
     if plan.refusal:
         out.print(Text("\nrow", style="heading"))
         out.print(Text(plan.row))
-    out.print(Text("\nnext", style="heading"))
+    out.print()
+
+
+def print_steps(steps: Iterable[NextStep]) -> None:
+    """Print what the author of new patches does next.
+
+    Args:
+        steps: The steps.
+    """
+    out = console()
+    out.print(Text("next", style="heading"))
     for number, step in enumerate(steps, start=1):
-        text = Text.assemble((f"{number}. ", "note"), step.words)
+        out.print(Text.assemble((f"{number}. ", "note"), step.words))
         for command in (step.command or "").splitlines():
-            text.append(f"\n   {command}", style="name")
-        out.print(text)
+            out.print(Text(f"   {command}", style="name"), soft_wrap=True)

@@ -85,6 +85,9 @@ def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[PatchFact]:
     for target, reason in patch.untraced.items():
         yield PatchFact(4, "not looked for", f"{target}: {reason}", "note")
     yield from _stranger_facts(patch)
+    if patch.body is not None and patch.body.edited:
+        text = f"{patch.body.file}: since it was loaded; the former text runs"
+        yield PatchFact(6, "body edited", text, "warn")
     if patch.unreviewed:
         yield PatchFact(7, "not reviewed", patch.unreviewed, "warn")
 
@@ -128,3 +131,12 @@ def hiders(target: str, occurrences: Occurrences) -> str:
     if not all(upper):
         return ""
     return ", ".join(dict.fromkeys(upper))
+
+
+def roles_of(process: ProcessStatus) -> str:
+    """Return the roles of a process, in words.
+
+    Args:
+        process: The process.
+    """
+    return ", ".join(process.roles) or "no role yet"

@@ -10,17 +10,23 @@ from rich.text import Text
 
 from patchkit.analysis.status.picture import Picture
 from patchkit.cli.report.html_page import escaped, html_page
-from patchkit.cli.report.status import heading, sections
+from patchkit.cli.report.runs import run_line
+from patchkit.cli.report.status import Section, heading, sections
 from patchkit.cli.report.words import one_line
 
 _PAUSE = '<label><input type="checkbox" id="pause"> pause</label>'
+_ORDER = ("patches", "findings", "agreement", "processes")
+"""The sections from the top of the page: on a phone, the first is all that is seen."""
 
 
-def as_html(picture: Picture, *, is_watched: bool = False) -> str:
+def as_html(
+    picture: Picture, *, everything: bool = False, is_watched: bool = False
+) -> str:
     """Write the page.
 
     Args:
         picture: The processes.
+        everything: Whether idle patches that come with patchkit are listed, too.
         is_watched: Whether the page is written again and again; its script then loads it anew.
 
     Returns:
@@ -30,45 +36,62 @@ def as_html(picture: Picture, *, is_watched: bool = False) -> str:
     control = ""
     if is_watched:
         control = _PAUSE
+    origins = [one_line(", ".join(picture.journals))]
+    if picture.run is not None:
+        origins.insert(0, run_line(picture.run, picture.now))
     parts: list[str] = []
-    for title, content in sections(picture):
-        parts += _section(title, content)
+    by_title = {
+        section.title: section for section in sections(picture, everything=everything)
+    }
+    for title in _ORDER:
+        if title in by_title:
+            parts += _section(by_title[title])
     parts += [f'<p class="quiet">{escaped(note)}</p>' for note in picture.notes]
     return html_page(
         "status_html.html",
         "check_html.css status_html.css",
         "status_html.js",
         title=escaped(heading(picture)),
-        journals=escaped(one_line(", ".join(picture.journals))),
+        origins="<br>".join(map(escaped, origins)),
         moment=moment,
         control=control,
         body="\n".join(parts),
     )
 
 
-def _section(title: str, content: RenderableType) -> Iterator[str]:
+def _section(section: Section) -> Iterator[str]:
+    title = section.title
+    content = section.content
     yield f"<section><h2>{title}</h2>"
     if isinstance(content, Table):
         yield f'<div class="box" role="region" tabindex="0" aria-label="{title}">'
-        yield f'<table class="status">{"".join(_table(content))}</table></div>'
+        yield f'<table class="status" role="table">{"".join(_table(content))}</table></div>'
     else:
         yield f"<p>{_text(content)}</p>"
+    if section.remark:
+        yield f'<p class="quiet">{escaped(section.remark)}</p>'
     yield "</section>"
 
 
 def _table(table: Table) -> Iterator[str]:
+    """Write a table; on a narrow screen, its cells stand below each other, each with its head."""
+    heads = [_text(column.header) for column in table.columns]
     if table.show_header:
-        yield "<thead><tr>"
-        for column in table.columns:
-            yield f'<th scope="col">{_text(column.header)}</th>'
+        yield '<thead role="rowgroup"><tr role="row">'
+        for head in heads:
+            yield f'<th scope="col" role="columnheader">{head}</th>'
         yield "</tr></thead>"
     first_style = table.columns[0].style
     rows = zip(*(column.cells for column in table.columns), strict=True)
-    yield "<tbody>"
+    yield '<tbody role="rowgroup">'
     for first, *cells in rows:
-        yield f'<tr><th scope="row" class="{first_style}">{_text(first)}</th>'
-        for cell in cells:
-            yield f"<td>{_text(cell)}</td>"
+        yield '<tr role="row">'
+        yield f'<th scope="row" role="rowheader" class="{first_style}">{_text(first)}</th>'
+        for head, cell in zip(heads[1:], cells, strict=True):
+            text = _text(cell)
+            if text:  # one element, whatever is in it
+                text = f"<div>{text}</div>"
+            yield f'<td role="cell" data-head="{head}">{text}</td>'
         yield "</tr>"
     yield "</tbody>"
 

@@ -8,6 +8,7 @@ from patchkit.cli.report.as_json import Data, named, to_json
 
 if TYPE_CHECKING:
     from patchkit.analysis.status import PatchStatus, Picture, ProcessStatus
+    from patchkit.analysis.status.runs import Run
 
 
 def status_json(picture: Picture) -> str:
@@ -31,9 +32,21 @@ def status_json(picture: Picture) -> str:
             ],
             "agreement": picture.agreement,
             "findings": findings,
+            "run": run_json(picture.run),
             **named(picture, "notes", "journals"),
         }
     )
+
+
+def run_json(run: Run | None) -> Data | None:
+    """Return what is known of a `patchkit run`.
+
+    Args:
+        run: The run; None for none.
+    """
+    if run is None:
+        return None
+    return named(run, "number", "name", "started", "command", directory="folder")
 
 
 def _process(process: ProcessStatus, now: float) -> Data:
@@ -47,7 +60,7 @@ def _process(process: ProcessStatus, now: float) -> Data:
         "verified": _age(process.verified, now),
         "observed": _age(process.observed, now),
         "parent": parent,
-        **named(process, "name", "argv", "started", "alive"),
+        **named(process, "name", "argv", "started", "alive", "imported"),
         **named(process, copy="is_copy", reached="is_reached", starting="is_starting"),
         "reason": process.reason or None,
     }
@@ -63,11 +76,12 @@ def _age(moment: float | None, now: float) -> float | None:
 def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
     status, reason = process.stand(patch)
     return {
-        "name": patch.name,
+        **named(patch, "name", "pack"),
         "status": status,
         "reason": reason or None,
         **named(patch, "in_effect", targets="calls"),
         "verify": _verify(patch, now),
+        "body": _body(patch),
         "time": patch.time or None,
         **named(patch, "roles", "rebound", "out_of_reach", "untraced"),
         "layers": {target: process.layers.get(target, []) for target in patch.targets},
@@ -75,8 +89,15 @@ def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
             target: {patch.name: upper} for target, upper in patch.hidden.items()
         },
         "strangers": [stranger._asdict() for stranger in patch.strangers],
-        **named(patch, "unreviewed", "left_out"),
+        **named(patch, "unreviewed", "left_out", "imported", "unpatched", "trace"),
     }
+
+
+def _body(patch: PatchStatus) -> Data | None:
+    """Return which file was loaded; None where the patch is not applied, or that is not known."""
+    if patch.body is None:
+        return None
+    return patch.body._asdict()
 
 
 def _verify(patch: PatchStatus, now: float) -> Data | None:

@@ -88,3 +88,15 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[
 def _table_line(cells: Sequence[str]) -> str:
     joined = " | ".join(cells)
     return f"| {joined} |"
+
+
+def folded_patches(number: int, described: str) -> str:
+    """Return words for patches that come with patchkit, and are counted rather than listed.
+
+    Args:
+        number: How many they are.
+        described: What is to be said of them.
+    """
+    if number == 1:
+        return f"1 patch that comes with patchkit: {described}; --all shows it"
+    return f"{number} patches that come with patchkit: {described}; --all shows them"

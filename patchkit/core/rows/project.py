@@ -86,6 +86,18 @@ class Project:
         found = [top for top in _top_packages(packs) if _is_found(top)]
         return self._folders_with([top for top in found if not self._is_own(top)])
 
+    def packs_here(self) -> list[str]:
+        """Return the packages of this project that hold `PATCHES`, at most two deep."""
+        packs: dict[str, None] = {}
+        for folder in self.folders:
+            for pattern in ("*/__init__.py", "*/*/__init__.py"):
+                for file in sorted(folder.glob(pattern)):
+                    parts = file.parent.relative_to(folder).parts
+                    is_module = all(map(str.isidentifier, parts))
+                    if is_module and parts[0] != "patchkit" and _holds_rows(file):
+                        packs[".".join(parts)] = None
+        return list(packs)
+
     def _folders_with(self, tops: Collection[str]) -> list[str]:
         """Return the folders of this project that hold one of some packages."""
         folders = dict.fromkeys((_working_folder(), *self.folders))
@@ -107,6 +119,35 @@ class Project:
         """Folders with modules of the project that need not be installed."""
         root = self.file.parent if self.file else _working_folder()
         return root, root / "src"
+
+
+def entry_points_of(project: Project, group: str) -> list[str]:
+    """Return what the entry points of a project lead to, installed or not.
+
+    Args:
+        project: The project; one without a `pyproject.toml` has none.
+        group: The group of the entry points.
+
+    Raises:
+        SettingsError: The file is no TOML.
+    """
+    if project.file is None:
+        return []
+    tables: Any = parse_toml(project.file, project.file.read_bytes())
+    for key in ("project", "entry-points", group):
+        tables = tables.get(key, {})
+        if not isinstance(tables, dict):
+            return []
+    return [str(value) for value in tables.values()]
+
+
+def _holds_rows(file: Path) -> bool:
+    """Whether a file assigns `PATCHES`, by its text."""
+    try:
+        source = file.read_bytes()
+    except OSError:
+        return False
+    return re.search(rb"^PATCHES\b.*=", source, re.MULTILINE) is not None
 
 
 def _working_folder() -> Path:

@@ -14,7 +14,7 @@ from patchkit.core.versions.requirements import (
     plain_name,
     written_bounds,
 )
-from patchkit.errors import SettingsError, VersionError, near
+from patchkit.errors import SettingsError, VersionError, near, some_of
 from patchkit.settings import Settings
 
 
@@ -37,7 +37,7 @@ def _check_names(
 ) -> None:
     for name in chosen:
         if name not in names:
-            declared = ", ".join(sorted(names)) or "there is none"
+            declared = some_of(sorted(names), name)
             hint = near(name, names) or f": {declared}"
             expected = f"expected a patch's name{hint}"
             raise SettingsError(f"{variable}: found {name!r}, {expected}")

@@ -64,9 +64,15 @@ class ProviderSearch:
         provider = self._provider(self.package)
         return self._distributed(provider) or self._unconfirmed(self.package)
 
+    def distribution(self) -> Distribution | None:
+        """Return the distribution that provides the package; None where none is known to."""
+        if self.package is None:
+            return None
+        return self._provider(self.package)
+
     def beside(self) -> frozenset[str]:
         """Return the packages and modules that the same distribution has installed."""
-        dist = self._provider(self.package) if self.package else None
+        dist = self.distribution()
         if self.package is None or dist is None:
             return frozenset()
         names = set()

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING
 
 from patchkit.core.record import Record
-from patchkit.errors import RequirementError, VersionError
+from patchkit.errors import DependencyError, RequirementError, VersionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -121,6 +122,7 @@ def parse_version(text: str) -> Version | None:
     Returns:
         The version, or None if the text is none.
     """
+    _need_packaging()
     from packaging.version import InvalidVersion  # noqa: PLC0415 - late, see above
 
     try:
@@ -133,6 +135,17 @@ def _version(text: str) -> Version:
     from packaging.version import Version  # noqa: PLC0415 - late, see above
 
     return Version(text)
+
+
+def _need_packaging() -> None:
+    """Raise DependencyError where `packaging` cannot be imported."""
+    try:
+        import packaging.version  # noqa: F401, PLC0415 - late, see above
+    except ImportError as error:
+        raise DependencyError(
+            f"patchkit needs the package 'packaging' to compare versions: {error}; install it in "
+            f"the environment of {sys.executable}"
+        ) from None
 
 
 def _normal(version: Version) -> str:
@@ -192,6 +205,7 @@ def parse_requirement(text: str) -> Requirement:
     Raises:
         RequirementError: It is none, or names a URL.
     """
+    _need_packaging()
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 - late, see above
 
     try:

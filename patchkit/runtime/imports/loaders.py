@@ -10,7 +10,7 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any, Protocol, TypeVar
 
 from patchkit.core.record import Record, field
-from patchkit.errors import TargetError
+from patchkit.errors import PatchkitError, TargetError
 from patchkit.runtime.imports.supplied_modules import running_code
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -198,14 +198,20 @@ class _Execution(_StandIn):
             return
         notifier.executing.add(id(module))
         try:
-            if name in notifier.names:
-                notifier.watcher.importing(name)
-            self.method(module)
-            self.executed_by = get_ident()
-        finally:
-            notifier.executing.discard(id(module))
-        # What it has put into `sys.modules` in place of itself, if anything.
-        notifier.imported(name, sys.modules.get(name) or module)
+            try:
+                if name in notifier.names:
+                    notifier.watcher.importing(name)
+                self.method(module)
+                self.executed_by = get_ident()
+            finally:
+                notifier.executing.discard(id(module))
+            # What it has put into `sys.modules` in place of itself, if anything.
+            notifier.imported(name, sys.modules.get(name) or module)
+        except PatchkitError as error:
+            from patchkit.runtime.tracebacks import leave_out_own_frames  # noqa: PLC0415 - few fail
+
+            leave_out_own_frames(error)
+            raise
 
 
 class _Code(_StandIn):

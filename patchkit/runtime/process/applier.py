@@ -260,8 +260,7 @@ class Applier:
         except Exception as error:  # noqa: BLE001 - whatever it is, no copy is left behind
             patches = list(dict.fromkeys(group.patch for group in groups))
             self._undoing.take_back(*reversed(patches))
-            # All are failed before one stops the process.
-            with contextlib.ExitStack() as stack:
+            with contextlib.ExitStack() as stack:  # all are failed before one stops
                 for patch in reversed(patches):
                     stack.callback(self._states.fail, patch, error)
             return
@@ -376,9 +375,9 @@ def remarks(
         late: whether somebody may have copied before.
 
     Returns:
-        Facts by name: `module`; `rebound` and `out_of_reach`, the copies in words; `layers`, for
-        each target the patches on it, the innermost first; and `untraced`, if anything, why copies
-        of a target were not looked for.
+        Facts by name: `module`; `body`, its file and checksum as it was loaded; `rebound` and
+        `out_of_reach`, the copies in words; `layers`, for each target the patches on it, the
+        innermost first; and `untraced`, if anything, why copies were not looked for.
     """
     sites = [site for _, site in group.made.sites]
     concerned = {*sites, *others}
@@ -390,6 +389,7 @@ def remarks(
         out_of_reach += built_before(site)
     facts: dict[str, Any] = {
         "module": group.module,
+        "body": group.body,
         "rebound": rebound,
         "out_of_reach": out_of_reach,
         "layers": layers,

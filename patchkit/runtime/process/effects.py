@@ -4,6 +4,7 @@ A look asks, and writes to the journal; in the call itself nothing is written, a
 What torch.compile inlines is never called, but it lists the code that it traces.
 """
 
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import CodeType
@@ -12,9 +13,8 @@ from weakref import ref
 
 from patchkit.core.record import Record, field
 from patchkit.runtime.changes.own_code import functions_in, is_unseen, values_at
-from patchkit.runtime.process.journal import Journal
 from patchkit.runtime.process.observing import observer
-from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup
+from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup, PatchStates
 from patchkit.runtime.process.schedule import Schedule
 
 Key = tuple[str, str]
@@ -134,13 +134,15 @@ class Effects:
 
     Args:
         schedule: All change groups of this process.
-        journal: Where each look writes what has changed; without a directory nothing is observed.
+        states: Have the journal, where each look writes what has changed; without a directory
+            nothing is observed.
     """
 
-    def __init__(self, schedule: Schedule, journal: Journal) -> None:
+    def __init__(self, schedule: Schedule, states: PatchStates) -> None:
         self._schedule = schedule
-        self._journal = journal
-        self._observer = observer()
+        self._states = states
+        self._journal = states.journal
+        self.observer = observer()
         self._begin()
 
     def _begin(self) -> None:
@@ -150,6 +152,10 @@ class Effects:
         self._observed: list[Evidence] = []
         self._called: set[Key] = set()
         self._written: dict[Key, str] = {}
+        # Of the targets that are not observable, those of whose code nothing has run.
+        self._silent: set[Key] = set()
+        # The modules of targets whose import has been told; None before the first look.
+        self._imported: set[str] | None = None
 
     def observe(self) -> None:
         """Begin to observe what was applied, beside what the next look has still to read.
@@ -160,7 +166,7 @@ class Effects:
             return
         evidence = self._evidence()
         for target_evidence in evidence.values():
-            self._observer.watch(target_evidence.codes)
+            self.observer.watch(target_evidence.codes)
         self._observed.append(evidence)
         if len(self._observed) > _MOST:
             self._observations(0)
@@ -173,27 +179,51 @@ class Effects:
         """
         if self._journal.directory is None:
             return
+        self._tell_imports()
         observations = self._observations(_PATIENCE)
         if observations is None:
             return
         changed: dict[str, dict[str, str]] = {}
+        silent: dict[str, list[str]] = {}
         for key, observation in observations.items():
             if is_last or self._written.get(key) != observation:
                 patch, target = key
                 changed.setdefault(patch, {})[target] = observation
+                if key in self._silent:
+                    silent.setdefault(patch, []).append(target)
         self._written = observations
         if changed:
-            self._journal.write("in-effect", patches=changed)
+            self._journal.write("in-effect", patches=changed, silent=silent)
+
+    def _tell_imports(self) -> None:
+        """Write which modules of targets were imported since the last look, whatever their roles.
+
+        A process that has a role tells of none, too, so that readers know that it has looked.
+        """
+        told = self._imported or set()
+        targets = sorted(self._schedule.targets - told)
+        modules = [name for name in targets if name in sys.modules]
+        is_first = self._imported is None and bool(self._states.roles)
+        if not modules and not is_first:
+            return
+        self._imported = told.union(modules)
+        waiting: dict[str, list[str]] = {}
+        for group in self._schedule.groups():
+            if group.module in modules and group.applied_to is None:
+                names = waiting.setdefault(group.patch.name, [])
+                if group.module not in names:
+                    names.append(group.module)
+        self._journal.write("imported", modules=modules, patches=waiting)
 
     def after_fork(self) -> None:
         """Begin anew: what the parent has called says nothing of the child."""
-        self._observer.close()
+        self.observer.close()
         self._begin()
         self.observe()
 
     def close(self) -> None:
         """Observe nothing more."""
-        self._observer.close()
+        self.observer.close()
 
     # -- the evidence -----------------------------------------------------------------------------
 
@@ -215,7 +245,7 @@ class Effects:
             for former_evidence in former:
                 self._judge(former_evidence, traced)
                 for target_evidence in former_evidence.values():
-                    self._observer.forget(target_evidence.codes)
+                    self.observer.forget(target_evidence.codes)
             del self._observed[: len(former)]
             self._called &= evidence.keys()
             return self._judge(evidence, traced)
@@ -237,6 +267,8 @@ class Effects:
                 observations[key] = NEVER_CALLED
             else:
                 observations[key] = NOT_OBSERVABLE
+                if runs and all(ran is False for ran in runs.values()):
+                    self._silent.add(key)
         return observations
 
     def _evidence(self) -> Evidence:
@@ -260,7 +292,7 @@ class Effects:
             if identity in traced:
                 runs[identity] = True
             else:
-                runs[identity] = self._observer.has_run(code)
+                runs[identity] = self.observer.has_run(code)
         return runs
 
     def _is_observable(

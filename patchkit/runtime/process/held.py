@@ -9,8 +9,14 @@ from collections.abc import Collection, Iterable, Sequence
 
 from patchkit.core.record import Record
 from patchkit.core.rows.declaration import AFTER, Row
-from patchkit.errors import ApplyError, PatchkitError, UndoError, UnknownPatchError
-from patchkit.registry import duplicate
+from patchkit.errors import (
+    ApplyError,
+    PatchkitError,
+    UndoError,
+    UnknownPatchError,
+    some_of,
+)
+from patchkit.registry import OWN_PACKS, duplicate
 from patchkit.runtime.imports.finder import Finder, let_pass
 from patchkit.runtime.process.applier import Applier
 from patchkit.runtime.process.eligibility import NOT_YET, EligibilityTable, eligibility
@@ -117,9 +123,12 @@ class Blocks(Record, eq=False):
         states: list[PatchState] = []
         for name in names:
             if name not in patches:
-                declared = ", ".join(patches) or "none"
+                own_last = sorted(
+                    patches, key=lambda known: patches[known].row.pack in OWN_PACKS
+                )
+                expected = some_of(own_last, name)
                 raise UnknownPatchError(
-                    f"found {name!r}, expected a patch's name: {declared}"
+                    f"found {name!r}, expected a patch's name: {expected}"
                 )
             states.append(patches[name])
         return states

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from patchkit.runtime.process.roles import asked_by
+from patchkit.runtime.process.roles import asked_by, command_line
 from patchkit.settings import LEVELS
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -225,8 +225,7 @@ def process_facts() -> dict[str, Any]:
         "ppid": os.getppid(),
         "began": _began(),
         "asked_by": asked_by(os.environ),
-        # `sys.argv` is not there yet while `site` runs.
-        "argv": list(getattr(sys, "argv", None) or sys.orig_argv[1:]),
+        "argv": command_line(),
         "executable": sys.executable,
         "python": sys.version.split()[0],
     }

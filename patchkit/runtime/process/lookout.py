@@ -14,8 +14,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.machinery import PathFinder
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from patchkit.core.rows.declaration import AFTER
 from patchkit.errors import PatchkitError
 from patchkit.runtime.imports.finder import home, others
 from patchkit.runtime.imports.half_imported import forget_imports
@@ -24,6 +25,9 @@ from patchkit.runtime.process.eligibility import EligibilityTable
 from patchkit.runtime.process.journal import process_facts
 from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates, layers_of
 from patchkit.runtime.process.schedule import Schedule, Turns
+
+if TYPE_CHECKING:
+    from patchkit.runtime.process.unpatched import UnpatchedTargets
 
 _PATIENCE = 1.0
 """Seconds to wait for the end of a look; whoever exits goes on after that."""
@@ -59,10 +63,11 @@ class Lookout:
         self._table = table
         self._look_at_patches = look_at_patches
         self._unmet: dict[str, str] | None = None
-        self.effects = Effects(schedule, states.journal)
+        self.effects = Effects(schedule, states)
+        self.unpatched: UnpatchedTargets | None = None
         self.last_words: list[Callable[[], None]] = []
         """What else writes to the journal when the process ends."""
-        self.verifier = Verifier(self.look, 0, turns.is_waiting, self.effects.look)
+        self.verifier = Verifier(self.look, 0, turns.is_waiting, self.glance)
 
     def take_charge(self) -> None:
         """See to the process: look again at what is applied, and to the exit code."""
@@ -81,6 +86,38 @@ class Lookout:
         """Begin to look, if there is anything to look at."""
         if self.verifier.may_start and self._table.open_patches():
             self.verifier.start()
+
+    def note_import(self, module: str) -> None:
+        """Observe what patches for other roles would change in a module.
+
+        Args:
+            module: The name of the module, which has been imported.
+        """
+        roles = self._states.roles
+        if not roles or self._states.journal.directory is None:
+            return
+        groups = self._schedule.due(module, AFTER)
+        if all(not roles.isdisjoint(group.patch.row.roles) for group in groups):
+            return
+        if self.unpatched is None:
+            from patchkit.runtime.process.unpatched import UnpatchedTargets  # noqa: PLC0415 - few need it
+
+            observer = self.effects.observer
+            self.unpatched = UnpatchedTargets(self._schedule, self._states, observer)
+        self.unpatched.watch(module)
+
+    def note_role(self) -> None:
+        """A role was entered: look at what is applied, where upstream has been imported."""
+        packages = {name.partition(".")[0] for name in self._schedule.targets}
+        if not packages.isdisjoint(sys.modules):
+            self.begin()
+            self._note_imports()
+        self.tell_unmet(anew=False)
+
+    def _note_imports(self) -> None:
+        for module in self._schedule.targets:
+            if module in sys.modules:
+                self.note_import(module)
 
     def note_applied(self) -> None:
         """Patches were applied; what that needs to know of versions is known now."""
@@ -101,12 +138,25 @@ class Lookout:
             try:
                 self.look_again()
             finally:
-                self.effects.look()
+                self.glance()
         except PatchkitError:
             pass  # it has been told
         except BaseException as error:  # noqa: BLE001 - others' code, called by nobody else
             self._states.say("warning", f"cannot look at what is applied: {error!r}")
         self._states.journal.verified()
+
+    def glance(self, *, is_last: bool = False) -> None:
+        """Write what was called or imported since; `is_last` says that the process ends."""
+        self.effects.look(is_last=is_last)
+        self._note_imports()
+        if self.unpatched is not None:
+            self.unpatched.look()
+
+    def after_fork(self) -> None:
+        """Begin anew to observe, in the child."""
+        self.effects.after_fork()
+        if self.unpatched is not None:
+            self.unpatched.after_fork()
 
     def exit_code(self, code: Any) -> Any:
         """Write what a child has to say at its end, and choose its exit code.
@@ -132,12 +182,13 @@ class Lookout:
         Args:
             **facts: What the entry says beside that.
         """
-        rows = {
-            name: sorted(state.row.roles)
-            for name, state in self._states.patches.items()
-        }
+        states = self._states.patches.items()
+        roles = {name: sorted(state.row.roles) for name, state in states}
+        packs = {name: state.row.pack for name, state in states}
         facts |= process_facts()
-        self._states.journal.write("armed", patches=list(rows), roles=rows, **facts)
+        self._states.journal.write(
+            "armed", patches=list(roles), roles=roles, packs=packs, **facts
+        )
 
     def tell_others(self) -> None:
         """Tell of other copies of patchkit that patch this process too."""
@@ -204,7 +255,7 @@ class Lookout:
         if self._states.journal.directory is None:
             return
         with suppress(Exception):  # the process ends as it would without
-            self.effects.look(is_last=True)
+            self.glance(is_last=True)
             for tell in self.last_words:
                 tell()
             tops = {name.partition(".")[0] for name in self._schedule.targets}

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from patchkit.core.record import Record
+from patchkit.core.record import Record, field
 from patchkit.core.rows.declaration import (
     AFTER,
     BEFORE,
@@ -75,6 +75,7 @@ class Maker(Record, eq=False):
         table: says which groups and changes are for this process.
         executions: says which modules have executed, and which are whole.
         turns: who waits for whose turn at a group.
+        loaded: by body, its file and the checksum that it had when it was loaded.
     """
 
     sites: Sites
@@ -82,6 +83,7 @@ class Maker(Record, eq=False):
     table: EligibilityTable
     executions: Executions
     turns: Turns
+    loaded: dict[str, tuple[str, str] | None] = field(default_factory=dict)
 
     def make(
         self, group: ChangeGroup, changes: list[Placed], module: ModuleType | None
@@ -160,15 +162,7 @@ class Maker(Record, eq=False):
         group.loads = True
         self.turns.tell()
         try:
-            loaded = sys.modules.get(group.patch.body)
-            if (
-                group.applied_to is None
-                or loaded is None
-                or group.patch.row.patch.body is None
-            ):
-                return importlib.import_module(group.patch.body)
-            # As the module that it builds on, which executed anew.
-            return importlib.reload(loaded)
+            return self._import(group)
         except (ImportError, AttributeError) as error:
             needed = culprit(error) if group.moment == AFTER else None
             if needed is None or not self.executions.postpone(group, needed):
@@ -182,9 +176,41 @@ class Maker(Record, eq=False):
         finally:
             group.loads = False
 
+    def _import(self, group: ChangeGroup) -> ModuleType:
+        """Import the body, anew where the module that it builds on has executed anew."""
+        name = group.patch.body
+        present = sys.modules.get(name)
+        if (
+            group.applied_to is None
+            or present is None
+            or group.patch.row.patch.body is None
+        ):
+            body = importlib.import_module(name)
+        else:
+            body = importlib.reload(present)
+            self.loaded.pop(name, None)
+        if self.states.journal.directory is not None:
+            if name not in self.loaded:
+                self.loaded[name] = _file_of(body)
+            group.body = self.loaded[name]
+        return body
+
     def _has_no_half_body(self, group: ChangeGroup) -> bool:
         body = group.patch.body
         return body not in sys.modules or self.executions.is_whole(body)
+
+
+def _file_of(body: ModuleType) -> tuple[str, str] | None:
+    """Return the file of a body, and its checksum; None where there is none that can be read."""
+    from binascii import crc32  # noqa: PLC0415 - only who writes a journal needs it
+
+    file = getattr(body, "__file__", None) or ""
+    try:
+        with open(file, "rb") as source:  # noqa: PTH123 - pathlib costs a start
+            checksum = crc32(source.read())
+    except OSError:
+        return None
+    return file, f"{checksum:08x}"
 
 
 # -- all or none -----------------------------------------------------------------------------------

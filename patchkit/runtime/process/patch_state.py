@@ -14,7 +14,13 @@ from typing import Any
 
 from patchkit.core.record import Record, field
 from patchkit.core.rows.declaration import Change, Role, Row
-from patchkit.errors import ApplyError, PatchkitError, SettingsError, VersionError
+from patchkit.errors import (
+    ApplyError,
+    DependencyError,
+    PatchkitError,
+    SettingsError,
+    VersionError,
+)
 from patchkit.runtime.changes.context import unwind
 from patchkit.runtime.changes.overwrites import Route
 from patchkit.runtime.changes.site import Site
@@ -79,6 +85,7 @@ class ChangeGroup(Record, frozen=False, eq=False):
         applied_to: the execution of the module that they are applied to; None while they are not.
         made: what was made then.
         facts: what the journal says of them beside the status.
+        body: the file of the body, and its checksum when it was loaded; None where nobody reads it.
         thread: the thread that is applying them now.
         loads: whether that thread is importing the body, or waits for who does.
     """
@@ -91,6 +98,7 @@ class ChangeGroup(Record, frozen=False, eq=False):
     applied_to: tuple[int, int] | None = None
     made: Transaction = field(default_factory=Transaction)
     facts: dict[str, Any] = field(default_factory=dict)
+    body: tuple[str, str] | None = None
     thread: int | None = None
     loads: bool = False
 
@@ -211,8 +219,7 @@ class PatchStates:
         self.settings = settings
         self.journal = journal
         self.roles: set[Role] = set()
-        # Whether the process is the session's, to end as it says.
-        self.is_in_charge = False
+        self.is_in_charge = False  # whether the process ends as the session says
         self.failure_exit = FailureExit(self._reason_to_end)
 
     # -- statuses ---------------------------------------------------------------------------------
@@ -313,7 +320,10 @@ class PatchStates:
                 text = f"waits for required patch {error.patch}, which failed meanwhile"
                 self.set(patch, ARMED, text, **facts)
             raise error
+        from patchkit.runtime.tracebacks import trace_of  # noqa: PLC0415 - only a failure needs it
+
         patch.error = error
+        facts |= trace_of(error)
         self.set(patch, FAILED, f"{type(error).__name__}: {error}", **facts)
         if self.is_in_charge and self._ends_badly(patch):
             self.failure_exit.arrange()
@@ -372,6 +382,8 @@ class PatchStates:
 
 
 def _failure(patch: PatchState) -> str:
+    if isinstance(patch.error, DependencyError):
+        return f"no patch can be applied: {patch.error}"
     reason = patch.reason.removesuffix(".")
     return f"required patch {patch.name} ({patch.body}) failed: {reason}"
 

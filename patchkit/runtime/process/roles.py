@@ -182,22 +182,56 @@ def _run_by_its_file(targets: Iterable[str], file: str | None) -> str | None:
     return None
 
 
+def command_line() -> list[str]:
+    """Return the arguments of this process; of `python -m`, `-m` and the module come first."""
+    program = _program(sys.orig_argv)
+    # Python sets `sys.argv` only after `site`, which may arm the process.
+    argv = list(getattr(sys, "argv", None) or program)
+    runs_module = program[:1] == ["-m"]
+    if runs_module and argv[1:] == program[2:]:
+        return program
+    return argv
+
+
 def _script(argv: Sequence[str]) -> str:
     """Return the file that a command line of Python runs; '' for `-m`, `-c` and none.
 
     Python sets `sys.argv` and the file of `__main__` only after `site`, which may arm the process.
     """
-    arguments = iter(argv[1:])
-    for argument in arguments:
-        if not argument.startswith("-"):
-            return argument
-        if argument in ("-X", "-W", "--check-hash-based-pycs"):
-            next(arguments, None)
-            continue
-        is_flags = not argument.startswith(("-X", "-W", "--"))
-        if is_flags and ("c" in argument or "m" in argument or argument == "-"):
-            return ""
-    return ""
+    program = _program(argv)
+    if not program or program[0].startswith("-"):
+        return ""
+    return program[0]
+
+
+def _program(argv: Sequence[str]) -> list[str]:
+    """Return what a command line of Python runs, with its arguments, behind Python's own options.
+
+    It begins with a file, or with `-m` or `-c` and what that is told to run.
+    """
+    words = list(argv[1:])
+    while words and words[0].startswith("-") and words[0] != "-":
+        option = words.pop(0)
+        kind, value = _option(option)
+        if kind in ("c", "m"):
+            if not value and words:
+                value = words.pop(0)
+            return [f"-{kind}", value, *words]
+        if kind and not value:
+            del words[:1]
+    return words
+
+
+def _option(word: str) -> tuple[str, str]:
+    """Return the option of Python that takes a value, and the value if it is in the same word."""
+    if word.startswith("--"):
+        if word == "--check-hash-based-pycs":
+            return word, ""
+        return "", ""
+    for position, letter in enumerate(word):
+        if letter in "cmWX":
+            return letter, word[position + 1 :]
+    return "", ""
 
 
 def tests_decide(environ: Mapping[str, str]) -> bool:

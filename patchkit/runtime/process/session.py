@@ -182,6 +182,7 @@ class Session:
             name: The dotted name of the module.
             module: What `sys.modules` holds for it, as it may have replaced itself.
         """
+        self.lookout.note_import(name)
         due = self._schedule.due_at_end(name)
         of_body = self._schedule.due_of_body(name)
         hooks = self.hooks.get(name, ())
@@ -287,10 +288,7 @@ class Session:
             self._inspection.verify()
         finally:
             self._entering.discard(visit)
-        packages = {name.partition(".")[0] for name in self._schedule.targets}
-        if not packages.isdisjoint(sys.modules):
-            self.lookout.begin()
-        self.lookout.tell_unmet(anew=False)
+        self.lookout.note_role()
 
     def stop_if_failed(self, roles: Collection[Role] | None = None) -> None:
         """Refuse to go on where a required patch has failed, or is overwritten by now.
@@ -396,5 +394,5 @@ class Session:
         self._entering.clear()
         self.journal.after_fork()
         self.lookout.tell_inherited()
-        self.lookout.effects.after_fork()
+        self.lookout.after_fork()
         self._table.tell_again()

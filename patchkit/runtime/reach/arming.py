@@ -10,7 +10,7 @@ from patchkit.core.record import Record, field
 from patchkit.core.rows.declaration import Role, Row
 from patchkit.core.rows.selection import Selection
 from patchkit.core.versions.installed import Versions
-from patchkit.errors import DeclarationError, SettingsError
+from patchkit.errors import DeclarationError, PatchkitError, SettingsError
 from patchkit.registry import Registry
 from patchkit.runtime.drift import Drift
 from patchkit.runtime.process.journal import Journal
@@ -134,7 +134,13 @@ def arm_as_asked() -> Session | None:
         SettingsError: A session of other settings is there: its patches are not those asked for.
         PatchkitError: As `arm` raises it.
     """
-    session = arm(by="an import of patchkit.auto")
+    try:
+        session = arm(by="an import of patchkit.auto")
+    except PatchkitError as error:
+        from patchkit.runtime.tracebacks import leave_out_own_frames  # noqa: PLC0415 - few fail
+
+        leave_out_own_frames(error)
+        raise
     if session is not None:
         _refuse_other_settings(session.settings, Settings.read())
     return session

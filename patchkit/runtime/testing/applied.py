@@ -17,6 +17,7 @@ from inspect import (
 from typing import TYPE_CHECKING, Any, cast
 
 from patchkit.errors import ApplyError, UndoError, UnknownPatchError
+from patchkit.runtime.tracebacks import leave_out_own_frames
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
@@ -82,8 +83,9 @@ class Applied:
         try:
             names = session.blocks.hold(self._names)
             self._blocks.append((session, names))
-        except BaseException:
+        except BaseException as error:
             give_back(session, self._packs)
+            leave_out_own_frames(error)
             raise
         return self
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -190,3 +191,21 @@ def test_all_shows_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert "selected" in lines["for-here"]
     assert "vllm 0.12.0 is outside >=0.13" in lines["too-new"]
     assert err == ""
+
+
+@pytest.mark.processes
+def test_the_users_patches_come_first(
+    python: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    """The user's pack is listed before those of patchkit, which are counted apart on stderr."""
+    environ = {
+        "VLLM_VERSION": "0.12.0",
+        "PATCHKIT_VERSIONS": "ray=2.35.0",
+        "PATCHKIT_PATCHES": "my_pack",
+    }
+    done = python("-m", "patchkit", "list", "--all", **environ)
+    lines = done.stdout.splitlines()
+    assert lines.index("my_pack") < lines.index("patchkit.platform")
+    done = python("-m", "patchkit", "list", **environ)
+    pattern = r"2 patches, and \d+ that come with patchkit, left out: --all says why"
+    assert re.search(pattern, done.stderr)

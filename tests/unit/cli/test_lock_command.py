@@ -195,3 +195,15 @@ def test_what_lock_writes_is_what_processes_read(layout: str, tmp_path: Path) ->
     assert python("-c", enter, PATCHKIT_ON_DRIFT="stop") == 0
     (tmp_path / "lib" / "up" / "mod.py").write_text(NEW)
     assert python("-c", enter, PATCHKIT_ON_DRIFT="stop") != 0
+
+
+def test_a_body_that_cannot_be_loaded_fails_the_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`lock --check` is for CI: a pack that cannot start is not in order, reviewed or not."""
+    words = ["lock", "--releases", "up<2"]
+    answer(capsys, *words, code=0)
+    answer(capsys, *words, "--check", code=0)
+    (tmp_path / "pack" / "patch_a.py").write_text("def (:\n")
+    assert main([*words, "--check"]) == 1
+    assert "p: pack.patch_a does not compile" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 from analysis.check.released import no_own_packs, write_wheels
 from support.packages import world
 
-from cli.new_samples import OLD, RELEASES
+from cli.new_samples import MOD, OLD, RELEASES, TYPES
 from patchkit.cli import main
 
 if TYPE_CHECKING:
@@ -170,7 +170,10 @@ def test_what_upstream_lacks_can_be_started(target: str, kind: str) -> None:
             "a function with source of its own",
         ),
         (["--target", "up.mod", "--kind", "wrap"], "expected 'module:qualname'"),
-        (["--target", "up.mod:f", "--kind", "after-import"], "expected 'module'"),
+        (
+            ["--target", "up.mod:f", "--kind", "after-import"],
+            "expected the module alone",
+        ),
         (["--target", "up.mod:f", "--kind", "add"], "is in up 1.2 already"),
         (["--target", "up.mod:C", "--kind", "add-field"], "'module:Class.field'"),
         (["--target", "other.mod:f"], "found no other to look it up in"),
@@ -245,6 +248,136 @@ def test_the_range_is_that_of_the_releases() -> None:
     assert 'requires=("up>=0.32,<0.33",)' in Path("my_pack/__init__.py").read_text()
 
 
+def test_the_project_says_which_releases() -> None:
+    """Without an option, targets are looked up in the project's releases, and rows are for them."""
+    settings = '[tool.patchkit]\npacks = ["my_pack"]\nreleases = ["up>=1.0,<1.3"]\n'
+    Path("pyproject.toml").write_text(settings)
+    assert main(["new", "p", "--target", "up.mod:C", "--role", "main"]) == 0
+    assert 'requires=("up>=1.0,<1.3",)' in Path("my_pack/__init__.py").read_text()
+
+
+def test_what_is_installed_is_asked_for_by_an_option(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`--here` looks the target up in what is installed, whatever the project says."""
+    settings = '[tool.patchkit]\npacks = ["my_pack"]\nreleases = ["up>=1.0,<1.3"]\n'
+    Path("pyproject.toml").write_text(settings)
+    words = ["--target", "up.mod:C", "--role", "main", "--here"]
+    assert main(["new", "p", *words]) == 2
+    assert "none is installed here" in capsys.readouterr().err
+
+
+LISTING = """\
+# what the company changes
+up.mod:f
+up.mod:C.m  mod   # it is slow
+
+up.mod:C
+"""
+
+
+@pytest.mark.processes
+def test_a_list_makes_a_row_of_each_target(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each has a body and a test of its own, and the name in the list or one after its target."""
+    Path("targets.txt").write_text(LISTING)
+    assert new("--from", "targets.txt") == 0
+    assert list(rows()) == ["f", "mod", "c"]
+    bodies = sorted(file.name for file in Path("my_pack").glob("patch_*"))
+    assert bodies == ["patch_c.py", "patch_mod.py", "patch_mod_mod.py"]
+    assert len(list(Path("tests").iterdir())) == 3
+    out = capsys.readouterr().out
+    assert "patchkit check f mod c" in out
+    assert out.count("fill in why") == 1
+    words = ["--patches", "my_pack", "--releases", "up==1.2", "--format", "json"]
+    main(["check", *words])
+    grid = json.loads(capsys.readouterr().out)["grid"]
+    assert [row["up 1.2"] for row in grid.values()] == ["ok", "ok", "ok"]
+
+
+@pytest.mark.processes
+def test_a_list_grows_a_pack_that_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that is taken gets the words before it; a dry run and JSON have all patches."""
+    assert new("f", "--target", "up.mod:f") == 0
+    Path("targets.txt").write_text("up.mod:f\nup.mod:C\n")
+    capsys.readouterr()
+    words = ["--from", "targets.txt", "--dry-run", "--format", "json"]
+    Path("pyproject.toml").write_text('[tool.patchkit]\npacks = ["my_pack"]\n')
+    assert new(*words) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert [patch["patch"] for patch in data["patches"]] == ["mod-f", "c"]
+    assert data["next"]
+    assert list(rows()) == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("listing", "words", "message"),
+    [
+        (
+            "up.mod:f a b\n",
+            [],
+            "targets.txt:1: found 'up.mod:f a b', expected a target",
+        ),
+        ("# nothing\n", [], "targets.txt: found no target"),
+        ("up.mod:f a\nup.mod:C a\n", [], "found a patch 'a' in targets.txt"),
+        ("up.mod:f\nup.mod:nope\n", [], "up.mod:nope is not in up 1.2"),
+        ("up.mod:f\n", ["p"], "expected the list alone"),
+        ("up.mod:f\n", ["--body", "patch_x"], "expected the list alone"),
+        (None, [], "targets.txt: [Errno 2]"),
+    ],
+)
+def test_a_list_with_a_fault_writes_nothing(
+    listing: str | None,
+    words: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The error names the line, or the target."""
+    if listing is not None:
+        Path("targets.txt").write_text(listing)
+    assert message in refusal(capsys, *words, "--from", "targets.txt")
+    assert not Path("my_pack").exists()
+
+
+def test_a_name_and_a_target_are_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a list, an error says what is expected."""
+    assert "or --from FILE" in refusal(capsys, "p")
+
+
+REGISTRY = """\
+TABLE = {name: name.lower() for name in ("A", "B")}
+
+
+class Registry:
+    def __init__(self):
+        self.models = {}
+
+
+REGISTRY = Registry()
+REGISTRY.models.update(TABLE)
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("TABLE['A']", "TABLE has no items that can be read from the source"),
+        ("REGISTRY.models['A']", "an instance has it once"),
+    ],
+)
+def test_an_item_that_code_sets_says_what_to_do(
+    target: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error names the kinds for each case, and one of them starts a patch."""
+    write_wheels(tmp_path / "wheels", {"1.2": {"registry": REGISTRY}})
+    words = ["--target", f"up.registry:{target}"]
+    error = refusal(capsys, "p", *words)
+    assert reason in error
+    assert "--kind replace if the import of up.registry sets it" in error
+    assert "patchkit new NAME --kind after-import --target up.registry" in error
+    assert new("p", *words, "--kind", "replace") == 0
+    assert new("q", "--target", "up.registry", "--kind", "after-import") == 0
+
+
 def test_roles_come_from_the_folder_or_by_hand(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -289,13 +422,13 @@ def test_nothing_that_is_there_is_overwritten(
     assert new("p", "--target", "up.mod:f") == 0
     before = {file: file.read_bytes() for file in Path().rglob("*.py")}
     capsys.readouterr()
-    assert "'p' is there already" in refusal(capsys, "p", "--target", "up.mod:C")
+    assert "found a row 'p'" in refusal(capsys, "p", "--target", "up.mod:C")
     error = refusal(capsys, "q", "--target", "up.mod:C", "--body", "patch_mod")
-    assert "patch_mod.py is there already" in error
+    assert "patch_mod.py, expected no such file" in error
     assert "--body names another" in error
     Path("tests/test_q.py").touch()
     error = refusal(capsys, "q", "--target", "up.mod:C", "--body", "patch_c")
-    assert "test_q.py is there already" in error
+    assert "test_q.py, expected no such file" in error
     Path("tests/test_q.py").unlink()
     assert {file: file.read_bytes() for file in Path().rglob("*.py")} == before
 
@@ -423,7 +556,18 @@ def test_rows_that_are_made_otherwise_are_left_alone(
 @pytest.mark.processes
 def test_what_is_written_suits_linters(tmp_path: Path) -> None:
     """ruff, its formatter and mypy --strict find nothing in what is written, whatever the kind."""
+    long_name = "SchedulerOfEverythingOnAccelerator"
+    module = MOD + f"class {long_name}:\n    SIZE = 1\n    def m(self): ...\n"
+    module += "TABLE = {'it\"s': 1, 'plain': 2}\n"
+    write_wheels(tmp_path / "wheels", {"1.2": {"mod": module, "types": TYPES}})
     targets_and_kinds = (
+        [f"{long_name}.SIZE"],
+        [f"{long_name}.m"],
+        ["TABLE['it\"s']"],
+        ["TABLE['plain']"],
+        ["LIMIT", "--target", "up.mod:C", "--target", f"up.mod:{long_name}"],
+        ["f", "--target", "up.mod:LIMIT", "--target", "up.mod:C.p"],
+        ["fresh", "--kind", "add"],
         ["f"],
         ["plain", "--kind", "replace"],
         ["C"],
@@ -441,6 +585,7 @@ def test_what_is_written_suits_linters(tmp_path: Path) -> None:
     wide = ["--isolated", "--line-length", "100"]
     strict = ["--strict", "--ignore-missing-imports", "--cache-dir", str(tmp_path)]
     for command in (
+        [ruff, "check", "--isolated", "."],
         [ruff, "check", *select, "."],
         [ruff, "format", "--isolated", "--check", "."],
         [ruff, "format", *wide, "--check", "."],

@@ -21,8 +21,9 @@ pytestmark = pytest.mark.processes
 def test_either_names_or_all_is_required(capsys: pytest.CaptureFixture[str]) -> None:
     """`rebase` with neither names nor `--all`, or with both, is wrong use."""
     assert main(["rebase", "--to", "2.0"]) == 2
+    assert "found no name of a patch" in capsys.readouterr().err
     assert main(["rebase", "p", "--all", "--to", "2.0"]) == 2
-    assert "expected names of patches, or --all" in capsys.readouterr().err
+    assert "found names and --all" in capsys.readouterr().err
 
 
 def test_what_is_written_is_reported_before_an_error(

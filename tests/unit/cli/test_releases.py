@@ -117,6 +117,16 @@ def test_matrix_names_the_releases_to_test(capsys: pytest.CaptureFixture[str]) -
     assert "first of the given releases for p" in data["releases"][0]["cases"]
     assert main(["matrix", "--releases", "up", "--format", "github"]) == 0
     assert json.loads(capsys.readouterr().out) == {"up": ["1.0", "2.0", "3.0"]}
+    assert main(["matrix", "--releases", "up"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        "up exercises",
+        "1.0 first of the given releases for p",
+        "sources that only it has: up.mod:f",
+        "2.0 sources that only it has: up.mod:f",
+        "3.0 last of the given releases for p",
+        "sources that only it has: up.mod:f",
+    ]
 
 
 @pytest.mark.parametrize("form", ["table", "json", "github"])

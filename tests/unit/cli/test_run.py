@@ -150,6 +150,22 @@ def test_packs_named_by_hand_travel(
     assert environ["PATCHKIT"] == "1"
 
 
+def test_the_packs_that_are_passed_on_are_named(
+    patchkit_run: Python, write_pack: Pack
+) -> None:
+    """One line names the packs of the command, or says that there are none but patchkit's own."""
+    write_pack("one_pack", pack_source(row_source()))
+    command = ("--", sys.executable, "-c", "pass")
+    child = patchkit_run("--patches", "one_pack", *command)
+    assert "patchkit: packs: one_pack" in child.stderr.splitlines()
+    child = patchkit_run(*command)
+    none = (
+        "patchkit: no packs but patchkit's own; "
+        "--patches one_pack adds the one in this folder"
+    )
+    assert none in child.stderr.splitlines()
+
+
 def test_a_fresh_journal_is_the_owners_only_and_named(
     patchkit_run: Python, tmp_path: Path
 ) -> None:
@@ -159,6 +175,7 @@ def test_a_fresh_journal_is_the_owners_only_and_named(
     assert isinstance(environ, dict)
     journal = Path(environ["PATCHKIT_JOURNAL"])
     assert child.stderr.startswith(f"patchkit: journal in {journal}\n")
+    assert json.loads((journal / "run.json").read_text())["command"][1:] == ["say.py"]
     assert journal.parent == tmp_path / f"patchkit-{os.getuid()}"
     assert stat.S_IMODE(journal.stat().st_mode) == 0o700
     assert stat.S_IMODE(journal.parent.stat().st_mode) == 0o700
@@ -428,7 +445,8 @@ def test_settings_that_stop_every_process_are_one_line(
 
 def test_a_process_that_cannot_be_armed_stops(patchkit_run: Python) -> None:
     """A process whose pack cannot be imported ends with 2, and says that it is not patched."""
-    child = patchkit_run("--patches", "no_such_pack", "--", sys.executable, "say.py")
+    command = ["env", "PATCHKIT_PATCHES=no_such_pack", sys.executable, "say.py"]
+    child = patchkit_run("--", *command)
     assert (child.returncode, child.stdout) == (2, "")
     assert "this process is not patched: pack no_such_pack" in child.stderr
     assert "Traceback" not in child.stderr
@@ -474,7 +492,7 @@ def test_a_python_that_cannot_import_a_pack_stops_at_its_target(
     words = ("--patches", "mine", "--", bare_python, "-c")
     child = patchkit_run(*words, "import up.thing; print('went on')")
     assert (child.returncode, child.stdout) == (1, "")
-    assert "required patch mine-a (mine.patch_a) failed: ModuleNotFound" in child.stderr
+    assert "no patch can be applied: patchkit needs the package" in child.stderr
     swallowed = "try:\n import up.thing\nexcept Exception: pass"
     assert patchkit_run(*words, swallowed).returncode == 70
 
@@ -485,3 +503,36 @@ def test_on_failure_warn_lets_an_unpatched_process_go_on(patchkit_run: Python) -
     child = patchkit_run(*words, PATCHKIT_ON_FAILURE="warn")
     assert child.returncode == 0
     assert "this process is not patched" in child.stderr
+
+
+def test_a_pack_that_is_not_found_stops_before_the_command_starts(
+    patchkit_run: Python, tmp_path: Path
+) -> None:
+    """A typo is told in one line, with exit code 2, whoever names the pack."""
+    mark = tmp_path / "started"
+    command = ("--", sys.executable, "-c", f"open({str(mark)!r}, 'w')")
+    for words, environ in (
+        (("--patches", "typo"), {}),
+        ((), {"PATCHKIT_PATCHES": "typo"}),
+    ):
+        child = patchkit_run(*words, *command, **environ)
+        assert child.returncode == 2
+        assert "No module named 'typo'" in child.stderr
+        assert "Traceback" not in child.stderr
+        assert not mark.exists()
+
+
+def test_a_folder_without_packs_is_told_of_before_and_after(
+    patchkit_run: Python, write_pack: Pack
+) -> None:
+    """With patchkit's own packs alone there is a line at the start and one at the end."""
+    words = "no packs but patchkit's own"
+    child = patchkit_run("--", sys.executable, "-c", "")
+    assert child.stderr.count(words) == 2
+    assert child.stderr.index(words) < child.stderr.index("no findings")
+    assert "--patches MODULE" in child.stderr
+    write_pack("corp_patches", pack_source(row_source()))
+    child = patchkit_run("--", sys.executable, "-c", "")
+    assert "--patches corp_patches" in child.stderr
+    child = patchkit_run("--patches", "corp_patches", "--", sys.executable, "-c", "")
+    assert words not in child.stderr

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from analysis.status.told import engine, journal, line, patch, role
+from analysis.status.told import NOW, child, engine, journal, line, patch, role
 from support import packages
 from support.packages import World, row
 
@@ -288,3 +288,20 @@ def test_a_wrapper_that_nobody_can_read_is_told(
     assert stranger == {"target": "m:f", "by": "them", "wraps": True, "unsure": True}
     assert main(["status", str(place), "--patch", "one"]) == 1
     assert "cannot tell whether" in capsys.readouterr().out
+
+
+def test_unused_tells_of_patches_for_the_wrong_role(
+    capsys: pytest.CaptureFixture[str], written: Callable[..., Path]
+) -> None:
+    """What is imported only where the patch is not for is told below what was never called."""
+    roles = {"one": ["main"], "two": ["main"]}
+    nothing = line("imported", modules=[], patches={})
+    imported = line("imported", modules=["vllm.a"], patches={"one": ["vllm.a"]})
+    late = line("verified", time=NOW + 600)
+    started = child(30, "VllmWorker-0", "worker", 3)
+    place = written(
+        journal(10, role("main"), started, nothing, late, roles=roles),
+        journal(30, role("worker"), imported, at=3, roles=roles, ppid=10),
+    )
+    assert main(["status", str(place), "--unused"]) == 1
+    assert "misplaced: one is for main" in capsys.readouterr().out

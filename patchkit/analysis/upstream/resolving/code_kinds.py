@@ -60,7 +60,7 @@ def _own_parts(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def classes_of_super(node: ast.AST) -> set[str]:
-    """Name the classes that are given to `super`.
+    """Name the classes that are given to `super`, but not inside classes in the function.
 
     Args:
         node: A function.
@@ -69,13 +69,20 @@ def classes_of_super(node: ast.AST) -> set[str]:
         Their dotted names; "" among them for `super()`.
     """
     names = set()
-    for part in ast.walk(node):
+    for part in _parts_outside_classes(node):
         if isinstance(part, ast.Call) and dotted(part.func) == "super":
             name = ""
             if part.args:
                 name = dotted(part.args[0])
             names.add(name)
     return names
+
+
+def _parts_outside_classes(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.ClassDef):
+            yield child
+            yield from _parts_outside_classes(child)
 
 
 def naming_itself(node: ast.AST) -> tuple[str, ...]:

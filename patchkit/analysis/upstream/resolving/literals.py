@@ -189,11 +189,8 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
     if value.tree is not None:
         container = literal_container(value)
     if container is None:
-        return (
-            undecided(
-                f"{value.qualname} has no items that can be read from the source"
-            ),
-        )
+        reason = f"{value.qualname} has no items that can be read from the source"
+        return (undecided(reason),)
     node = container.items.get(item.key)
     if node is None or (container.opened and not container.is_table):
         return (_missing(value, container, item),)

@@ -98,8 +98,8 @@ def checked(
 ) -> Report:
     """Check the pack `pack`; findings about the pack as a whole come first."""
     rows, faults = read_packs(Settings(), ["pack"])
-    report = Check(list(rows), subjects, lock or Lock(), known or {}).run()
-    return type(report)(report.releases, [*faults, *report.findings], report.grid)
+    check = Check(list(rows), subjects, lock or Lock(), known or {}, faults=faults)
+    return check.run()
 
 
 def codes(report: Report) -> list[str]:

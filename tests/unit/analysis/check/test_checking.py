@@ -50,6 +50,7 @@ BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN 
         (WRAP, "f = 3", ["PK102"]),
         (WRAP, "class f: ...", ["PK102"]),
         ("Wrap('up.mod:f', by='g')", "def f(): ...", ["PK103"]),
+        ("Wrap('up.mod:f', by='N')", "def f(): ...", ["PK102"]),
         ("Replace('up.mod:C', by='Sub')", "class C: ...", []),
         ("Replace('up.mod:C', by='g')", "class C: ...", ["PK102"]),
         ("Replace('up.mod:C', by='Loose')", "class C: ...", ["PK102"]),
@@ -92,6 +93,7 @@ BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN 
         ("Provide('up.none.extra', by='N')", "", ["PK101"]),
         ("AfterImport('up.mod', call='g')", "", []),
         ("AfterImport('up.gone', call='g')", "", ["PK101"]),
+        ("AfterImport('up.mod', call='N')", "", ["PK102"]),
         ("Replace('up.mod:f', by='h')", "def f(): ...", ["PK503"]),
     ],
 )
@@ -107,7 +109,7 @@ def test_each_change_has_its_needs(
     lib = "def f():\n    x = 1\nclass C:\n    def f(self):\n        x = 1\n"
     report = checked([subject("1.0", mod=mod, lib=lib)])
     assert codes(report) == expected
-    harmless = {"PK104", "PK503"}
+    harmless = {"PK104"}
     if change == REPLACE:
         harmless.add("PK122")
     if not set(expected) <= harmless:
@@ -334,7 +336,7 @@ def test_bodies_and_rows_that_miss_each_other(world: World) -> None:
     """A body without a row and a row without a body are findings; the other rows are checked."""
     world.pack(
         row("lost", "patch_lost", WRAP),
-        row("p", "patch_a", WRAP),
+        row("p", "patch_a", WRAP, after="('lost',)"),
         patch_a=BODY,
         patch_loose="",
     )
@@ -344,7 +346,7 @@ def test_bodies_and_rows_that_miss_each_other(world: World) -> None:
         "no row of pack pack names patch_loose.py"
     )
     assert only_finding(report, "PK502").patch == "lost"
-    assert report.grid == {"p": {"up 1.0": "ok"}}
+    assert report.grid == {"lost": {"up 1.0": "broken"}, "p": {"up 1.0": "ok"}}
 
 
 def test_each_missing_text_of_a_row_is_a_finding(world: World) -> None:
@@ -434,3 +436,29 @@ def test_changes_with_a_when_of_their_own_may_overlap(world: World) -> None:
     assert codes(report) == ["PK101"]
     assert only_finding(report, "PK101").target == "up.late:f"
     assert "w decides where it would apply" in only_finding(report, "PK101").message
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("    return super().m()\n", ["PK102"]),
+        ("    return super(C, instance).m()\n", []),
+        ("    class D:\n        def m(self): return super().m()\n", []),
+    ],
+)
+def test_super_in_a_wrapper(world: World, body: str, expected: list[str]) -> None:
+    """`super()` in a function outside of a class fails when it is called, whatever is wrapped."""
+    source = f"from up.mod import C\ndef w(wrapped, instance, args, kwargs):\n{body}"
+    for target in ("up.mod:C.m", "up.mod:f"):
+        world.pack(row("p", "patch_a", f"Wrap({target!r}, by='w')"), patch_a=source)
+        mod = "class C:\n    def m(self): ...\ndef f(): ...\n"
+        assert codes(checked([subject("1.0", mod=mod)])) == expected
+
+
+@pytest.mark.parametrize("field", ["when", "verify"])
+def test_what_a_row_asks_is_a_function(world: World, field: str) -> None:
+    """A constant cannot be called; the finding is at its line in the body."""
+    world.pack(row("p", "patch_a", WRAP, **{field: "'N'"}), patch_a=BODY)
+    report = checked([subject("1.0", mod="def f(): ...")])
+    finding = only_finding(report, "PK102")
+    assert (finding.line, report.grid["p"]["up 1.0"]) == (3, "broken")

@@ -97,3 +97,53 @@ def test_an_edit_after_one_that_may_be_left_out_holds_without_it(world: World) -
         first, row("q", "patch_a", edit("x = 2", "x = 3"), after="('p',)"), patch_a=""
     )
     assert codes(checked([subject("1.0", mod=F)])) == ["PK111"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x = 1", "x = = 1"),
+        ("x = 1", "x = (1"),
+        ("x = 1", "await other()"),
+        ("x = 1", "nonlocal x"),
+        ("x = 1", "break"),
+    ],
+)
+def test_an_edited_text_that_does_not_compile_is_an_error(
+    world: World, old: str, new: str
+) -> None:
+    """The run time would refuse it: of a function as of a method."""
+    mod = "def f():\n    x = 1\nclass C:\n    def f(self):\n        x = 1\n"
+    for target in ("up.mod:f", "up.mod:C.f"):
+        world.pack(row("p", "patch_a", edit(old, new, target=target)), patch_a="")
+        report = checked([subject("1.0", mod=mod)])
+        assert codes(report) == ["PK114"], new
+        assert report.grid["p"] == {"up 1.0": "broken"}
+
+
+def test_a_text_that_did_not_compile_before_is_no_fault_of_the_edit(
+    world: World,
+) -> None:
+    """Upstream may be written for a later Python than the one that checks."""
+    change = edit("x = 1", "x = 2", target="up.mod:C.f")
+    world.pack(row("p", "patch_a", change), patch_a="")
+    mod = "class C:\n    def f(self):\n        x = 1\n        break\n"
+    assert codes(checked([subject("1.0", mod=mod)])) == []
+
+
+def test_an_edit_that_upstream_has_made_already(world: World) -> None:
+    """Where `old` is still there beside `new`, the Edit writes it twice: upstream has it."""
+    change = edit("(a,", "(a, b=1,")
+    world.pack(row("p", "patch_a", change), patch_a="")
+    report = checked([subject("1.0", mod="def f():\n    return g(a, b=1, c=2)\n")])
+    assert codes(report) == ["PK122"]
+    assert report.grid["p"] == {"up 1.0": "broken"}
+    finding = only_finding(report, "PK122")
+    assert "new is there already" in finding.message
+
+
+def test_a_new_text_that_is_elsewhere_too_is_no_merge(world: World) -> None:
+    """A `break` in a loop does not make one outside of it right."""
+    world.pack(row("p", "patch_a", edit("x = 1", "break")), patch_a="")
+    mod = "def f():\n    x = 1\n    while x:\n        break\n"
+    assert codes(checked([subject("1.0", mod=mod)])) == ["PK114"]

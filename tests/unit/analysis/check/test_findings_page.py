@@ -209,6 +209,9 @@ EXAMPLES = {
         released(SCHED, A_STEP, A_STEP),
         words=("--releases", "vllm", "--inverse"),
     ),
+    "PK306": Example(
+        (complete_row(WRAP, requires="('torch_npu<9',)"),), released(SCHED, A_STEP)
+    ),
     "PK401": Example(
         (complete_row(WRAP, name="core-loop"), complete_row(WRAP, name="core-trace")),
         released(SCHED, A_STEP),
@@ -223,6 +226,17 @@ EXAMPLES = {
         },
         words=("--wheel", "vllm-0.11.0-py3-none-any.whl"),
     ),
+    "PK403": Example(
+        (
+            complete_row(f"Replace({STEP!r}, by='step')", name="core-fast"),
+            complete_row(
+                f"Edit({STEP!r}, old='return now', new='return now + 1')",
+                name="core-trace",
+            ),
+        ),
+        released(SCHED, A_STEP),
+        {"patch_a": "def step(self, now): return now\n"},
+    ),
     "PK501": Example(
         (complete_row(WRAP),),
         released(SCHED, A_STEP),
@@ -234,6 +248,11 @@ EXAMPLES = {
         {"patch_scheduler": BODY},
     ),
     "PK503": replaced("def new_step(self, now): ...", A_STEP),
+    "PK504": Example(
+        (complete_row(WRAP),),
+        released(SCHED, A_STEP),
+        {"patch_a": BODY.replace("**kwargs)\n", "**kwargs\n")},
+    ),
     "PK511": Example((complete_row(WRAP, why="''"),), released(SCHED, A_STEP)),
     "PK512": Example((complete_row(WRAP, upstream="''"),), released(SCHED, A_STEP)),
     "PK513": Example((complete_row(WRAP, sunset="''"),), released(SCHED, A_STEP)),

@@ -42,7 +42,7 @@ def test_ends_of_ranges_and_sources(world: World) -> None:
     chosen = [releases[index].version for index in few(by_name)]
     assert chosen == ["2.0", "4.0", "5.0"]
     assert set(faults) == set()
-    names = {name for name, indexes in by_name.items() if indexes == {4}}
+    names = {str(name) for name, indexes in by_name.items() if indexes == {4}}
     names_of_source = {name for name in names if name.startswith("up.mod:f")}
     assert len(names_of_source) == 1
     assert names == {"last release of p"} | names_of_source

@@ -272,7 +272,7 @@ def test_wrong_use_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(["adopt", "up==1.1", "--into", "mine", "--restore"]) == 2
     assert "--restore: found no --installed" in capsys.readouterr().err
     assert main(["adopt", "nobody", "--installed", "--into", "mine"]) == 2
-    assert "found no distribution 'nobody'" in capsys.readouterr().err
+    assert "found no installed distribution 'nobody'" in capsys.readouterr().err
     words = ["up==9", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
     assert main(["adopt", *words]) == 2
     assert "found no release that 'up==9' allows" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from patchkit.authoring.adopt.transplant import with_moved
+from patchkit.authoring.adopt.moved_names import with_moved
 from patchkit.core.rows.target import Target
 
 MOVED = {

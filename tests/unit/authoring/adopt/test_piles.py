@@ -353,7 +353,7 @@ def test_a_part_of_a_package_is_adopted_with_a_warning(
     [
         (
             ["--only", "patches"],
-            "--only: pile has no module patches, expected its whole name",
+            "--only: found no module patches in pile, expected its dotted name",
         ),
         (["--stub", "absent"], "--stub: found no --observe, expected both"),
         (["--into", "my-pack"], "found 'my-pack', expected a name to import"),

@@ -20,7 +20,7 @@ from authoring.adopt.carried_row import (
 )
 from patchkit.analysis.check.packs import PackSource
 from patchkit.authoring.adopt.rebasing import Rebase
-from patchkit.authoring.scaffold.plan import write
+from patchkit.authoring.scaffold.files import write
 from patchkit.errors import ScaffoldError, UpstreamError
 from patchkit.registry import read_pack
 

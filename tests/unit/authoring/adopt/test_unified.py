@@ -83,7 +83,7 @@ def test_a_hunk_without_a_place_names_what_is_near() -> None:
     )
     with pytest.raises(
         ScaffoldError,
-        match=r"x\.py: found no lines as the hunk at line 1.*call\(a, c\)",
+        match=r"x\.py: found none of the lines that the hunk at line 1.*call\(a, c\)",
     ):
         applied(file.hunks, b"x = 1\nreturn call(a, c)\n", "x.py")
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.authoring.scaffold.plan import PlannedFile, place_of, write
+from patchkit.authoring.scaffold.files import PlannedFile, write
+from patchkit.authoring.scaffold.plan import place_of
 from patchkit.errors import ScaffoldError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.core.rows.project import Project
+from patchkit.core.rows.project import Project, entry_points_of
 from patchkit.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -99,3 +99,30 @@ def test_a_section_that_is_no_table_is_refused(tmp_path: Path) -> None:
         SettingsError, match=r"tool\.patchkit: found 1, expected a table"
     ):
         Project.read(tmp_path)
+
+
+def test_packages_that_hold_rows_are_found_by_their_text(tmp_path: Path) -> None:
+    """At most two deep, in the project or its `src`; patchkit's own are left out."""
+    write(tmp_path, "[tool.patchkit]\n")
+    texts = {
+        "mine": "PATCHES = ()\n",
+        "src/deep/rows": "PATCHES: tuple = ()\n",
+        "a/b/c": "PATCHES = ()\n",
+        "other": "from mine import PATCHES\n",
+        "not-a-name": "PATCHES = ()\n",
+        "patchkit/worker": "PATCHES = ()\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "__init__.py").write_text(text)
+    assert Project.read(tmp_path).packs_here() == ["mine", "deep.rows"]
+
+
+def test_entry_points_are_read_from_the_project(tmp_path: Path) -> None:
+    """What is declared counts, installed or not; without a file there is nothing."""
+    entries = '[project.entry-points."patchkit.patches"]\nmine = "mine.rows"\n'
+    write(tmp_path, f"[tool.patchkit]\n{entries}")
+    project = Project.read(tmp_path)
+    assert entry_points_of(project, "patchkit.patches") == ["mine.rows"]
+    assert entry_points_of(project, "patchkit.processes") == []
+    assert entry_points_of(Project(), "patchkit.patches") == []

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 from json import dumps
-from up.lib import LIMIT
+from up.lib import f
 from up.other import deep
 
 BIG = 7
@@ -11,7 +11,7 @@ MIDDLE, REST = divmod(7, 2)
 
 
 def g(a, how=dumps):
-    return helper(a) + deep(LIMIT) + len(os.sep)
+    return helper(a) + deep(f(a)) + len(os.sep)
 
 
 def helper(a):

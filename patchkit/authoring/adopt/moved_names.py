@@ -1,0 +1,72 @@
+"""Rewrites imports of names that have moved."""
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from patchkit.analysis.upstream.reading.files import parse
+from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
+from patchkit.core.rows.target import Target
+
+
+def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
+    """Return a text with `from … import …` of names that have moved; they are bound as before.
+
+    Args:
+        text: the text of a module.
+        moved: where names are now, by where they were.
+    """
+
+    def changes(content: bytes) -> Iterator[TextChange]:
+        tree, _ = parse(content)
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ImportFrom):
+                continue
+            statements = _statements(node, moved)
+            if not statements:
+                continue
+            start, end = span(content, node)
+            start_of_line = content.rfind(b"\n", 0, start) + 1
+            before = content[start_of_line:start].decode()
+            separator = f"\n{before}"
+            if before.strip():  # behind other code, the statements stay on the line
+                separator = "; "
+            text_of_imports = separator.join(statements)
+            yield start, end, text_of_imports
+
+    return rewritten(text.encode(), changes).decode()
+
+
+def _statements(node: ast.ImportFrom, moved: Mapping[Target, Target]) -> list[str]:
+    """Write an import as one of what has stayed, and one for each name that has moved.
+
+    Args:
+        node: the import.
+        moved: where names are now, by where they were.
+
+    Returns:
+        The statements; none where no name has moved, or the import is relative.
+    """
+    if not node.module or node.level:
+        return []
+    stayed: list[ast.alias] = []
+    imports: list[ast.ImportFrom] = []
+    for alias in node.names:
+        submodule = Target(f"{node.module}.{alias.name}")
+        member = Target(node.module, alias.name)
+        target = moved.get(member) or moved.get(submodule)
+        if target is None:
+            stayed.append(alias)
+            continue
+        dotted_target = str(target).replace(":", ".")
+        module, _, name = dotted_target.rpartition(".")
+        bound = alias.asname or alias.name
+        new_alias = ast.alias(name)
+        if bound != name:
+            new_alias = ast.alias(name, bound)
+        imports.append(ast.ImportFrom(module, [new_alias], 0))
+    if not imports:
+        return []
+    if stayed:
+        remainder = ast.ImportFrom(node.module, stayed, 0)
+        imports.insert(0, remainder)
+    return [ast.unparse(statement) for statement in imports]

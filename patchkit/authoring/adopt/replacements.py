@@ -1,0 +1,154 @@
+"""Writes definitions into a module in the place of those that set the same name."""
+
+import ast
+
+from patchkit.analysis.upstream.resolving.syntax import DEFS
+from patchkit.authoring.adopt.decorators import kept_decorators, shapes_functions
+from patchkit.authoring.adopt.definitions import Definitions, names_in
+from patchkit.authoring.adopt.indents import indented, margin_of
+from patchkit.authoring.adopt.members import ASSIGNMENTS, Member
+from patchkit.authoring.adopt.module_text import (
+    ModuleText,
+    line_after,
+    lines_of_statement,
+)
+from patchkit.authoring.adopt.unpacking import values_by_name
+from patchkit.authoring.adopt.values import value_text
+from patchkit.authoring.scaffold.source_edits import rewritten, span
+from patchkit.errors import ScaffoldError
+
+
+def replace(module: ModuleText, member: Member, new: ast.stmt, text: str) -> str | None:
+    """Put a definition in the place of what sets a name.
+
+    Where the name is set together with others, they keep their values: its own value is
+    replaced if the assignment has one for each name, and the new one reads none of them; else
+    it is set anew on the next line.
+
+    Args:
+        module: the module, which is changed.
+        member: what is replaced, and by what.
+        new: the definition in the body.
+        text: the definition under its new name, not indented.
+
+    Returns:
+        The value, if nothing but that is written of an assignment.
+
+    Raises:
+        ScaffoldError: the name is set in a way that has no such place.
+    """
+    code = module.read()
+    qualname = member.qualname
+    refuse_imported(code, qualname)
+    old, *further = code.setters(qualname)
+    if further:
+        raise ScaffoldError(
+            f"more than one statement of {code.tree.path} sets {qualname}"
+        )
+    first_line, _ = lines_of_statement(old)
+    margin = margin_of(module.line(first_line))
+    value = value_text(text, margin)
+    is_field = isinstance(new, ast.AnnAssign) and member.is_merged
+    if isinstance(new, ASSIGNMENTS) and value is None:
+        raise ScaffoldError(f"{member.by} has no value")
+    if value is not None and isinstance(old, ASSIGNMENTS) and not is_field:
+        _replace_value(module, code, member, old, value)
+        return value
+    if not code.has_lines_of_its_own(old):
+        raise ScaffoldError(f"it shares its lines with other code than {qualname}")
+    if qualname in code.set_together:
+        module.put_before(line_after(old), indented(text, margin))
+    else:
+        _replace_definition(module, code, member, new, indented(text, margin))
+    return None
+
+
+def refuse_imported(code: Definitions, name: str) -> None:
+    """Refuse a name that a module has from another one.
+
+    Args:
+        code: what the module defines.
+        name: the name.
+
+    Raises:
+        ScaffoldError: the module only imports it.
+    """
+    if name in code.imports and name not in code.named:
+        raise ScaffoldError(
+            f"{code.tree.name} only imports it ({code.imports[name]}), and the patch replaces it "
+            "there alone; name it where it is defined"
+        )
+
+
+def _replace_value(
+    module: ModuleText, code: Definitions, member: Member, old: ast.stmt, value: str
+) -> None:
+    """Give a name another value, in the statement that sets it or on the next line."""
+    source = code.tree.source
+    assert isinstance(old, ASSIGNMENTS)
+    values = values_by_name(old)
+    old_value = old.value
+    if member.qualname in code.set_together:
+        old_value = values.get(member.name)
+    names_of_new = names_in(ast.parse(f"({value})"))
+    is_independent = names_of_new.isdisjoint({member.name, *values})
+    if old_value is not None and is_independent:
+        start, end = span(source, old_value)
+        module.text = rewritten(source, lambda _: [(start, end, value)]).decode()
+    elif isinstance(old, ast.AnnAssign) and old.value is None and is_independent:
+        _, end = span(source, old)
+        module.text = rewritten(source, lambda _: [(end, end, f" = {value}")]).decode()
+    elif not code.has_lines_of_its_own(old):
+        raise ScaffoldError(
+            f"it shares its lines with other code than {member.qualname}"
+        )
+    else:
+        first_line, _ = lines_of_statement(old)
+        margin = margin_of(module.line(first_line))
+        module.put_before(line_after(old), f"{margin}{member.name} = {value}")
+
+
+def _replace_definition(
+    module: ModuleText, code: Definitions, member: Member, new: ast.stmt, text: str
+) -> None:
+    """Put a definition in the place of another statement, with the decorators that hold for both.
+
+    Args:
+        module: the module, which is changed.
+        code: what it defines.
+        member: what is replaced, and by what.
+        new: the definition in the body.
+        text: the definition under its new name, indented.
+    """
+    old = code.named[member.qualname]
+    first, last = lines_of_statement(old)
+    if isinstance(new, DEFS) and member.keeps_kind:
+        if isinstance(old, DEFS):
+            kept = kept_decorators(old, new, unrelated=member.unrelated)
+            if kept and kept == old.decorator_list:
+                first = old.lineno
+            else:
+                text = "".join(_decorator_lines(code, old, kept)) + text
+        elif isinstance(getattr(old, "value", None), ast.Call) and member.owner:
+            raise ScaffoldError("upstream makes it by a call, which decides what it is")
+    value = getattr(new, "value", None)
+    may_be_function = isinstance(value, (ast.Lambda, ast.Name, ast.Attribute, ast.Call))
+    is_shaped = isinstance(old, DEFS) and shapes_functions(old.decorator_list)
+    if may_be_function and is_shaped and member.keeps_kind:
+        raise ScaffoldError(
+            "it may be a function, which takes on upstream's decorators"
+        )
+    module.put(first, last, text)
+
+
+def _decorator_lines(
+    code: Definitions, node: ast.stmt, decorators: list[ast.expr]
+) -> list[str]:
+    """Write decorators of a function on lines as they stand there."""
+    source = code.tree.source
+    margin = " " * node.col_offset
+    lines: list[str] = []
+    for decorator in decorators:
+        start, end = span(source, decorator)
+        lines.append(f"{margin}@{source[start:end].decode()}\n")
+    return lines

@@ -1,0 +1,27 @@
+"""Rewrites the value of an assignment, and leaves its names and its annotation as they are."""
+
+import ast
+
+from patchkit.authoring.adopt.indents import indented
+from patchkit.authoring.adopt.unpacking import element_text
+
+_NAME = "_ = "
+
+
+def value_text(text: str, margin: str) -> str | None:
+    """Return the value that an assignment sets, as it can stand anywhere in another one.
+
+    Args:
+        text: the assignment, not indented.
+        margin: what its further lines get before them.
+
+    Returns:
+        None if the statement is no assignment, or sets nothing.
+    """
+    (node,) = ast.parse(text).body
+    value = getattr(node, "value", None)
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or value is None:
+        return None
+    value_alone = element_text(text.encode(), value)
+    lines = indented(f"{_NAME}{value_alone}", margin)
+    return lines.removeprefix(f"{margin}{_NAME}")

@@ -1,0 +1,90 @@
+"""Reads lists of targets, one a line, each of which becomes a row; names the rows after them."""
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+from patchkit.core.rows.target import Target
+from patchkit.errors import ScaffoldError
+
+_EXPECTED = (
+    "expected a target, such as vllm.envs:VLLM_PORT, and perhaps a name for its patch"
+)
+
+
+class ListedTarget(NamedTuple):
+    """A line of a list.
+
+    Args:
+        target: The target.
+        name: The name that its patch is to have; '' where the list has none.
+    """
+
+    target: Target
+    name: str = ""
+
+
+def read_list(file: Path) -> list[ListedTarget]:
+    """Read a list of targets; empty lines, and what follows a `#`, do not count.
+
+    Args:
+        file: The file.
+
+    Returns:
+        The targets in their order, at least one.
+
+    Raises:
+        ScaffoldError: The file cannot be read, or a line is no target.
+    """
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScaffoldError(f"{file}: {error}, expected a list of targets") from error
+    listed: list[ListedTarget] = []
+    for number, line in enumerate(lines, start=1):
+        text = line.partition("#")[0].strip()
+        if text:
+            listed.append(_listed(text, f"{file}:{number}"))
+    if not listed:
+        raise ScaffoldError(f"{file}: found no target, {_EXPECTED}")
+    return listed
+
+
+def _listed(text: str, place: str) -> ListedTarget:
+    """Read a line; `place` is where it stands, for errors."""
+    *words, last = text.split()
+    for target, name in ((text, ""), (" ".join(words), last)):
+        try:
+            return ListedTarget(Target.parse(target), name)
+        except ValueError:
+            continue
+    raise ScaffoldError(f"{place}: found {text!r}, {_EXPECTED}")
+
+
+def name_for(target: Target, taken: Collection[str]) -> str:
+    """Return a name for the patch of a target: what is in front of it makes a name that is free.
+
+    Args:
+        target: The target.
+        taken: The names that are not free.
+    """
+    words = _words(target.qualname)
+    for part in reversed(target.module.split(".")):
+        name = "-".join(words)
+        if words and name not in taken:
+            return name
+        words = [*_words(part), *words]
+    name = "-".join(words)
+    number = 2
+    unused = name
+    while unused in taken:
+        unused = f"{name}-{number}"
+        number += 1
+    return unused
+
+
+def _words(text: str) -> list[str]:
+    """Split `SchedulerConfig.max_num` into its words, in lower case."""
+    separated = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", text)
+    return re.findall(r"[a-z0-9]+", separated.lower())

@@ -1,0 +1,129 @@
+"""Print what processes have observed: what was never called, and what `verify` answered."""
+
+from collections.abc import Iterable
+
+from rich.table import Table
+
+from patchkit.analysis.status.picture import Picture
+from patchkit.analysis.status.process_status import (
+    CALLED,
+    NEVER_CALLED,
+    ProcessStatus,
+)
+from patchkit.cli.report.console import columns, console, folded, plain, whole
+from patchkit.cli.report.status_facts import Occurrences, hiders, roles_of
+from patchkit.cli.report.status_patches import is_own, shown_patches
+from patchkit.cli.report.words import age, folded_patches
+
+
+def print_unused(picture: Picture, *, everything: bool = False) -> None:
+    """Print the targets that a process has not called, and where they were called.
+
+    Args:
+        picture: The processes.
+        everything: Whether patches that come with patchkit are listed, rather than counted.
+    """
+    table = columns(
+        whole("patch"),
+        folded("target"),
+        folded("not called in"),
+        folded("called in"),
+    )
+    is_observed = False
+    counted: set[str] = set()
+    for name, occurrences in shown_patches(picture).listed.items():
+        for target in _targets(occurrences):
+            called = _processes_where(CALLED, target, occurrences)
+            not_called = _processes_where(NEVER_CALLED, target, occurrences)
+            is_observed = is_observed or bool(called or not_called)
+            if not not_called:
+                continue
+            if is_own(occurrences) and not everything:
+                counted.add(name)
+                continue
+            callers = plain("never called", "warn")
+            upper = hiders(target, occurrences)
+            if upper:
+                callers = plain(f"hidden under patch {upper}", "note")
+            if called:
+                callers = plain(_process_lines(called))
+            table.add_row(
+                plain(name, "name"),
+                plain(target),
+                _process_lines(not_called, picture.now),
+                callers,
+            )
+    substitute = "no target that can be observed is applied"
+    if is_observed:
+        substitute = "each target that can be observed was called"
+    if counted:
+        substitute = "no target of your patches is known to be uncalled"
+    _print_table(table, substitute)
+    if counted:
+        remark = folded_patches(len(counted), "not called in some process")
+        console().print(plain(remark, "note"))
+
+
+def _targets(occurrences: Occurrences) -> list[str]:
+    targets: dict[str, None] = {}
+    for _, patch in occurrences:
+        targets.update(dict.fromkeys(patch.targets))
+    return list(targets)
+
+
+def _processes_where(
+    call: str, target: str, occurrences: Occurrences
+) -> list[ProcessStatus]:
+    return [
+        process for process, patch in occurrences if patch.calls.get(target) == call
+    ]
+
+
+def print_verified(picture: Picture) -> None:
+    """Print what the `verify` of patches has answered, process by process.
+
+    Args:
+        picture: The processes.
+    """
+    table = columns(whole("patch"), whole("process"), whole("asked"), folded("verify"))
+    for name, occurrences in shown_patches(picture).listed.items():
+        for process, patch in occurrences:
+            if patch.answered is None:
+                continue
+            answer = plain("ok", "ok")
+            if patch.answer:
+                answer = plain(patch.answer, "bad")
+            seconds = picture.now - patch.answered
+            table.add_row(
+                plain(name, "name"),
+                _process_lines([process]),
+                age(seconds),
+                answer,
+            )
+    _print_table(table, "no process has asked a patch's verify")
+
+
+def _print_table(table: Table, substitute: str) -> None:
+    if table.row_count:
+        console().print(table)
+    else:
+        console().print(substitute)
+
+
+def _process_lines(processes: Iterable[ProcessStatus], now: float | None = None) -> str:
+    """Name processes, a line each.
+
+    Args:
+        processes: The processes.
+        now: Seconds since the epoch, to say how long ago calls were looked at; None to say nothing.
+    """
+    lines = []
+    for process in processes:
+        roles = roles_of(process)
+        line = f"{roles} {process.pid}"
+        if now is not None:
+            observed = process.observed or now
+            observed_age = age(now - observed)
+            line += f", seen {observed_age}"
+        lines.append(line)
+    return "\n".join(lines)

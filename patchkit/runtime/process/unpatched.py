@@ -1,0 +1,119 @@
+"""Tells which targets run here without their patch, as it is for another role.
+
+What stands at a target is read without running any code. Where no call of it could be seen, as of
+an item that is data, the code of its module counts.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from types import CodeType, ModuleType
+from typing import Any
+
+from patchkit.core.rows.declaration import AFTER
+from patchkit.core.rows.target import Target
+from patchkit.runtime.changes.own_code import functions_in
+from patchkit.runtime.changes.owners import MISSING, peek
+from patchkit.runtime.process.effects import Key
+from patchkit.runtime.process.observing import Counted
+from patchkit.runtime.process.patch_state import ARMED, ChangeGroup, PatchStates
+from patchkit.runtime.process.schedule import Schedule
+
+_MOST = 200
+"""How many functions of a module are observed."""
+
+
+class UnpatchedTargets:
+    """The targets of patches that are for other roles than those of this process.
+
+    Args:
+        schedule: All change groups of this process.
+        states: The statuses of patches, and the journal.
+        observer: Says whether code has run.
+    """
+
+    def __init__(
+        self, schedule: Schedule, states: PatchStates, observer: Counted
+    ) -> None:
+        self._schedule = schedule
+        self._states = states
+        self._observer = observer
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """Begin anew; the observer has forgotten what it observed."""
+        self._codes: dict[Key, list[CodeType]] = {}
+
+    def watch(self, module: str) -> None:
+        """Begin to observe what patches for other roles would change in a module.
+
+        Args:
+            module: The name of the module, which has been imported.
+        """
+        for group in self._schedule.due(module, AFTER):
+            if self._is_for_others(group):
+                self._watch_group(group)
+
+    def look(self) -> None:
+        """Write which targets have run since the last look."""
+        ran: dict[str, list[str]] = {}
+        for patch, target in self._newly_run():
+            ran.setdefault(patch, []).append(target)
+        if ran:
+            self._states.journal.write("unpatched", patches=ran)
+
+    def _is_for_others(self, group: ChangeGroup) -> bool:
+        """Whether a group waits for a role that this process does not have."""
+        patch = group.patch
+        is_waiting = patch.status == ARMED and not patch.holders
+        return is_waiting and self._states.roles.isdisjoint(patch.row.roles)
+
+    def _watch_group(self, group: ChangeGroup) -> None:
+        module = sys.modules.get(group.module)
+        if module is None:
+            return
+        for _, change in group.changes:
+            key = (group.patch.name, str(change.place))
+            if change.inside_module and key not in self._codes:
+                codes: list[CodeType] = []
+                # Whatever a stranger's object raises: of that one nothing is seen.
+                with suppress(Exception):
+                    codes = _codes_of(module, change.place)
+                self._codes[key] = codes
+                self._observer.watch(codes)
+
+    def _newly_run(self) -> list[Key]:
+        """List the targets that have run since the last look; they are observed no more."""
+        ran = []
+        for key, codes in list(self._codes.items()):
+            if any(map(self._observer.has_run, codes)):
+                self._observer.forget(codes)
+                self._codes[key] = []
+                if self._is_still_for_others(key):
+                    ran.append(key)
+        return ran
+
+    def _is_still_for_others(self, key: Key) -> bool:
+        patch = self._states.patches.get(key[0])
+        if patch is None or patch.status != ARMED:
+            return False
+        return self._states.roles.isdisjoint(patch.row.roles)
+
+
+def _codes_of(module: ModuleType, target: Target) -> list[CodeType]:
+    """Return the code that runs when a target is called; of data, that of its module."""
+    package = target.module.partition(".")[0]
+    value: Any = module
+    for step in target.steps:
+        value = peek(value, step)
+    codes = [function.__code__ for function in functions_in(value, package)]
+    if not codes and value is not MISSING:
+        codes = list(_codes_in(module))
+    return codes[:_MOST]
+
+
+def _codes_in(module: ModuleType) -> Iterator[CodeType]:
+    """Yield the code of functions and methods that a module defines."""
+    for value in list(vars(module).values()):
+        for function in functions_in(value, module.__name__):
+            yield function.__code__

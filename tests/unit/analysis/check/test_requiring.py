@@ -1,0 +1,60 @@
+"""Rows that require nothing of the distribution that they change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.packages import row
+
+from analysis.check.released import checked, codes, only_finding, subject
+
+if TYPE_CHECKING:
+    from support.packages import World
+
+WRAP = "Wrap('up.mod:f', by='w')"
+BODY = "def w(wrapped, instance, args, kwargs): ...\ndef call(module): ...\n"
+UP = subject("1.0", mod="def f(): ...")
+
+
+@pytest.mark.parametrize(
+    ("requires", "expected"),
+    [
+        ("('up>=1,<2',)", []),
+        ("('other', 'UP<2')", []),
+        ("('other<2',)", ["PK306"]),
+        ("('upp>=1,<2',)", ["PK301"]),
+        ("('pu>=1,<2',)", ["PK301"]),
+        ("('up-cpu>=1,<2',)", ["PK306"]),
+    ],
+)
+def test_a_requirement_names_the_distribution(
+    world: World, requires: str, expected: list[str]
+) -> None:
+    """A slip is an error, as no process has that distribution; another one is a warning."""
+    world.pack(row("p", "patch_a", WRAP, requires=requires), patch_a=BODY)
+    assert codes(checked([UP])) == expected
+
+
+def test_a_slip_is_told_with_the_name_that_was_meant(world: World) -> None:
+    """The message and the fix have the near name, and the grid is broken."""
+    world.pack(row("p", "patch_a", WRAP, requires="('upp>=1,<2',)"), patch_a=BODY)
+    report = checked([UP])
+    finding = only_finding(report, "PK301")
+    assert "did you mean up by upp?" in finding.message
+    assert finding.fix == "write up in place of upp"
+    assert report.grid["p"] == {"up 1.0": "broken"}
+
+
+def test_a_requirement_of_the_change_counts(world: World) -> None:
+    """A change may require what its row does not."""
+    change = "Wrap('up.mod:f', by='w', requires=('up<2',))"
+    world.pack(row("p", "patch_a", change, requires="('other<2',)"), patch_a=BODY)
+    assert codes(checked([UP])) == []
+
+
+def test_a_change_that_waits_for_an_import_requires_nothing(world: World) -> None:
+    """Who only wants to hear of a module may know nothing of its releases."""
+    changes = [WRAP, "AfterImport('torch', call='call')"]
+    world.pack(row("p", "patch_a", *changes, requires="('up<2',)"), patch_a=BODY)
+    assert codes(checked([UP])) == []

@@ -1,0 +1,140 @@
+"""What a process tells of targets whose patches are for other roles."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import packages
+from support.packages import row
+
+from patchkit import Role
+
+if TYPE_CHECKING:
+    from support.packages import World
+
+    from patchkit.runtime.process.session import Session
+
+world = packages.world
+
+UP = """
+TABLE = {"a": 1}
+def f(): return "f"
+def g(): return TABLE["a"]
+class C:
+    def m(self): return "m"
+"""
+BODY = """
+NEW = 2
+def by(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)
+"""
+OF_TABLE = "Replace('up.mod:TABLE[\"a\"]', by='NEW')"
+
+
+@pytest.fixture
+def armed(world: World) -> Any:
+    """Return a function that arms a worker with rows for main, and journals what it does."""
+    world.module("up.mod", UP)
+    world.module("up.other")
+
+    def arm(*changes: str, roles: str = "{Role.MAIN}") -> Session:
+        rows = [row("p", "patch_a", *changes, roles=roles)]
+        world.pack(*rows, patch_a=BODY)
+        session = world.session()
+        session.journal.directory = str(world.journal)
+        session.arm({Role.WORKER})
+        return session
+
+    return arm
+
+
+def told(session: Session, event: str, key: str) -> list[Any]:
+    """Look once, and return what the entries of an event hold under a key."""
+    session.lookout.glance()
+    entries = session.journal.entries
+    return [entry[key] for entry in entries if entry["event"] == event]
+
+
+def test_imports_are_told_whatever_the_role(armed: Any) -> None:
+    """A look tells which modules of targets are imported, each once; the first tells of none."""
+    session = armed("Wrap('up.mod:f', by='by')", "Wrap('up.other:f', by='by')")
+    assert told(session, "imported", "modules") == [[]]
+    importlib.import_module("up.mod")
+    assert told(session, "imported", "modules") == [[], ["up.mod"]]
+    assert told(session, "imported", "patches")[-1] == {"p": ["up.mod"]}
+    importlib.import_module("up.other")
+    assert told(session, "imported", "modules") == [[], ["up.mod"], ["up.other"]]
+    assert len(told(session, "imported", "modules")) == 3
+
+
+def test_what_a_patch_has_changed_waits_for_nobody(armed: Any) -> None:
+    """The module of an applied patch is imported, and is none that it has not changed."""
+    session = armed("Wrap('up.mod:f', by='by')", roles="{Role.WORKER}")
+    mod = importlib.import_module("up.mod")
+    assert told(session, "imported", "modules")[-1] == ["up.mod"]
+    assert told(session, "imported", "patches")[-1] == {}
+    mod.f()
+    assert told(session, "unpatched", "patches") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "call"),
+    [
+        ("Wrap('up.mod:f', by='by')", lambda mod: mod.f()),
+        ("Wrap('up.mod:C.m', by='by')", lambda mod: mod.C().m()),
+        (OF_TABLE, lambda mod: mod.g()),
+    ],
+)
+def test_a_target_that_runs_without_its_patch_is_told_once(
+    armed: Any, change: str, call: Any
+) -> None:
+    """A call of the original is seen; of data, a call of its module's code."""
+    session = armed(change)
+    mod = importlib.import_module("up.mod")
+    assert told(session, "unpatched", "patches") == []
+    call(mod)
+    target = change.split("'")[1]
+    assert told(session, "unpatched", "patches") == [{"p": [target]}]
+    call(mod)
+    assert len(told(session, "unpatched", "patches")) == 1
+
+
+def test_other_calls_are_none_of_the_target(armed: Any) -> None:
+    """A module that is used for its own sake says nothing of a function in it."""
+    session = armed("Wrap('up.mod:f', by='by')")
+    mod = importlib.import_module("up.mod")
+    mod.g()
+    mod.C().m()
+    assert told(session, "unpatched", "patches") == []
+
+
+def test_a_role_that_comes_later_takes_the_target(armed: Any) -> None:
+    """Once the patch is for the process, calls are the patch's."""
+    session = armed("Wrap('up.mod:f', by='by')")
+    mod = importlib.import_module("up.mod")
+    session.enter(Role.MAIN)
+    mod.f()
+    assert told(session, "unpatched", "patches") == []
+
+
+def test_an_object_that_answers_nothing_stops_no_import(
+    armed: Any, world: World
+) -> None:
+    """What cannot be read is not observed, and its import goes on."""
+    session = armed("Wrap('up.mod:Odd', by='by')")
+    odd = "class Meta(type):\n    @property\n    def __module__(cls): raise OSError\n"
+    world.module("up.mod", f"{odd}class Odd(metaclass=Meta): ...\n")
+    importlib.import_module("up.mod")
+    assert told(session, "unpatched", "patches") == []
+    assert told(session, "imported", "modules")[-1] == ["up.mod"]
+
+
+def test_without_a_journal_nothing_is_observed(world: World) -> None:
+    """Nobody would read it."""
+    world.module("up.mod", UP)
+    world.pack(row("p", "patch_a", "Wrap('up.mod:f', by='by')"), patch_a=BODY)
+    session = world.session()
+    session.arm({Role.WORKER})
+    importlib.import_module("up.mod")
+    assert session.lookout.unpatched is None
