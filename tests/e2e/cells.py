@@ -113,13 +113,13 @@ ENGINES = ((ONE, "uni"), *product(STARTS, EXECUTORS))
 """Every start with every executor; in one process there is only uni."""
 
 WHY_NOT = {
-    "a": "`vllm serve` is no script of yours: there is no line to write into, and nobody hands it "
-    "an object. 2, 3 and 4 are for that.",
-    "b": "It is Ray that runs the hook, in the workers of a job; the script itself is no worker. "
-    "The Ray executors' own workers get patchkit from whoever asked for them.",
-    "c": "vLLM's server has no engine in its own process (`Running EngineCore in asyncio without "
-    "multiprocessing is not currently supported`).",
-    "d": "In a Ray actor vLLM only ever spawns (`In a Ray actor and can only be spawned`).",
+    "a": "`vllm serve` is not your script: you cannot add a line to it or pass it an object. Use "
+    "2, 3 or 4.",
+    "b": "Ray runs the hook in the workers of a job, and the script is not one. The Ray executors' "
+    "own workers get patchkit from the process that asks for them.",
+    "c": "vLLM's server never has an engine in its own process (`Running EngineCore in asyncio "
+    "without multiprocessing is not currently supported`).",
+    "d": "In a Ray actor, vLLM always spawns (`In a Ray actor and can only be spawned`).",
 }
 """Reasons, by the letter in the table."""
 

@@ -190,14 +190,18 @@ class Repository:
         **contexts: Any,
     ) -> Job:
         """Run a job of a workflow."""
-        github = {"token": "a-token", "repository": "me/my-pack"}
+        github = {
+            "token": "a-token",
+            "repository": "me/my-pack",
+            "repository_owner": "me",
+        }
         jobs = self.home / "jobs"
         jobs.mkdir(exist_ok=True)
         actions: dict[str, Action | Path] = {
             "actions/checkout": self._check_out,
             "actions/setup-python": self._set_up,
             "actions/upload-artifact": self._upload,
-            "OWNER/patchkit": REPOSITORY,
+            "./.patchkit": REPOSITORY,
         }
         runner = Runner(
             workflow(file), jobs, actions, self._environ, before or {}, github
@@ -210,8 +214,11 @@ class Repository:
         """Run the watch for the newest release, or for main."""
         return self.run("watch.yml", "check", before, matrix={"upstream": job})
 
-    def _check_out(self, workspace: Path, *_: object) -> None:
-        git(workspace, "clone", "--quiet", str(self.pack), ".")
+    def _check_out(self, workspace: Path, _: object, given: Mapping[str, str]) -> None:
+        if given.get("repository") == "me/patchkit":
+            (workspace / given["path"]).symlink_to(REPOSITORY)
+        else:
+            git(workspace, "clone", "--quiet", str(self.pack), ".")
 
     def _set_up(self, _: Path, environ: dict[str, str], __: object) -> None:
         environ["PATH"] = path_with(self.machine.bin, environ)

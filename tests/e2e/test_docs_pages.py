@@ -103,7 +103,7 @@ FIRST = {
     "docs/operations.md#1": "patchkit run -- python engine.py",
     "docs/status.md#0": "mv readme my_pack; patchkit run --patches my_pack -- python engine.py;"
     " export DIR=$(ls -td $TMPDIR/patchkit-*/* | head -1)",
-    "docs/pull-request.md#4": "export PATCHKIT_PATCHES=fixes",
+    "docs/your-patches.md#11": "export PATCHKIT_PATCHES=fixes",
 }
 """What a reader has done before a block."""
 FINDINGS = (0, 1)
@@ -125,25 +125,21 @@ INSTEAD = {
     "--patch NAME": "--patch log-slow-steps",
     "--html FILE": "--html status.html",
     "fit my-plugin": "fit my_plugin",
+    "pip install ./patchkit": "pip install --no-deps vllm-patchkit",
     "pip install vllm-patchkit": "pip install --no-deps vllm-patchkit",
 }
 ELSEWHERE = {
     "README.md": {
-        "patchkit adopt my-plugin": "docs/bring-your-pile.md has a plugin that patches",
+        "patchkit adopt my-plugin": "docs/your-patches.md has a plugin that patches",
         "make ": "it takes minutes to an hour, and `make test-rest` runs this test",
     },
     "docs/benchmarks.md": {"": "seven minutes of measuring; nothing is asserted"},
     "docs/bisect.md": {
         "": "tests/e2e/test_bisect.py and tests/unit/cli/test_bisect.py"
     },
-    "docs/bring-your-pile.md": {
-        "patchkit run": "README has the same command",
-        "patchkit adopt vllm_ascend": "a wheel of somebody else: tests/e2e/test_adopt_piles.py",
-    },
     "docs/conformance.md": {
         "": "twelve minutes; tests/unit/examples/test_conformance.py runs its parts"
     },
-    "docs/cpu-ray.md": {"": "tests/e2e/test_cpu_ray.py, with a tiny model"},
     "docs/edit.md": {
         ">>> ": "tests/unit/runtime/changes/source, on functions of the tests"
     },
@@ -157,21 +153,18 @@ ELSEWHERE = {
     "docs/lock.md": {
         "": "0.34.0 is a release to come; tests/unit/cli/test_lock_command.py"
     },
-    "docs/old-ray.md": {"": "a cluster of an old Ray: tests/e2e/test_old_ray.py"},
     "docs/processes.md": {
-        "patchkit run": "tests/unit/packs/test_weight_cache.py: the daemon needs a GPU"
+        "patchkit probe": "tests/e2e/test_probe.py",
+        "patchkit run": "tests/unit/packs/test_weight_cache.py: the daemon needs a GPU",
     },
-    "docs/pull-request.md": {
-        "curl": "another host than the index",
-        "patchkit adopt NUMBER": "the same command runs with a.diff in README",
-        "patchkit adopt vllm --installed": "tests/unit/authoring/adopt/test_adopt_command.py",
-    },
-    "docs/ray-data-llm.md": {"": "tests/e2e/test_data_llm.py, with a tiny model"},
     "docs/reference.md": {"eval": "completion asks for an interactive shell"},
     "docs/releases.md": {
         "patchkit history my-patch --path": "a repository of thousands of commits; "
         "tests/unit/cli/test_releases.py makes one",
         "patchkit list --debt": "what it prints is of the day; tests/unit/cli/test_debt.py",
+    },
+    "docs/shipped-rows.md": {
+        "": "clusters and models: tests/e2e/test_cpu_ray.py, test_data_llm.py, test_old_ray.py"
     },
     "docs/status.md": {
         "patchkit run": "README has the same command",
@@ -183,6 +176,13 @@ ELSEWHERE = {
     "docs/tutorial.md": {"": "tests/e2e/test_tutorial.py"},
     "docs/vllm-ascend.md": {"": "tests/unit/studies/test_ascend_targets.py"},
     "docs/write-a-patch.md": {"patchkit probe": "tests/e2e/test_probe.py"},
+    "docs/your-patches.md": {
+        "curl": "another host than the index",
+        "patchkit adopt NUMBER": "the same command runs with a.diff in README",
+        "patchkit adopt vllm --installed": "tests/unit/authoring/adopt/test_adopt_command.py",
+        "patchkit adopt vllm_ascend": "a wheel of somebody else: tests/e2e/test_adopt_piles.py",
+        "patchkit run": "README has the same command",
+    },
 }
 """What is run by another test, or cannot be run here, by how it begins."""
 
@@ -239,7 +239,7 @@ def env(model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
 def files(folder: Path) -> None:
     """What a page's commands name and no block writes."""
     diff = page_session.blocks(
-        (REPOSITORY / "docs" / "pull-request.md").read_text("utf-8")
+        (REPOSITORY / "docs" / "your-patches.md").read_text("utf-8")
     )
     text = next(one.text for one in diff if "diff --git" in one.text)
     (folder / "a.diff").write_text(text[text.index("diff --git") :])

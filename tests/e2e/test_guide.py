@@ -1,4 +1,4 @@
-"""The example packs of docs/patch-guide.md, installed as a reader would, on a real engine.
+"""The example packs of docs/project/patch-guide.md, installed as a reader would, on a real engine.
 
 Takes about 75 s.
 """

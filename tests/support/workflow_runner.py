@@ -116,6 +116,7 @@ class Runner:
         environ = {**self.environ, **own, "GITHUB_ACTIONS": "true"}
         for holder in (self.workflow, job):
             environ.update(_filled(holder.get("env", {}), known))
+        known["env"] = environ
         shell = self.workflow.get("defaults", {}).get("run", {}).get("shell")
         done.failed = self._run_all(
             job["steps"], _Scope(place, known, environ, shell, done)

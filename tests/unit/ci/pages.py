@@ -19,7 +19,7 @@ CI_PAGE = _PAGES[0]
 WORKFLOWS = {block[1]: block[2] for page in _PAGES for block in _BLOCKS.finditer(page)}
 ACTION_TEXT = (REPOSITORY / "action.yml").read_text("utf-8")
 ACTION: dict[str, Any] = yaml.safe_load(ACTION_TEXT)
-OURS = re.compile(r"OWNER/patchkit@v(\S+)")
+OURS = re.compile(r"\bref: v(\S+)\n *path: \.patchkit")
 
 
 def workflow(name: str) -> dict[Any, Any]:

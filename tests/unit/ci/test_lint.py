@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.packages import REPOSITORY
 
-from ci.pages import ACTION_TEXT, OURS, WORKFLOWS
+from ci.pages import ACTION_TEXT, WORKFLOWS
 
 pytestmark = pytest.mark.processes
 
@@ -27,17 +27,19 @@ COMMAND = [
 
 
 def lint(folder: Path, action: str, **workflows: str) -> str:
-    """Lint a repository where our action is a local one, so that its inputs are checked.
+    """Lint a repository with a checkout of ours, so that the inputs of the action are checked.
 
     Returns:
         What the linter prints; it fails if it prints something.
     """
     (folder / ".git").mkdir()
-    (folder / "action.yml").write_text(action)
+    for checkout in (folder, folder / ".patchkit"):
+        checkout.mkdir(exist_ok=True)
+        (checkout / "action.yml").write_text(action)
     for name, text in workflows.items():
         place = folder / ".github" / "workflows" / f"{name}.yml"
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(OURS.sub("./", text))
+        place.write_text(text)
     environ = {"PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
     done = subprocess.run(
         COMMAND,

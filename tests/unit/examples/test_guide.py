@@ -1,4 +1,4 @@
-"""The example packs are what docs/patch-guide.md shows, and can be installed."""
+"""The example packs are what docs/project/patch-guide.md shows, and can be installed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_page_shows_the_changes_of_the_packs(
     rows: dict[str, tuple[Row, ...]],
 ) -> None:
     """Each change that the page shows is one of a row, and each row has one that is shown."""
-    page = REPOSITORY / "docs" / "patch-guide.md"
+    page = REPOSITORY / "docs" / "project" / "patch-guide.md"
     names = {
         name: getattr(patchkit, name) for name in ("Add", "Edit", "Replace", "Wrap")
     }
