@@ -75,7 +75,8 @@ def _out_of_place(process: ProcessStatus) -> Iterator[ProcessFinding]:
     # A digest shows that the process makes an engine or joins one, so it is no unknown one.
     if process.unknown and not process.digests:
         message = (
-            f"{process.unknown} has vLLM loaded, and is in no row of patchkit.processes"
+            f"unrecognized process: {process.unknown} has vLLM loaded; register it under the "
+            "patchkit.processes entry point"
         )
         yield ProcessFinding("unknown", message, process)
     for name, reason in process.left_without.items():

@@ -88,7 +88,9 @@ def test_a_child_with_vllm_that_no_row_knows() -> None:
     assert kinds(picture) == []
     picture = draw([look(journal(7, role("main")), journal(8, unknown, at=1, ppid=7))])
     assert kinds(picture) == [("unknown", 8)]
-    assert picture.findings[0].message.startswith("pkg.stage:run has vLLM loaded")
+    assert picture.findings[0].message.startswith(
+        "unrecognized process: pkg.stage:run has vLLM loaded"
+    )
 
 
 def test_a_patch_whose_code_has_no_process() -> None:
