@@ -92,10 +92,10 @@ def group(ctx: click.Context) -> None:
     \b
     Examples:
       patchkit list                     which patches apply here
-      patchkit show NAME                all about one of them
+      patchkit show NAME                one patch in full
       patchkit run -- vllm serve MODEL  run it patched, in every process it starts
-      patchkit status                   is it applied in every process?
-      patchkit doctor                   is anything in the way?
+      patchkit status                   what is applied in every process
+      patchkit doctor                   what keeps patches from being applied
 
     Exit code: 0 fine, 1 findings, 2 wrong use or broken input.
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is

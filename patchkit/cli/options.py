@@ -143,10 +143,12 @@ def make_format_option(*formats: str, help_text: str) -> Callable[[Command], Com
     )
 
 
-format_option = make_format_option("json", help_text="For a person or for a program.")
+format_option = make_format_option(
+    "json", help_text="Output for people or for programs."
+)
 """For every command that prints data."""
 
-OFFLINE_HELP = "Use only what was read before and is kept here."
+OFFLINE_HELP = "Use only the cache of what was read before."
 offline_option = click.option("--offline", is_flag=True, help=OFFLINE_HELP)
 
 

@@ -55,7 +55,7 @@ ignore_option = click.option(
     help="Do not report these codes or prefixes; repeatable.",
 )
 output_option = click.option(
-    "--output", metavar="FILE", help="Write it there and not to stdout."
+    "--output", metavar="FILE", help="Write to this file instead of stdout."
 )
 form_option = make_format_option(
     *_FORMATS,

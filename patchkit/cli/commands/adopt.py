@@ -37,28 +37,37 @@ _ENDS_OF_DIFFS = (".diff", ".patch", "-")
 
 @click.command("adopt")
 @click.argument("changed", metavar="PACKAGE|DIR|WHEEL|FILE.diff")
-@click.option("--into", metavar="DIR|MODULE", required=True, help="The new pack.")
+@click.option(
+    "--into", metavar="DIR|MODULE", required=True, help="The pack to write to."
+)
 @click.option(
     "--of",
     "package",
     metavar="PACKAGE",
     default="vllm",
     show_default=True,
-    help="What it changes.",
+    help="The package that it changes.",
 )
 @click.option(
-    "--only", metavar="MODULE", multiple=True, help="Of a pile, this alone; repeatable."
+    "--only",
+    metavar="MODULE",
+    multiple=True,
+    help="Only this module of a pile; repeatable.",
 )
 @click.option(
-    "--observe", is_flag=True, help="Import the pile in a child, too, and compare."
+    "--observe",
+    is_flag=True,
+    help="Also import the pile in a child process, and compare.",
 )
 @click.option(
-    "--stub", metavar="MODULE", multiple=True, help="To --observe: fake this module."
+    "--stub", metavar="MODULE", multiple=True, help="With --observe: fake this module."
 )
 @click.option(
-    "--installed", is_flag=True, help="Adopt what was edited of this distribution here."
+    "--installed",
+    is_flag=True,
+    help="Adopt the edited files of this installed distribution.",
 )
-@click.option("--restore", is_flag=True, help="With --installed: give its files back.")
+@click.option("--restore", is_flag=True, help="With --installed: restore its files.")
 @options.release_options
 @click.option("--dry-run", is_flag=True, help="Report, write nothing.")
 @inputs.library_option

@@ -56,7 +56,7 @@ _ENDED_ON_PURPOSE = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.SI
     "--timeout", type=click.FloatRange(0, min_open=True), help="Seconds for one run."
 )
 @click.option(
-    "--resume", is_flag=True, help="Go on where this command was interrupted."
+    "--resume", is_flag=True, help="Continue where this command was interrupted."
 )
 @options.patches_option
 @options.format_option
@@ -69,9 +69,9 @@ def command(
     packs: tuple[str, ...],
     form: str,
 ) -> int:
-    """Find the patch, or the smallest set of them, that makes a command fail.
+    """Find the patch, or the smallest set of patches, that makes a command fail.
 
-    The command has to fail with all patches that apply here and pass with none of them. Its exit
+    The command must fail with all patches that apply here and pass with none of them. Its exit
     code judges a set: 0 is good, 125 skips the set, any other code up to 127 is bad, and one above
     127 ends the search. A crash such as SIGSEGV and a timeout are bad, too. Results and the output
     of each run are in .patchkit-bisect. Exit code 1 means that culprits were found.

@@ -21,8 +21,8 @@ def command() -> None:
     Examples:
       patchkit bootstrap install    write it into this Python's site-packages
       PATCHKIT=1 ray start --head   every worker of this node is armed
-      patchkit bootstrap status     is it there, and in order?
-      patchkit bootstrap remove     leave nothing behind
+      patchkit bootstrap status     is it installed and intact?
+      patchkit bootstrap remove     delete it
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
 
 
@@ -54,7 +54,7 @@ def install_command() -> None:
 
 @command.command("remove")
 def remove_command() -> None:
-    """Take away what install wrote, and nothing else."""
+    """Delete what install wrote, and nothing else."""
     folder = bootstrap.site_folder()
     if bootstrap.remove(folder):
         say(f"bootstrap removed from {folder}")
@@ -65,7 +65,7 @@ def remove_command() -> None:
 @command.command("status")
 @format_option
 def status_command(form: str) -> int:
-    """Say whether it is there, and in order.
+    """Show whether it is installed and intact.
 
     Exit code 1 means that it is there and not in order.
     """

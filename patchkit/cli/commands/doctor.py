@@ -49,10 +49,10 @@ from patchkit.settings import VARIABLES, Settings
 @options.patches_option
 @options.format_option
 def command(packs: tuple[str, ...], form: str) -> int:
-    """Look for what keeps patches from being applied.
+    """Find out what keeps patches from being applied.
 
-    Versions, packs, conflicts, locks, settings, ways in. Exit code 1 means that there is
-    something to look at, marked warn or bad.
+    Checks versions, packs, conflicts, locks, settings and ways in. Exit code 1 means that
+    something is marked warn or bad.
 
     \b
     Examples:

@@ -28,7 +28,7 @@ from patchkit.errors import shown
     metavar="DIST",
     default="vllm",
     show_default=True,
-    help="What it uses.",
+    help="The distribution whose names it uses.",
 )
 @options.release_options
 @pages.output_option
@@ -49,7 +49,7 @@ def command(
     """Check what a package uses of vLLM against releases, all of them by default.
 
     PACKAGE is an installed package, a folder, a wheel, or a release on the index such as name==1.0.
-    It need not know patchkit. Neither PACKAGE nor vLLM is run.
+    It does not need to use patchkit. Neither PACKAGE nor vLLM is run.
 
     \b
     Examples:

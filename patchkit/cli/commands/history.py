@@ -21,7 +21,7 @@ from patchkit.core.versions.requirements import canonical
 @click.command("history")
 @click.argument("target", metavar="TARGET|NAME")
 @click.option(
-    "--releases", metavar="SPEC", help="Which releases; all of the package otherwise."
+    "--releases", metavar="SPEC", help="Which releases; default: all of the package."
 )
 @click.option(
     "--nightlies", metavar="DIST", help="Date the break of a patch over its nightlies."
@@ -49,7 +49,7 @@ def command(
 ) -> int:
     """Follow a target through the releases of its package, or find where a patch broke.
 
-    A name without a colon is that of a patch. It is never looked up on an index.
+    A name without a colon names a patch. It is never looked up on an index.
 
     \b
     Examples:

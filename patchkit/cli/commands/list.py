@@ -16,7 +16,9 @@ from patchkit.registry import is_own_pack
 
 @click.command("list")
 @click.option(
-    "--role", type=click.Choice([str(role) for role in Role]), help="Only its patches."
+    "--role",
+    type=click.Choice([str(role) for role in Role]),
+    help="Only the patches of this role.",
 )
 @click.option(
     "--vllm", metavar="V", help="Use this version of vLLM, as VLLM_VERSION=V does."
@@ -57,7 +59,7 @@ def command(
     Examples:
       patchkit list
       patchkit list --all --role worker     also those that do not apply, and why
-      patchkit list --patches mine.patches  with a pack that is not installed
+      patchkit list --patches mine.patches  add a pack that is not installed
       patchkit list --debt --releases 'vllm>=0.30' --format markdown
       patchkit list --format json | jq -r '.patches[] | select(.selected) | .name'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is

@@ -60,10 +60,10 @@ def command(
 
     \b
     Examples:
-      patchkit lock                                  as they are installed here
+      patchkit lock                                  as installed here
       patchkit lock --releases 'vllm>=0.20,<0.34'    in each of these releases
       patchkit lock my-patch --releases 'vllm==0.33.0'
-      patchkit lock --releases 'vllm>=0.20' --check  say what is not reviewed yet
+      patchkit lock --releases 'vllm>=0.20' --check  show what is not reviewed yet
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows = inputs.own_rows_of(packs, names)
     rows_by_file = _rows_by_file(lock, rows)

@@ -46,7 +46,7 @@ def command(
     packs: tuple[str, ...],
     form: str,
 ) -> int:
-    """Choose the few releases that a CI matrix should cover, or say what yours covers.
+    """Choose the few releases that a CI matrix should cover, or show what yours covers.
 
     The releases cover both ends of every range, and each version of a target's source within it.
     Patches of an installed pack, and patchkit's own, count only if you name them.

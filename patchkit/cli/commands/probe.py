@@ -94,7 +94,7 @@ def _without_requests(command: list[str]) -> tuple[list[str], list[str]]:
 def command(
     ctx: click.Context, targets: tuple[str, ...], requests: str | None, form: str
 ) -> int:
-    """Run a command, and see where targets are imported and called.
+    """Run a command, and show where targets are imported and called.
 
     For each target it reports the processes that imported its module, those that called it, how
     often, first from where, and the roles that a row needs. What the command computes stays the

@@ -43,9 +43,7 @@ from patchkit.errors import ScaffoldError
     metavar="V",
     help="Default: the last reviewed, or the newest in range.",
 )
-@click.option(
-    "--keep", is_flag=True, help="Keep the changes as they are for releases before."
-)
+@click.option("--keep", is_flag=True, help="Keep the old changes for earlier releases.")
 @click.option("--dry-run", is_flag=True, help="Report, write nothing.")
 @click.option(
     "--lock", metavar="FILE", help="The lock; default: the project's or the packs'."
@@ -73,7 +71,7 @@ def command(
     \b
     Examples:
       patchkit rebase my-patch --to 0.33.0 --dry-run
-      patchkit rebase --all --to 0.33.0 --keep   for the releases before, too
+      patchkit rebase --all --to 0.33.0 --keep   also for earlier releases
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if names and every:
         raise click.UsageError("found names and --all, expected one of them")

@@ -47,7 +47,7 @@ SITECUSTOMIZE_FOLDER = str(
 )
 @patches_option
 def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
-    """Run a command patched, and all that it starts.
+    """Run a command, and every process it starts, with patches.
 
     Works by the environment alone (PYTHONPATH); nothing is installed. Python processes that ignore
     their environment (python -I, -E, -S) are out of reach. The exit code is the command's.

@@ -59,7 +59,7 @@ class View(NamedTuple):
     "--unused", is_flag=True, help="List what is applied and was never called."
 )
 @click.option(
-    "--verify", "verified", is_flag=True, help="Say what each patch's verify answered."
+    "--verify", "verified", is_flag=True, help="Show what each patch's verify answered."
 )
 @click.option(
     "--all",
@@ -70,9 +70,7 @@ class View(NamedTuple):
 @click.option(
     "--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page."
 )
-@click.option(
-    "--watch", is_flag=True, help="Show it again and again until the main process ends."
-)
+@click.option("--watch", is_flag=True, help="Refresh until the main process ends.")
 @format_option
 def command(
     source: str | None,
@@ -86,21 +84,20 @@ def command(
     watch: bool,
     form: str,
 ) -> int:
-    """Say what is applied in every process, and what was not reached.
+    """Show what is applied in every process, and which processes were not reached.
 
     RUN is the number or the name of a `patchkit run` of this user, as --runs lists them; DIR is
     where processes write their journals. The default is PATCHKIT_JOURNAL, or else the newest run.
-    ADDRESS is host:port of the head, ray://host:port, or auto. Exit code 1 means that there is
-    something to look at: a patch that failed, a process that was not reached, ranks that do not
-    agree.
+    ADDRESS is host:port of the head, ray://host:port, or auto. Exit code 1 means findings: a
+    patch that failed, a process that was not reached, or ranks that do not agree.
 
     \b
     Examples:
       patchkit status              of the newest run
-      patchkit status --runs       which runs there are
+      patchkit status --runs       list the runs
       patchkit status 2            of the run before the newest
       patchkit status /tmp/journal
-      patchkit status --watch --html status.html   also a page, which follows it
+      patchkit status --watch --html status.html   also as a page that reloads
       patchkit status /tmp/journal --patch core-loop   its targets, copies, layers
       patchkit status --unused   what is applied and was never called
       patchkit status --ray 10.0.0.1:6379
