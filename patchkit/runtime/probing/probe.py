@@ -9,7 +9,6 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from functools import partial
 from types import CodeType, FrameType, ModuleType
 from typing import Any
@@ -171,20 +170,21 @@ class Probe:
         return count
 
     def _started(self, probed: _Probed, callee: Callee, frame: FrameType) -> None:
-        """Count a call that the interpreter tells of; whatever goes wrong stays here."""
-        with suppress(Exception):
-            if callee.is_meant(frame):
-                self._called(probed, frame.f_back)
+        """Count a call that the interpreter tells of, if it is one of the target."""
+        if callee.is_meant(frame):
+            self._called(probed, frame.f_back)
 
     def _called(self, probed: _Probed, caller: FrameType | None) -> None:
-        """Count a call, and tell of the first."""
-        with suppress(Exception):
-            probed.count()
-            if not probed.is_called:
-                probed.is_called = True
-                place = _place(caller)
-                target = str(probed.target)
-                self._journal.write("first-call", target=target, **place)
+        """Count a call, and tell of the first.
+
+        No error is caught: it could only be one that a signal handler of the program raises here.
+        """
+        probed.count()
+        if not probed.is_called:
+            probed.is_called = True
+            place = _place(caller)
+            target = str(probed.target)
+            self._journal.write("first-call", target=target, **place)
 
     # -- torch.compile ----------------------------------------------------------------------------
 

@@ -140,6 +140,31 @@ def test_an_error_is_the_program_s_own(observe: Observe) -> None:
     assert calls(observe(code, "up:f")) == {"up:f": expected}
 
 
+def test_errors_of_signal_handlers_reach_the_program(observe: Observe) -> None:
+    """A handler may run while a call is being counted: what it raises is the program's."""
+    code = (
+        "import signal, up\n"
+        "handled = caught = 0\n"
+        "def handle(*_):\n"
+        "    global handled\n"
+        "    handled += 1\n"
+        "    raise TimeoutError\n"
+        "signal.signal(signal.SIGALRM, handle)\n"
+        "up.f()\n"
+        "for _ in range(40):\n"
+        "    try:\n"
+        "        signal.setitimer(signal.ITIMER_REAL, 0.002)\n"
+        "        before = handled\n"
+        "        while handled == before:\n"
+        "            up.f()\n"
+        "    except TimeoutError:\n"
+        "        caught += 1\n"
+        "assert caught == handled == 40, (caught, handled)\n"
+    )
+    seen = observe(code, "up:f")
+    assert seen["up:f"].calls
+
+
 def test_a_malformed_target_is_an_error_of_the_variable(
     python: Python, tmp_path: Path
 ) -> None:
