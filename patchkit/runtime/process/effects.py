@@ -143,6 +143,8 @@ class Effects:
         self._states = states
         self._journal = states.journal
         self.observer = observer()
+        self.listeners: list[Callable[[], None]] = []
+        """Are called once anything was applied, and at each look."""
         self._begin()
 
     def _begin(self) -> None:
@@ -168,6 +170,8 @@ class Effects:
         for target_evidence in evidence.values():
             self.observer.watch(target_evidence.codes)
         self._observed.append(evidence)
+        for listener in self.listeners:
+            listener()
         if len(self._observed) > _MOST:
             self._observations(0)
 
