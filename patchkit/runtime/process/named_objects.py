@@ -25,13 +25,18 @@ def named_objects(data: Any, target: Target) -> Iterator[Any]:
     Yields:
         What it holds, and what it names.
     """
-    parts = _parts(data)[:_MOST]
-    texts = [part for part in parts if type(part) is str]
-    yield from (part for part in parts if type(part) is not str)
-    for text in texts:
-        module, _, name = text.replace(":", ".").rpartition(".")
-        yield from _in_module(module, [name], target)
-        yield from _in_module(text, texts, target)
+    texts: list[str] = []
+    for part in _parts(data)[:_MOST]:
+        if type(part) is str:
+            texts.append(part)
+        else:
+            yield part
+    package = target.module.rpartition(".")[0]
+    for module, attribute in _pairs(texts):
+        for full_name in (module, f"{package}.{module}", f"{target.module}.{module}"):
+            attributes = namespace(sys.modules.get(full_name))
+            if attribute in attributes:
+                yield attributes[attribute]
 
 
 def _parts(data: Any) -> list[Any]:
@@ -43,11 +48,13 @@ def _parts(data: Any) -> list[Any]:
     return list(namespace(data).values())
 
 
-def _in_module(name: str, attributes: list[str], target: Target) -> Iterator[Any]:
-    """Yield the attributes of these names in a module, if it has been imported."""
-    package = target.module.rpartition(".")[0]
-    for full_name in (name, f"{package}.{name}", f"{target.module}.{name}"):
-        attributes_there = namespace(sys.modules.get(full_name))
-        for attribute in attributes:
-            if attribute in attributes_there:
-                yield attributes_there[attribute]
+def _pairs(texts: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield each name of a module and of an attribute in it that texts may be.
+
+    One text may be both, "module.attribute" or "module:attribute", or two of them be one each.
+    """
+    for text in texts:
+        module, _, attribute = text.replace(":", ".").rpartition(".")
+        yield module, attribute
+        for other in texts:
+            yield text, other
