@@ -1,4 +1,4 @@
-"""What attributes a class has: its own, those of its bases, and those that machinery adds."""
+"""Tells what attributes a class has: its own, inherited ones, and those that are generated."""
 
 import ast
 import re
@@ -74,11 +74,11 @@ _TYPE = Value("present", Kind.OUTSIDE, dotted="builtins.type")
 _WRITTEN = frozenset(
     {"__init__", "__new__", "__repr__", "__eq__", "__hash__", "__post_init__"}
 )
-"""What machinery such as dataclasses writes for classes that do not define it."""
+"""Methods that dataclasses and the like generate for classes that do not define them."""
 
 
 def member(lookup: Lookup, value: Value, name: str) -> Values:
-    """Return what an attribute of a class is, be it inherited.
+    """Return what an attribute of a class is, its own or inherited.
 
     Args:
         lookup: The release.
@@ -121,29 +121,25 @@ def _are_absent(values: Values) -> bool:
 
 
 def _search(
-    lookup: Lookup,
-    value: Value,
-    name: str,
-    ancestors: Sequence[Value],
-    doubt: str,
+    lookup: Lookup, value: Value, name: str, ancestors: Sequence[Value], doubt: str
 ) -> Values:
-    """Look an attribute up in classes, in their order.
+    """Look an attribute up in a class and its bases in order, as Python does.
 
     Args:
         lookup: The release.
         value: The class whose attribute it is.
         name: The name of the attribute.
-        ancestors: The classes to look through.
-        doubt: A base passed before that may have the attribute, described; '' for none.
+        ancestors: The classes to look through: the class and its bases, or the rest of them.
+        doubt: A base looked at before that may have the attribute, in words; '' for none.
     """
-    opened = ""  # what may set the attribute on a class that was passed
+    open_reason = ""  # what may set the attribute on a class that was looked at
     for index, ancestor in enumerate(ancestors):
-        if not ancestor.classes:
+        if not ancestor.classes:  # it is outside the release, or not known
             is_member = None
             if ancestor.kind is Kind.OUTSIDE:
                 is_member = has_member(ancestor.dotted, name)
             if is_member:
-                return (_doubted(_inherited(ancestor, name), doubt, opened),)
+                return (_doubted(_inherited(ancestor, name), doubt, open_reason),)
             if is_member is None:
                 doubt = doubt or _described(ancestor)
             continue
@@ -154,45 +150,39 @@ def _search(
             is_inherited = index > 0
             if is_inherited and name in _WRITTEN:
                 doubt = doubt or _possible_writer(following)
-            return tuple(_doubted(attribute, doubt, opened) for attribute in members)
-        opened = opened or _opened_by(lookup, ancestor)
+            return tuple(
+                _doubted(attribute, doubt, open_reason) for attribute in members
+            )
+        open_reason = open_reason or _open_reason(lookup, ancestor)
     return _not_found(lookup, value, name, doubt)
 
 
 def _possible_writer(ancestors: Sequence[Value]) -> str:
-    """Describe a base outside the release that may write methods for classes that derive from it.
+    """Describe a base that may generate methods for classes that derive from it; '' for none.
 
     Args:
         ancestors: The bases behind the one that has the method.
-
-    Returns:
-        The description of the first such base; '' if there is none.
     """
     for ancestor in ancestors:
-        if (
-            ancestor.kind is Kind.OUTSIDE
-            and has_member(ancestor.dotted, "__init__") is None
-        ):
+        is_outside = ancestor.kind is Kind.OUTSIDE
+        if is_outside and has_member(ancestor.dotted, "__init__") is None:
             return _described(ancestor)
     return ""
 
 
 def _own_members(
-    lookup: Lookup,
-    owner: Value,
-    name: str,
-    search_following: Callable[[], Values],
+    lookup: Lookup, owner: Value, name: str, search_following: Callable[[], Values]
 ) -> Values | None:
-    """Return what one class itself has under a name.
+    """Return the attribute that one class itself has, its bases left out.
 
     Args:
         lookup: The release.
         owner: The class.
         name: The name of the attribute.
-        search_following: Looks the name up in the classes behind it.
+        search_following: Looks the name up in the bases that follow.
 
     Returns:
-        The values, with those of the classes behind it if it may have none; None if it has none.
+        The values, with those of the bases if the class may have none; None if it has none.
     """
     plain_name = source_name(owner, name)
     scope = Scope(owner.module_tree, owner.classes)
@@ -202,10 +192,9 @@ def _own_members(
     values: list[Value] = []
     for case in bound_cases:
         values += lookup.bound_values(case, scope)
-    if plain_name != name:
-        values = [
-            replace(value, qualname=f"{owner.qualname}.{name}") for value in values
-        ]
+    if plain_name != name:  # a private name, which the body spells without `_Class`
+        qualname = f"{owner.qualname}.{name}"
+        values = [replace(value, qualname=qualname) for value in values]
     if field is not None:
         return (_inherited_default(field, search_following),)
     effects = class_effects(lookup, owner)
@@ -218,20 +207,17 @@ def _own_members(
         if method is None:
             return None
         return (method,)
-    if len(bound_cases) < len(cases):
+    if len(bound_cases) < len(cases):  # the body binds it only under a condition
         values += search_following()
-    if effects.replaced:
-        return tuple(value.unsure(effects.replaced) for value in values)
+    if effects.replaced_reason:
+        return tuple(value.unsure(effects.replaced_reason) for value in values)
     return _as_members(lookup, owner, name, values)
 
 
 def _as_members(
-    lookup: Lookup,
-    owner: Value,
-    name: str,
-    values: Sequence[Value],
+    lookup: Lookup, owner: Value, name: str, values: Sequence[Value]
 ) -> Values:
-    """Return what a class makes of the values that its body binds to a name."""
+    """Return the attribute that values become which the body of a class binds to a name."""
     members = tuple(
         fields.as_class_member(lookup, owner, name, value) for value in values
     )
@@ -244,7 +230,7 @@ def _as_members(
 
 
 def _inherited_default(field: Value, search_following: Callable[[], Values]) -> Value:
-    """Return a field, as an attribute of the class if a base has one of its name."""
+    """Return a field; if a base has an attribute of its name, the class has one, too."""
     if not field.on_class:
         for base in search_following():
             if base.state == "present" and base.on_class:
@@ -263,13 +249,14 @@ def _inherited(ancestor: Value, name: str) -> Value:
     )
 
 
-def _doubted(value: Value, doubt: str, opened: str) -> Value:
+def _doubted(value: Value, doubt: str, open_reason: str) -> Value:
+    """Return a value as unsure if a base, or code, before it may provide another."""
     if value.state != "present":
         return value
     if doubt:
         return value.unsure(f"unless {doubt} has one")
-    if opened:
-        return value.unsure(opened)
+    if open_reason:
+        return value.unsure(open_reason)
     return value
 
 
@@ -280,13 +267,13 @@ def _described(ancestor: Value) -> str:
 
 
 def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
-    """Return what an attribute is that no class of the order defines.
+    """Return what an attribute is that neither a class nor its bases define.
 
     Args:
         lookup: The release.
         value: The class.
         name: The name of the attribute.
-        doubt: A base that may have it, described; '' for none.
+        doubt: A base that may have it, in words; '' for none.
     """
     from_metaclass = _of_metaclass(lookup, value, name)
     if from_metaclass:
@@ -300,9 +287,9 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
             if not _are_absent(members):
                 return members
     for ancestor in classes:
-        opened = _opened_by(lookup, ancestor) or _built_by_code(ancestor)
-        if opened:
-            return (undecided(opened),)
+        open_reason = _open_reason(lookup, ancestor) or _built_by_code(ancestor)
+        if open_reason:
+            return (undecided(open_reason),)
     if name in _METHODS_OF_TYPE:
         return (_inherited(_TYPE, name),)
     if name in _SET_BY_PYTHON:
@@ -311,7 +298,7 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
 
 
 def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
-    """Look an attribute up in the metaclass; () if it has none and cannot add one."""
+    """Look an attribute up in the metaclass; () if that has none, and sets none on the class."""
     meta = metaclass(lookup, value)
     if meta is None:
         return ()
@@ -330,7 +317,7 @@ def _absent(value: Value, classes: Sequence[Value], name: str) -> Value:
 
     Args:
         value: The class.
-        classes: The class and its bases, as far as they are of the release.
+        classes: The class and its bases, without those outside the release.
         name: The name of the attribute.
     """
     class_name = f"{value.module}:{value.qualname}"
@@ -341,24 +328,25 @@ def _absent(value: Value, classes: Sequence[Value], name: str) -> Value:
             reason = f"{owner.qualname}.{method.name} assigns it"
             if method.args.args[0].arg == "cls":
                 return undecided(reason)
-            reason = (
-                f"an instance attribute of {class_name}, not one of the class: {reason}"
-            )
+            words = f"an instance attribute of {class_name}, not one of the class"
             attribute = owner.own_attribute(
-                name, Kind.INSTANCE_ATTRIBUTE, node, reason=reason
+                name, Kind.INSTANCE_ATTRIBUTE, node, reason=f"{words}: {reason}"
             )
             return replace(attribute, state="absent")
         if fields.last_annotation(owner.classes[-1], name) is not None:
-            return absent(
-                f"{class_name} only annotates {name}, which leaves no attribute"
-            )
+            reason = f"{class_name} only annotates {name}, which leaves no attribute"
+            return absent(reason)
     return absent(f"the class {class_name} has no {name!r}")
 
 
-def _opened_by(lookup: Lookup, owner: Value) -> str:
-    """Say what may give a class further attributes; '' if nothing does."""
+def _open_reason(lookup: Lookup, owner: Value) -> str:
+    """Say what may set attributes on a class that are not known; '' for nothing."""
     effects = class_effects(lookup, owner)
-    return effects.opened or effects.replaced or changes_below(owner).opened
+    return (
+        effects.open_reason
+        or effects.replaced_reason
+        or changes_below(owner).open_reason
+    )
 
 
 def _built_by_code(owner: Value) -> str:
@@ -377,7 +365,7 @@ def _built_by_code(owner: Value) -> str:
 
 
 def _assignments(owner: Value, name: str) -> Iterator[tuple[Def, ast.AST]]:
-    """List where methods of a class assign to an attribute of their first parameter."""
+    """List the methods of a class that assign `self.name` or `cls.name`, each with that part."""
     if not re.search(rb"\.%s\b" % re.escape(name.encode()), owner.module_tree.source):
         return
     for method in owner.classes[-1].body:
