@@ -111,8 +111,8 @@ class Evidence:
         self._reach = reach
         self.new_catalog = Catalog(new.modules)
         if old is None:
-            no_files = Files(Tree("no release", None, Path()))
-            self.old_catalog = Catalog(Modules(no_files))
+            no_release = Tree("no release", version=None, root=Path())
+            self.old_catalog = Catalog(Modules(Files(no_release)))
         else:
             self.old_catalog = Catalog(old.modules)
         self.added_paths = self.new_catalog.paths - self.old_catalog.paths

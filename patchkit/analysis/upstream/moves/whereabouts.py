@@ -29,12 +29,12 @@ class MoveResult(NamedTuple):
         words: What happened, for people; "" where nothing is known.
     """
 
-    place: Target | None
-    likeness: float | None
-    words: str
+    place: Target | None = None
+    likeness: float | None = None
+    words: str = ""
 
 
-GONE = MoveResult(None, None, "")
+GONE = MoveResult()
 _SHORT = 0.9
 """Likeness from which a short method is the same, in the same class."""
 
@@ -129,7 +129,7 @@ class MoveSearch:
             message = (
                 f"{owner} is now {new_owner}, and it cannot be told whether that has it"
             )
-            return MoveResult(None, None, message)
+            return MoveResult(words=message)
         return self._lost_member(new_owner, old)
 
     def _lost_member(self, owner: Target, old: Resolution) -> MoveResult:
@@ -182,14 +182,14 @@ class MoveSearch:
         """
         lost = LostDefinition.of(old)
         if lost is None or not lost.likeness.is_telling:
-            return MoveResult(None, None, otherwise)
+            return MoveResult(words=otherwise)
         # The last stage has the files of all stages.
         *_, files = self._evidence.stages(lost.target.module, len(lost.text))
         compared = self._evidence.alike(files, lost)
         alike = (candidate for candidate in compared if candidate.likeness >= RENAMED)
         best = self._evidence.best(alike, lost.target)
         if best is None:
-            return MoveResult(None, None, otherwise)
+            return MoveResult(words=otherwise)
         return _by_candidate(best, f"{otherwise}; its body went to")
 
     def _definition(self, target: Target, old: Resolution) -> MoveResult:
@@ -240,7 +240,7 @@ class MoveSearch:
         if len(present) != 1:
             return GONE  # several are no answer
         message = f"something of that name is at {present[0]}, by name only"
-        return MoveResult(present[0], None, message)
+        return MoveResult(present[0], words=message)
 
 
 def _has_name(file: SourceFile, target: Target) -> bool:
@@ -260,7 +260,7 @@ def _by_resolution(
 ) -> MoveResult:
     """Return a result that was found by resolving names, with the likeness of the two sources."""
     if not old.nodes or not new.nodes:
-        return MoveResult(target, None, message)
+        return MoveResult(target, words=message)
     likeness = Likeness(old.nodes[:1]).to(Likeness(new.nodes[:1]))
     return MoveResult(target, likeness, f"{message}, {likeness:.0%} alike")
 

@@ -40,9 +40,9 @@ class IndexPage(NamedTuple):
 
     url: str
     kind: str
-    etag: str
-    fetched: float
-    body: bytes
+    etag: str = ""
+    fetched: float = 0.0
+    body: bytes = b""
 
 
 def default_directory() -> Path:

@@ -53,7 +53,7 @@ class Link(NamedTuple):
 
     url: str
     filename: str
-    version: str
+    version: str = ""
     sha256: str | None = None
     is_yanked: bool = False
 
@@ -129,7 +129,7 @@ class Index:
         except StatusError as error:
             if error.status not in _GONE:
                 raise
-            page = IndexPage(url, _ABSENT, "", time.time(), b"")
+            page = IndexPage(url, _ABSENT, fetched=time.time())
         except UnreachableError as error:
             if cached is None:
                 raise
@@ -150,9 +150,8 @@ class Index:
         kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in (_JSON, _HTML, "text/html"):
             raise UpstreamError(f"found a page of type {kind!r}, expected an index's")
-        return IndexPage(
-            reply.url, kind, reply.headers.get("etag", ""), time.time(), reply.body
-        )
+        etag = reply.headers.get("etag", "")
+        return IndexPage(reply.url, kind, etag, fetched=time.time(), body=reply.body)
 
     def _not_found(self, project: str, faults: list[str]) -> str:
         """Say that no file was found, and why; without faults, where it was looked for."""
@@ -195,14 +194,14 @@ def _local_links(path: Path) -> Iterable[Link]:
             page = path / "index.html"
         if is_directory and not page.exists():
             return [
-                Link(file.absolute().as_uri(), file.name, "") for file in path.iterdir()
+                Link(file.absolute().as_uri(), file.name) for file in path.iterdir()
             ]
         body = page.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except OSError as error:
         raise UpstreamError(error.strerror or str(error)) from error
-    return _links_of(IndexPage(page.absolute().as_uri(), "text/html", "", 0.0, body))
+    return _links_of(IndexPage(page.absolute().as_uri(), "text/html", body=body))
 
 
 def _links_of(page: IndexPage) -> Iterator[Link]:
@@ -228,7 +227,8 @@ def _link_of_json(page: IndexPage, file: Any) -> Link:
     # `yanked` is a bool, or the reason as text, which may be empty.
     is_yanked = file.get("yanked", False) is not False
     url = joined(page.url, file["url"])
-    return Link(url, str(file["filename"]), "", _first_group(match), is_yanked)
+    sha256 = _first_group(match)
+    return Link(url, str(file["filename"]), sha256=sha256, is_yanked=is_yanked)
 
 
 def _links_of_html(page: IndexPage) -> Iterator[Link]:
@@ -239,7 +239,8 @@ def _links_of_html(page: IndexPage) -> Iterator[Link]:
         url, _, fragment = joined(page.url, attributes.get("href") or "").partition("#")
         filename = unquote(urlsplit(url).path.rpartition("/")[2])
         sha256 = _first_group(_HASH.search(fragment))
-        yield Link(url, filename, "", sha256, "data-yanked" in attributes)
+        is_yanked = "data-yanked" in attributes
+        yield Link(url, filename, sha256=sha256, is_yanked=is_yanked)
 
 
 def _first_group(match: re.Match[str] | None) -> str | None:

@@ -168,16 +168,16 @@ class _Values(NamedTuple):
         return option.value.strip() or None
 
     def urls(self, name: str) -> list[str]:
-        return self._parsed(name, "", _urls, "URLs")
+        return self._parsed(name, _urls, "URLs")
 
     def number(self, name: str, default: str) -> float:
-        return self._parsed(name, default, _number, "a number of 0 or more")
+        return self._parsed(name, _number, "a number of 0 or more", default)
 
     def switch(self, name: str) -> bool:
-        return self._parsed(name, "no", lambda text: _SWITCH[text.lower()], "yes or no")
+        return self._parsed(name, _switch, "yes or no", default="no")
 
     def _parsed(
-        self, name: str, default: str, parse: Callable[[str], T], expected: str
+        self, name: str, parse: Callable[[str], T], expected: str, default: str = ""
     ) -> T:
         """Parse an option; say in the error where it is set, and what was expected."""
         try:
@@ -196,6 +196,10 @@ def _urls(text: str) -> list[str]:
     for url in urls:
         _ = urlsplit(url).port  # reading the port checks the host and the port
     return urls
+
+
+def _switch(text: str) -> bool:
+    return _SWITCH[text.lower()]
 
 
 def _number(text: str) -> float:

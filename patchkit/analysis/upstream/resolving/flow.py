@@ -146,23 +146,23 @@ class Flow:
             return cases  # an annotation alone, which binds nothing
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
-            cases = self._assign_to(target, node.value, node, cases)
+            cases = self._assign_to(target, node, cases, value=node.value)
         return cases
 
     def _assign_to(
         self,
         target: ast.expr,
-        value: ast.expr | None,
         node: ast.stmt,
         cases: BindingCases,
+        value: ast.expr | None = None,
     ) -> BindingCases:
         """Assign to one target; the elements of a tuple are targets in turn.
 
         Args:
             target: What is assigned to.
-            value: The expression that is assigned; None if there is none for this target alone.
             node: The statement.
             cases: What the name is bound to before.
+            value: The expression that is assigned; None if there is none for this target alone.
         """
         if isinstance(target, ast.Name) and target.id == self._name:
             return self._bind(node, value=value)
@@ -170,9 +170,9 @@ class Flow:
             for element, element_value in zip(
                 target.elts, unpacked(target, value), strict=True
             ):
-                cases = self._assign_to(element, element_value, node, cases)
+                cases = self._assign_to(element, node, cases, value=element_value)
         elif isinstance(target, ast.Starred):
-            return self._assign_to(target.value, None, node, cases)
+            return self._assign_to(target.value, node, cases)
         elif isinstance(target, ast.Subscript) and dotted(target.value) == self._name:
             return with_modifier(cases, node)
         return cases
@@ -287,9 +287,7 @@ class Flow:
         self, node: ast.For | ast.AsyncFor, cases: BindingCases
     ) -> BindingCases | None:
         """Follow the body of a loop once, and not at all."""
-        after_once = self.run(
-            node.body, self._assign_to(node.target, None, node, cases)
-        )
+        after_once = self.run(node.body, self._assign_to(node.target, node, cases))
         return join_branches(
             (Condition("the loop runs"), after_once),
             (Condition("not (the loop runs)"), cases),
@@ -301,7 +299,7 @@ class Flow:
         """Follow the body; below `suppress(…)` it may also have failed at its start."""
         for item in node.items:
             if item.optional_vars is not None:
-                cases = self._assign_to(item.optional_vars, None, node, cases)
+                cases = self._assign_to(item.optional_vars, node, cases)
         end = self.run(node.body, cases)
         if not any(suppresses_errors(item.context_expr) for item in node.items):
             return end

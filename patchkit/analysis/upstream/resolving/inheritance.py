@@ -91,7 +91,7 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
                 f"a class stores {name!r} under another name, _{value.qualname}{name}"
             ),
         )
-    return _search(lookup, value, name, mro(lookup, value), "")
+    return _search(lookup, value, name, mro(lookup, value))
 
 
 def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
@@ -121,7 +121,7 @@ def _are_absent(values: Values) -> bool:
 
 
 def _search(
-    lookup: Lookup, value: Value, name: str, ancestors: Sequence[Value], doubt: str
+    lookup: Lookup, value: Value, name: str, ancestors: Sequence[Value], doubt: str = ""
 ) -> Values:
     """Look an attribute up in a class and its bases in order, as Python does.
 
@@ -304,7 +304,8 @@ def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
         return ()
     if not meta.classes:
         return (undecided(f"the metaclass {_described(meta)} may provide it"),)
-    members = _search(lookup, meta, name, mro(lookup, meta)[:-1], "")
+    # Without `object`, whose attributes the class has itself.
+    members = _search(lookup, meta, name, mro(lookup, meta)[:-1])
     if any(attribute.state == "present" for attribute in members):
         return members
     if may_add_names(lookup, meta):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from patchkit.analysis.upstream.reading.files import Files, Parsed, Question
+from patchkit.analysis.upstream.reading.files import Files, Question
 
 T = TypeVar("T")
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
@@ -223,21 +223,20 @@ class Modules:
         if location is None:
             return None
         path, is_package = location
-        no_statements = ast.Module([], [])
-        parsed: Parsed | None = Parsed(b"", no_statements, "", {})
-        if path:
-            parsed = self.files.parsed(path)
+        if not path:
+            no_statements = ast.Module([], [])
+            return ModuleTree(name, path, is_package, no_statements)
+        parsed = self.files.parsed(path)
         if parsed is None:
             return None
-        text, tree, fault, conclusions = parsed
         return ModuleTree(
             name,
             path,
             is_package,
-            tree,
-            source=text,
-            fault=fault,
-            file_conclusions=conclusions,
+            parsed.tree,
+            source=parsed.text,
+            fault=parsed.fault,
+            file_conclusions=parsed.notes,
         )
 
 

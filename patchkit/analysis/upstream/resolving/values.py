@@ -271,8 +271,10 @@ class Lookup(Protocol):
         """
         tree = self.modules.get(name)
         if tree is not None:
+            nodes = (tree.tree,)
+            reason = tree.fault
             return Value(
-                "present", Kind.MODULE, name, "", tree, (tree.tree,), tree.fault
+                "present", Kind.MODULE, name, tree=tree, nodes=nodes, reason=reason
             )
         if not self.modules.covers(name):
             return undecided(f"{name} is outside the release", Kind.OUTSIDE, name)
