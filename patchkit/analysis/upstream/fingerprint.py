@@ -133,7 +133,7 @@ def _parts_of_value(value: Value, wrapped: Sequence[WrappedCode]) -> list[str]:
     parts: list[str] = []
     for condition in value.conditions:
         parts += _parts_of_condition(condition.text, condition.test)
-    # What has no source of its own is told by its name and signature.
+    # An object without source of its own is identified by its name and signature.
     if value.kind in (Kind.OUTSIDE, Kind.GENERATED):
         parts.append(f"{value.kind} {value.dotted or value.qualname} {value.signature}")
     if value.kind is not Kind.OUTSIDE:

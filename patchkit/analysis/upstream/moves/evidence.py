@@ -251,11 +251,9 @@ class Evidence:
             A candidate for each that may be the one, however alike it is.
         """
         siblings = self._siblings(lost)
-        owner = lost.target.qualname.removesuffix(
-            lost.name
-        )  # `Class.`, or '' in a module
+        owner = lost.target.qualname.removesuffix(lost.name)
         for definition in definitions:
-            # What stood beside it before under this name is something else.
+            # A class or module that had this name before, too, has not renamed the lost one to it.
             is_sibling = f"{owner}{definition.name}" in siblings
             if is_sibling or definition.kind != lost.kind:
                 continue

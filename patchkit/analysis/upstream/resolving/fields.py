@@ -60,8 +60,8 @@ class Field(NamedTuple):
         default: Whether it has a default, so that a call may leave it out.
         in_init: Whether `__init__` has a parameter for it.
         keyword: Whether that is passed by keyword only; None if the options of the class decide.
-        on_class: Whether its default stays on the class as an attribute; None if that is not
-            known.
+        on_class: Whether it leaves an attribute on the class, which is its default or a slot; None
+            if that is not known.
     """
 
     name: str
@@ -110,11 +110,7 @@ def last_annotation(node: ast.ClassDef, name: str) -> ast.AnnAssign | None:
 
 
 def field_or_slot(
-    lookup: Lookup,
-    owner: Value,
-    name: str,
-    *,
-    bound: bool,
+    lookup: Lookup, owner: Value, name: str, *, bound: bool
 ) -> Value | None:
     """Return the attribute that an annotation of a name, or a slot, makes on its class.
 
@@ -139,7 +135,7 @@ def field_or_slot(
     if node is None or is_class_var(node) or kind in ("", "enum", "ctypes"):
         return None
     if kind == "namedtuple" and not is_direct(lookup, owner):
-        return None
+        return None  # a class below a named tuple adds no fields to it
     on_class = None  # what attrs leaves on the class depends on its options
     if kind != "attrs":
         on_class = read_field(lookup, owner, node, kind).on_class
@@ -154,7 +150,7 @@ def field_or_slot(
 
 
 def as_class_member(lookup: Lookup, owner: Value, name: str, value: Value) -> Value:
-    """Return the attribute of a class that a value becomes which its body binds.
+    """Return the attribute of a class for a value that its body binds.
 
     Args:
         lookup: The release.
@@ -223,11 +219,11 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
         kind: The flavour of the class.
 
     Returns:
-        The field; whether it is passed by keyword only is left to the class unless its own call
-        of `field(…)` says so.
+        The field; its `keyword` is None unless its own call of `field(…)` says something of that.
     """
     assert isinstance(node.target, ast.Name)
     name = node.target.id
+    # A slot leaves a descriptor on the class, with a default and without.
     in_slot: bool | None = True
     if kind not in ALWAYS_IN_SLOTS:
         in_slot = _has_slots(lookup, owner)
@@ -256,19 +252,15 @@ def _has_slots(lookup: Lookup, owner: Value) -> bool | None:
 
 
 def _with_call(
-    lookup: Lookup,
-    owner: Value,
-    field: Field,
-    call: ast.Call,
-    kind: str,
+    lookup: Lookup, owner: Value, field: Field, call: ast.Call, kind: str
 ) -> Field:
-    """Return a field, with what the call says that is assigned to it.
+    """Return a field to which a call is assigned: a `field(…)`, or any other default.
 
     Args:
         lookup: The release.
         owner: The class.
         field: The field.
-        call: The call, such as `field(default_factory=list)`.
+        call: The call.
         kind: The flavour of the class.
     """
     scope = Scope(owner.module_tree, owner.classes, field.node)
@@ -276,10 +268,22 @@ def _with_call(
     function = ""
     if len(functions) == 1:
         function = functions[0].dotted
-    if function not in _FIELD_FUNCTIONS:
-        if all(value.is_sure for value in lookup.evaluate(call, scope)):
-            return field
-        return field._replace(on_class=None)  # the function may return a `field(…)`
+    if function in _FIELD_FUNCTIONS:
+        return _with_options(field, call, function, kind)
+    if all(value.is_sure for value in lookup.evaluate(call, scope)):
+        return field
+    return field._replace(on_class=None)  # the function may return a `field(…)`
+
+
+def _with_options(field: Field, call: ast.Call, function: str, kind: str) -> Field:
+    """Return a field with the options that are passed for it.
+
+    Args:
+        field: The field.
+        call: The call, such as `field(default_factory=list)`.
+        function: What is called, one of `_FIELD_FUNCTIONS`.
+        kind: The flavour of the class.
+    """
     options = {keyword.arg: keyword.value for keyword in call.keywords}
     is_pydantic = function.startswith("pydantic.")
     default = options.get("default")
@@ -290,6 +294,7 @@ def _with_call(
         default = None
     has_factory = "default_factory" in options
     on_class: bool | None = default is not None
+    # On a dataclass, pydantic leaves its `Field(…)` itself as the attribute.
     if has_factory:
         on_class = is_pydantic and kind in DATACLASSES
     elif default is None and is_pydantic:

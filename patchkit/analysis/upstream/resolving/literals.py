@@ -100,7 +100,7 @@ def contains(values: Sequence[Value], item: Any) -> bool | None:
         item: The key of a table, or the element of a list.
 
     Returns:
-        None if that cannot be told, or depends on which of the values it is.
+        None if that is not known, or depends on which of the values it is.
     """
     answers: set[bool | None] = set()
     for value in values:

@@ -132,7 +132,7 @@ class Resolution:
 
     @cached_property
     def signature(self) -> Signature | None:
-        """How it can be called, a class included; None if that cannot be told."""
+        """How it can be called, a class included; None if that is not known."""
         if not self.is_sure:
             return None
         signatures = {

@@ -86,7 +86,7 @@ class Value:
 
     Args:
         state: Whether it exists; "undecidable" if the source leaves that, or what it is, open.
-        kind: What kind of object it is; None if that cannot be told.
+        kind: What kind of object it is; None if that is not known.
         module: The module that defines it; '' if that is unknown, or it has no name.
         qualname: Its name in that module; '' for the module itself.
         tree: The module that defines it, parsed; None for what lies outside the release, has no
@@ -95,7 +95,7 @@ class Value:
         reason: Why it is absent, undecided or not sure, or a remark on what is; '' for none.
         conditions: What must hold for the name to stand for it, outermost first.
         expression: What was assigned, if it was defined by an assignment.
-        signature: How it is called; None for what is not called, and for what cannot be told.
+        signature: How it is called; None if it is not called, or that is not known.
         classes: Of a class of the release, the classes around it, outermost first, and itself; of
             a hook such as `__init_subclass__`, those of its class. () for everything else.
         dotted: The dotted name of what lies outside the release; for a class that is made by a
@@ -224,7 +224,7 @@ class Lookup(Protocol):
 
     modules: Modules
     decide: Callable[[ast.expr, ModuleTree], bool | None]
-    """Tells whether a condition in a module holds; None if that cannot be told."""
+    """Tells whether a condition in a module holds; None if that is not known."""
     circle_count: int = 0
     """How often a computation has led back to itself."""
 
@@ -292,7 +292,7 @@ class Lookup(Protocol):
             name: The name.
 
         Returns:
-            None if that cannot be told.
+            None if that is not known.
         """
 
     def binding_cases(
