@@ -237,6 +237,7 @@ def _missing(value: Value, container: LiteralContainer, item: Item) -> Value:
     name = re.escape(value.qualname.rpartition(".")[2].encode())
     pattern = _CHANGED % (name, name)
     is_changed = re.search(pattern, value.module_tree.source, re.MULTILINE)
+    # An empty list or table is there to be filled; the others are changed by statements.
     if not container.items or value.nodes[1:] or is_changed:
         return undecided(f"{value.qualname} is filled by code, which may set {item}")
     return absent(f"{value.qualname} of {value.module} has no item {item}")

@@ -14,6 +14,7 @@ from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     SCOPES,
+    Def,
     argument_values,
     dotted,
     signature_of,
@@ -69,34 +70,41 @@ def _code_of_value(lookup: Lookup, value: Value, depth: int) -> Iterator[Wrapped
         value: The value.
         depth: How many more names are followed.
     """
-    if value.scope is None or value.tree is None:
+    if value.scope is None:
         return
     if isinstance(value.expression, ast.Call):
         yield from _code_of_expression(lookup, value.expression, value.scope, depth)
-    if not value.nodes:
-        return
-    definition = value.nodes[0]
-    if not isinstance(definition, SCOPES):
-        return
-    for statement in _additions(value.scope).get(definition.name, ()):
-        # Only assignments add code to classes, and only other statements add code to functions.
-        if isinstance(statement, ast.Assign) is not isinstance(
-            definition, ast.ClassDef
-        ):
+    for definition in value.nodes[:1]:
+        if isinstance(definition, SCOPES):
+            yield from _code_added_to(lookup, definition, value.scope, depth)
+
+
+def _code_added_to(
+    lookup: Lookup, definition: Def | ast.ClassDef, scope: Scope, depth: int
+) -> Iterator[WrappedCode]:
+    """List the code that other statements add to a function or class.
+
+    Args:
+        lookup: The release.
+        definition: The function or class.
+        scope: The scope that it stands in.
+        depth: How many more names are followed.
+    """
+    is_class = isinstance(definition, ast.ClassDef)
+    for statement in _additions(scope).get(definition.name, ()):
+        # `C.run = f` counts for classes only, `@f.register` and the like for functions only.
+        if isinstance(statement, ast.Assign) is not is_class:
             continue
-        yield WrappedCode(statement, value.tree)
+        yield WrappedCode(statement, scope.tree)
         if isinstance(statement, ast.Assign):
-            scope = Scope(value.tree, until=statement)
-            yield from _code_of_expression(lookup, statement.value, scope, depth)
+            at_statement = Scope(scope.tree, until=statement)
+            yield from _code_of_expression(lookup, statement.value, at_statement, depth)
 
 
 def _code_of_expression(
-    lookup: Lookup,
-    node: ast.expr,
-    scope: Scope,
-    depth: int,
+    lookup: Lookup, node: ast.expr, scope: Scope, depth: int
 ) -> Iterator[WrappedCode]:
-    """List the code of what an expression names; of a call, of its arguments and of a factory.
+    """List the code that an expression names: f for `f`, f and what `make` defines for `make(f)`.
 
     Args:
         lookup: The release.
@@ -115,10 +123,7 @@ def _code_of_expression(
 
 
 def _code_of_factory(
-    lookup: Lookup,
-    node: ast.expr,
-    scope: Scope,
-    depth: int,
+    lookup: Lookup, node: ast.expr, scope: Scope, depth: int
 ) -> Iterator[WrappedCode]:
     """List the definitions of what is called, if that is a factory: if it defines functions.
 
