@@ -64,7 +64,7 @@ def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
     Returns:
         The class first, `object` last; an undecided value stands for a base that is not known.
     """
-    key = ("mro", id(value.classes[-1]))
+    key = ("mro", id(value.class_statement))
     conclusions = value.module_tree.conclusions
     if key not in conclusions:
         # This is returned if a base leads back to the class before its order is known.
@@ -115,7 +115,7 @@ def source_name(owner: Value, name: str) -> str:
     Returns:
         `__name` for a private name of this class; any other name as it is.
     """
-    plain = name.removeprefix(f"_{owner.classes[-1].name.lstrip('_')}")
+    plain = name.removeprefix(f"_{owner.class_statement.name.lstrip('_')}")
     if is_private(plain):
         return plain
     return name
@@ -132,9 +132,9 @@ def metaclass(lookup: Lookup, value: Value) -> Value | None:
         None for `type` and its well-known subclasses, which add no names.
     """
     for ancestor in mro(lookup, value):
-        if not ancestor.classes:
+        if not ancestor.has_class_statement:
             continue
-        for keyword in ancestor.classes[-1].keywords:
+        for keyword in ancestor.class_statement.keywords:
             if keyword.arg != "metaclass":
                 continue
             metaclasses = lookup.evaluate(keyword.value, ancestor.definition_scope)
@@ -172,7 +172,7 @@ def after_metaclass(lookup: Lookup, owner: Value, name: str, value: Value) -> Va
     if name.startswith("__"):
         return value
     meta = metaclass(lookup, owner)
-    if meta is None or not meta.classes:
+    if meta is None or not meta.has_class_statement:
         return value
     # What `EnumMeta` makes of members is known, see `fields`.
     if any(ancestor.dotted.startswith("enum.") for ancestor in mro(lookup, meta)):
@@ -192,19 +192,19 @@ def _mentions(function: ast.stmt, text: str) -> bool:
 def _methods(lookup: Lookup, meta: Value, names: Set[str]) -> Iterator[ast.stmt]:
     """List the methods of some names that a metaclass and its bases define."""
     for ancestor in mro(lookup, meta):
-        if ancestor.classes:
-            for statement in ancestor.classes[-1].body:
+        if ancestor.has_class_statement:
+            for statement in ancestor.class_statement.body:
                 if getattr(statement, "name", "") in names:
                     yield statement
 
 
 def _linearized(lookup: Lookup, value: Value) -> tuple[Value, ...]:
     """Work out the order of a class and its bases; see `mro`, which remembers it."""
-    bases = [_base(lookup, node, value) for node in value.classes[-1].bases]
+    bases = [_base(lookup, node, value) for node in value.class_statement.bases]
     orders: list[list[Value]] = []
     for base in bases:
         order: tuple[Value, ...] = (base,)
-        if base.classes:
+        if base.has_class_statement:
             order = mro(lookup, base)
         orders.append([ancestor for ancestor in order if ancestor is not _OBJECT])
     merged = _c3_merge([*orders, bases])
@@ -230,7 +230,7 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     base = next(iter(bases.values()))
     if base.kind is Kind.CLASS and not base.is_sure:
         return undecided(f"the base {text}, which may be another,")
-    if base.classes or base.kind in (Kind.OUTSIDE, Kind.CLASS):
+    if base.has_class_statement or base.kind in (Kind.OUTSIDE, Kind.CLASS):
         return base
     return undecided(f"the base {text}, which cannot be resolved,")
 
@@ -266,8 +266,8 @@ def _next_head(orders: list[list[Value]]) -> Value | None:
 
 def _identity(value: Value) -> object:
     """Return a key that is the same for all values that stand for the same class."""
-    if value.classes:
-        return id(value.classes[-1])
+    if value.has_class_statement:
+        return id(value.class_statement)
     if value.kind is Kind.OUTSIDE:
         return value.dotted
     return id(value)
@@ -280,14 +280,14 @@ def class_effects(lookup: Lookup, value: Value) -> ClassEffects:
         lookup: The release.
         value: The class.
     """
-    key = ("made", id(value.classes[-1]))
+    key = ("made", id(value.class_statement))
     return value.module_tree.remember(key, lambda: _class_effects(lookup, value))
 
 
 def _class_effects(lookup: Lookup, value: Value) -> ClassEffects:
     """Work out what is done to a class; see `class_effects`, which remembers it."""
     effects = ClassEffects()
-    for decorator in value.classes[-1].decorator_list:
+    for decorator in value.class_statement.decorator_list:
         effect = decorators.effect_of(lookup, decorator, value.definition_scope)
         effects = _with_decorator(
             effects, effect, f"the decorator @{ast.unparse(decorator)}"
@@ -343,9 +343,9 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
 
 def _subclass_hooks(ancestor: Value) -> tuple[ast.stmt, ...]:
     """Return the definitions of `__init_subclass__` in a class; () outside the release."""
-    if not ancestor.classes:
+    if not ancestor.has_class_statement:
         return ()
-    body = ancestor.classes[-1].body
+    body = ancestor.class_statement.body
     return tuple(
         statement
         for statement in body

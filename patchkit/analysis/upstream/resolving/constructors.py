@@ -70,7 +70,7 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
         For a class the parameters of its `__init__` without `self`. None if a metaclass,
         `__new__` or the flavour of the class may take other ones, or if they are not known.
     """
-    if value.kind is not Kind.CLASS or not value.classes:
+    if value.kind is not Kind.CLASS or not value.has_class_statement:
         return value.signature
     if not value.is_sure or metaclass(lookup, value) is not None:
         return None
@@ -92,6 +92,7 @@ def _leaves_arguments_to_init(new: Value) -> bool:
         return True  # as that of `object` does
     signature = new.signature or Signature()
     kinds = [argument.kind for argument in signature.bound().parameters.values()]
+    # `(cls, *args, **kwargs)`
     return new.is_sure and kinds == [Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD]
 
 
@@ -143,7 +144,7 @@ def _init_signature(lookup: Lookup, value: Value) -> Signature | None:
 
 def _own_fields(lookup: Lookup, owner: Value) -> list[Field] | None:
     """List the fields that a class itself adds to `__init__`; None if they are not known."""
-    if not owner.classes:  # a class outside the release
+    if not owner.has_class_statement:  # a class outside the release
         if fields.is_known(owner):
             return []
         return None
@@ -165,7 +166,7 @@ def _annotated_fields(
 ) -> list[Field] | None:
     """List the fields that the annotations of a dataclass make; None if one is not known."""
     is_keyword = option_value(effects.options.get("kw_only"))
-    annotations = _annotated(owner.classes[-1].body)
+    annotations = _annotated(owner.class_statement.body)
     if is_keyword is None or annotations is None:
         return None
     own_fields: list[Field] = []
@@ -189,7 +190,10 @@ def _default_is_unsure(lookup: Lookup, owner: Value, field: Field) -> bool:
         return field.on_class is None
     # An attribute of a base is the default of a field that spells out none.
     for base in mro(lookup, owner)[1:]:
-        if base.classes and lookup.member(base, field.name)[0].state != "absent":
+        if (
+            base.has_class_statement
+            and lookup.member(base, field.name)[0].state != "absent"
+        ):
             return True
     return False
 

@@ -187,7 +187,7 @@ def function_kind(lookup: Lookup, node: Def, scope: Scope) -> tuple[Kind | None,
         scope: The scope of its decorators.
 
     Returns:
-        The kind and ''; or None and the decorator about which nothing is known.
+        The kind, and ''; or None, and the decorator about which nothing is known.
     """
     is_async = isinstance(node, ast.AsyncFunctionDef)
     descriptor: Kind | None = None

@@ -76,7 +76,10 @@ def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
         return evaluate(lookup, node.value, scope)
     if isinstance(node, ast.Subscript):  # `Generic[T]` is taken for `Generic`
         generics = evaluate(lookup, node.value, scope)
-        if all(value.classes or value.kind is Kind.OUTSIDE for value in generics):
+        if all(
+            value.has_class_statement or value.kind is Kind.OUTSIDE
+            for value in generics
+        ):
             return generics
     is_plain = isinstance(node, _PLAIN)
     is_none = isinstance(node, ast.Constant) and node.value is None
@@ -109,7 +112,7 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
         return (value,)
     if value.kind is Kind.MODULE:
         return lookup.module_attribute(value.module, name)
-    if value.classes:
+    if value.has_class_statement:
         return inheritance.member(lookup, value, name)
     if (
         value.kind is Kind.CLASS
@@ -199,12 +202,14 @@ def _makes_instances(lookup: Lookup, callee: Value, name: str) -> bool:
         return name in OBJECT_FACTORIES or (is_class(name) and name != "builtins.type")
     # The `__call__` of a metaclass may return anything.
     if (
-        not callee.classes
+        not callee.has_class_statement
         or not callee.is_sure
         or metaclass(lookup, callee) is not None
     ):
         return False
-    bases = [ancestor for ancestor in mro(lookup, callee) if not ancestor.classes]
+    bases = [
+        ancestor for ancestor in mro(lookup, callee) if not ancestor.has_class_statement
+    ]
     constructors = lookup.member(callee, "__new__")
     # So may a `__new__` of the release, or of a base that is not known.
     if any(value.kind is not Kind.OUTSIDE for value in (*bases, *constructors)):
@@ -294,7 +299,7 @@ def _as_imported(value: Value) -> Value:
 
 def _class(lookup: Lookup, value: Value, scope: Scope) -> Value:
     """Return the class of a `class` statement, or what an unknown decorator makes of it."""
-    for decorator in value.classes[-1].decorator_list:
+    for decorator in value.class_statement.decorator_list:
         if decorators.effect_of(lookup, decorator, scope).outcome == UNKNOWN:
             return _decorated(value, ast.unparse(decorator))
     return replace(value, kind=Kind.CLASS)

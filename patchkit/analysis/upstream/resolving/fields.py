@@ -128,7 +128,7 @@ def field_or_slot(
         slot = _slot(lookup, owner, name)
         if slot is not None:
             return slot
-    node = last_annotation(owner.classes[-1], name)
+    node = last_annotation(owner.class_statement, name)
     kind = flavour(lookup, owner)
     if kind == "ctypes" and not bound:
         return undecided(f"the _fields_ of {owner.qualname} may name {name}")
@@ -196,12 +196,12 @@ def may_be_field(lookup: Lookup, owner: Value, name: str) -> bool:
     Returns:
         False if the flavour of the class is known: what it makes of the name is known then.
     """
-    node = last_annotation(owner.classes[-1], name)
+    node = last_annotation(owner.class_statement, name)
     if node is None or is_class_var(node) or flavour(lookup, owner):
         return False
     for ancestor in mro(lookup, owner):
         if (
-            not ancestor.classes
+            not ancestor.has_class_statement
             and ancestor.kind is not Kind.CLASS
             and not is_known(ancestor)
         ):

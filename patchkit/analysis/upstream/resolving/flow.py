@@ -342,23 +342,24 @@ class Flow:
             What it is bound to wherever one of them may fail, and after all of them.
         """
         at_failure: BindingCases = ()
-        current: BindingCases | None = cases
+        after: BindingCases | None = cases
         raised_outside = self._raised
         self._raised = []
         for statement in body:
-            before = current or ()
-            current = self.run([statement], before)
+            before = after
+            after = self.run([statement], before)
             if may_fail(statement):
                 at_failure = union(at_failure, before)
-                # A statement in a block may bind the name, and the next in it fail.
-                if isinstance(statement, _COMPOUND):
-                    at_failure = union(at_failure, current or ())
-            if current is None:
+                # A statement in a block may bind the name, and the next in the block fail.
+                if isinstance(statement, _COMPOUND) and after is not None:
+                    at_failure = union(at_failure, after)
+            if after is None:
                 break
+        # Each `raise` in a block of these statements is a failure, too.
         for raised in self._raised:
             at_failure = union(at_failure, raised)
         self._raised = raised_outside
-        return at_failure or cases, current
+        return at_failure or cases, after
 
     def _raise(self, _node: ast.stmt, cases: BindingCases) -> None:
         self._raised.append(cases)

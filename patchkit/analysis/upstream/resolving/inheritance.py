@@ -102,7 +102,7 @@ def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
         value: The class of the instance.
         name: The name of the attribute.
     """
-    if not value.classes:
+    if not value.has_class_statement:
         return (undecided(f"it is an instance of {value.dotted}, outside the release"),)
     members = member(lookup, value, name)
     if _are_absent(members):
@@ -135,7 +135,7 @@ def _search(
     """
     open_reason = ""  # what may set the attribute on a class that was looked at
     for index, ancestor in enumerate(ancestors):
-        if not ancestor.classes:  # it is outside the release, or not known
+        if not ancestor.has_class_statement:  # it is outside the release, or not known
             is_member = None
             if ancestor.kind is Kind.OUTSIDE:
                 is_member = has_member(ancestor.dotted, name)
@@ -289,7 +289,9 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
         return from_metaclass
     if doubt:
         return (undecided(f"{doubt} may have it"),)
-    classes = [ancestor for ancestor in mro(lookup, value) if ancestor.classes]
+    classes = [
+        ancestor for ancestor in mro(lookup, value) if ancestor.has_class_statement
+    ]
     for ancestor in classes:
         for base in class_effects(lookup, ancestor).bases:  # a decorator adds these
             members = lookup.member(base, name)
@@ -311,7 +313,7 @@ def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
     meta = metaclass(lookup, value)
     if meta is None:
         return ()
-    if not meta.classes:
+    if not meta.has_class_statement:
         return (undecided(f"the metaclass {_described(meta)} may provide it"),)
     # Without `object`, whose attributes the class has itself.
     members = _search(lookup, meta, name, mro(lookup, meta)[:-1])
@@ -343,7 +345,7 @@ def _absent(value: Value, classes: Sequence[Value], name: str) -> Value:
                 name, Kind.INSTANCE_ATTRIBUTE, node, reason=f"{words}: {reason}"
             )
             return replace(attribute, state="absent")
-        if fields.last_annotation(owner.classes[-1], name) is not None:
+        if fields.last_annotation(owner.class_statement, name) is not None:
             reason = f"{class_name} only annotates {name}, which leaves no attribute"
             return absent(reason)
     return absent(f"the class {class_name} has no {name!r}")
@@ -361,7 +363,7 @@ def _open_reason(lookup: Lookup, owner: Value) -> str:
 
 def _built_by_code(owner: Value) -> str:
     """Say that code in the body of a class may bind any name; '' if none does."""
-    for statement in owner.classes[-1].body:
+    for statement in owner.class_statement.body:
         if isinstance(statement, SCOPES):
             continue
         for node in ast.walk(statement):
@@ -378,7 +380,7 @@ def _assignments(owner: Value, name: str) -> Iterator[tuple[Def, ast.AST]]:
     """List the methods of a class that assign `self.name` or `cls.name`, each with that part."""
     if not re.search(rb"\.%s\b" % re.escape(name.encode()), owner.module_tree.source):
         return
-    for method in owner.classes[-1].body:
+    for method in owner.class_statement.body:
         if not isinstance(method, DEFS) or not method.args.args:
             continue
         target = f"{method.args.args[0].arg}.{name}"

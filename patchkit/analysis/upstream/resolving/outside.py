@@ -262,7 +262,7 @@ def has_member(dotted: str, name: str) -> bool | None:
 
 @lru_cache(maxsize=512)
 def standard_class(dotted: str) -> type | None:
-    """Return a class of the standard library, as the Python that runs has it.
+    """Return a class of the standard library, as it is in the running Python.
 
     Args:
         dotted: The dotted name of the class.

@@ -113,10 +113,12 @@ class Resolution:
     @cached_property
     def bases(self) -> tuple[Value, ...]:
         """The classes of the release that a class derives from, nearest first."""
-        if not self._first.classes:
+        if not self._first.has_class_statement:
             return ()
         return tuple(
-            base for base in mro(self._lookup, self._first)[1:] if base.classes
+            base
+            for base in mro(self._lookup, self._first)[1:]
+            if base.has_class_statement
         )
 
     @cached_property
@@ -234,7 +236,7 @@ class Resolver:
     def _storage_in(self, owner: Target, name: str, variants: Values) -> str:
         """Say where instances of one class store an attribute; '' for an attribute of the class."""
         for owner_variant in self.resolve(owner).variants:
-            if not owner_variant.classes:
+            if not owner_variant.has_class_statement:
                 continue
             for variant in variants:
                 storage = instance_storage(self.lookup, owner_variant, name, variant)

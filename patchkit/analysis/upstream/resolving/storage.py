@@ -81,7 +81,7 @@ def _read_once(kind: str, owner: Value, name: str) -> str:
 
 def _has_members(enum: Value) -> bool:
     """Whether the body of an enum assigns a name that makes a member."""
-    for statement in enum.classes[-1].body:
+    for statement in enum.class_statement.body:
         if isinstance(statement, ast.Assign):
             names = [dotted(target) for target in statement.targets]
             if any(name and not name.startswith("_") for name in names):

@@ -213,7 +213,7 @@ def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Def | Non
     if not owner:
         return function_named(lookup, function.module_tree, name)
     if function.classes:
-        for method in function.classes[-1].body:
+        for method in function.class_statement.body:
             if isinstance(method, DEFS) and method.name == name:
                 return method
     return None
@@ -243,7 +243,7 @@ def changes_below(owner: Value) -> LaterChanges:
     Returns:
         The changes by statements of its own module that run at import, after the class statement.
     """
-    key = ("edits", id(owner.classes[-1]))
+    key = ("edits", id(owner.class_statement))
     return owner.module_tree.remember_with_file(key, lambda: _changes_below(owner))
 
 
@@ -253,7 +253,7 @@ def _changes_below(owner: Value) -> LaterChanges:
     open_reason = ""
     tree = owner.module_tree
     # A name that occurs only where it is defined is not changed: this spares most classes the walk.
-    if tree.source.count(owner.classes[-1].name.encode()) < 2:
+    if tree.source.count(owner.class_statement.name.encode()) < 2:
         return LaterChanges(names, open_reason)
     end = owner.classes[0].end_lineno or 0
     for statement in statements(tree.tree.body):

@@ -132,9 +132,19 @@ class Value:
         return self.tree
 
     @property
+    def has_class_statement(self) -> bool:
+        """Whether it is a class of the release that a `class` statement defines."""
+        return bool(self.classes)
+
+    @property
+    def class_statement(self) -> ast.ClassDef:
+        """The `class` statement that defines it."""
+        return self.classes[-1]
+
+    @property
     def definition_scope(self) -> Scope:
         """The scope in which the bases and decorators of a class are evaluated."""
-        return Scope(self.module_tree, self.classes[:-1], self.classes[-1])
+        return Scope(self.module_tree, self.classes[:-1], self.class_statement)
 
     @property
     def is_import_fallback(self) -> bool:
