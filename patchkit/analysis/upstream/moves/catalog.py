@@ -205,14 +205,14 @@ class SourceFile:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The qualnames of its classes and functions; other names for them are left out."""
+        """The qualnames of its classes and functions; those of variables are left out."""
         return frozenset(
             item.qualname for item in self.definitions if item.kind != "name"
         )
 
     @cached_property
     def tops(self) -> frozenset[str]:
-        """What it defines outside of classes, variables too."""
+        """The names of its functions and classes outside of classes, and of its variables."""
         return frozenset(
             item.qualname for item in self.definitions if "." not in item.qualname
         )

@@ -116,6 +116,7 @@ class Index:
     def _page(self, url: str) -> IndexPage | None:
         """Return a page, from the cache while it is fresh; None if the server has no such page."""
         page = self.cache.page(url)
+        # A page from the future is not fresh: the clock has been set back.
         if page is None or not 0 <= time.time() - page.fetched < FRESH:
             page = self._renewed(url, page)
         if page.kind == _ABSENT:

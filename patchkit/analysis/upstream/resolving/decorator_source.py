@@ -67,6 +67,7 @@ class DecoratorSource:
 
     def _outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int) -> str:
         """Work out the outcome; see `outcome`, which remembers it."""
+        # What a generator returns, or a function that is given a signature, is not followed.
         if (
             depth > DEPTH
             or _is_generator(node)

@@ -342,24 +342,25 @@ class Flow:
             What it is bound to wherever one of them may fail, and after all of them.
         """
         at_failure: BindingCases = ()
-        after: BindingCases | None = cases
+        before = cases
+        end: BindingCases | None = cases
         raised_outside = self._raised
         self._raised = []
         for statement in body:
-            before = after
-            after = self.run([statement], before)
+            end = self.run([statement], before)
             if may_fail(statement):
                 at_failure = union(at_failure, before)
                 # A statement in a block may bind the name, and the next in the block fail.
-                if isinstance(statement, _COMPOUND) and after is not None:
-                    at_failure = union(at_failure, after)
-            if after is None:
+                if isinstance(statement, _COMPOUND) and end is not None:
+                    at_failure = union(at_failure, end)
+            if end is None:
                 break
+            before = end
         # Each `raise` in a block of these statements is a failure, too.
         for raised in self._raised:
             at_failure = union(at_failure, raised)
         self._raised = raised_outside
-        return at_failure or cases, after
+        return at_failure or cases, end
 
     def _raise(self, _node: ast.stmt, cases: BindingCases) -> None:
         self._raised.append(cases)
