@@ -254,7 +254,7 @@ def _accessor(resolver: Resolver, target: Target) -> Facts | None:
 
 
 def _accessor_kind(node: ast.AST) -> str:
-    """Tell which function of a property a `def` is: `setter` below `@name.setter`."""
+    """Return "setter" for a `def` below `@name.setter`; "getter" if it has no such decorator."""
     if isinstance(node, DEFS):
         for decorator in node.decorator_list:
             if (

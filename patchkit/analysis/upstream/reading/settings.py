@@ -79,6 +79,7 @@ class PipSettings(NamedTuple):
         values = _Values(options)
         indexes = _indexes(values)
         find_links = map(os.path.expanduser, values.urls("find-links"))
+        # pip sends its requests with `requests`, which reads these variables.
         bundle = env.get("REQUESTS_CA_BUNDLE") or env.get("CURL_CA_BUNDLE")
         return cls(
             indexes=_without_repeats(indexes),

@@ -115,7 +115,8 @@ def source_name(owner: Value, name: str) -> str:
     Returns:
         `__name` for a private name of this class; any other name as it is.
     """
-    plain = name.removeprefix(f"_{owner.class_statement.name.lstrip('_')}")
+    class_name = owner.class_statement.name.lstrip("_")
+    plain = name.removeprefix(f"_{class_name}")
     if is_private(plain):
         return plain
     return name
@@ -244,6 +245,7 @@ def _c3_merge(orders: list[list[Value]]) -> list[Value] | None:
         if head is None:
             return None
         merged.append(head)
+        # Go on without it, and without the orders that are used up.
         shortened: list[list[Value]] = []
         for order in remaining:
             tail = [value for value in order if _identity(value) != _identity(head)]

@@ -68,6 +68,7 @@ class Flow:
         self._name = name
         self._tree = tree
         self._lookup = lookup
+        # Where `until` begins: a statement in a block is compared with those around it.
         self._until = (until.lineno, until.col_offset) if until else None
         self._package = tree.name if tree.is_package else None
         self._has_walrus = has_walrus(tree)

@@ -269,6 +269,7 @@ def _distinct(values: Values) -> Values:
     for value in values:
         name = (value.state, value.kind, value.module, value.qualname, value.dotted)
         nodes = tuple(id(node) for node in value.nodes)
+        # Values without a statement differ if their reasons do.
         by_definition.setdefault((name, nodes or value.reason), value)
     return tuple(by_definition.values())
 

@@ -32,6 +32,8 @@ VALUES = (Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT)
 def instance_storage(lookup: Lookup, owner: Value, name: str, value: Value) -> str:
     """Say where instances store what looks like an attribute of their class.
 
+    `x: int = 1` in a dataclass leaves 1 on the class, but with `slots=True` only a slot.
+
     Args:
         lookup: The release.
         owner: The class.
@@ -42,7 +44,7 @@ def instance_storage(lookup: Lookup, owner: Value, name: str, value: Value) -> s
         Words for the report, such as "a member of an enum"; '' for an attribute of the class.
     """
     kind = flavour(lookup, owner)
-    if name in HOOKS:
+    if name in HOOKS:  # to change it later has no effect, or not for all
         return _read_once(kind, owner, name)
     if kind == "attrs" and value.kind is Kind.FIELD:
         return "a field of an attrs class"

@@ -126,11 +126,12 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
         What each element of the tuple comes to; a class may come up more than once.
     """
     for node in ast.walk(function.nodes[0]):
-        if isinstance(node, ast.Assign) and dotted(node.targets[0]).endswith(
-            ".__bases__"
-        ):
-            # The elements of the tuple on the right of the `+`; none for another expression.
-            for base in getattr(getattr(node.value, "right", None), "elts", ()):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.BinOp):
+            continue
+        added = node.value.right
+        is_of_bases = dotted(node.targets[0]).endswith(".__bases__")
+        if is_of_bases and isinstance(added, ast.Tuple):
+            for base in added.elts:
                 yield from lookup.evaluate(base, Scope(function.module_tree))
     if depth >= DEPTH:
         return
