@@ -58,6 +58,9 @@ def scan(text: bytes) -> list[Definition]:
 
     Args:
         text: The content of the file.
+
+    Returns:
+        The definitions, in the order of the file.
     """
     definitions: list[Definition] = []
     scopes: list[Definition] = []  # the classes and functions that the line stands in

@@ -355,8 +355,7 @@ class Evidence:
         Args:
             file: The file of the new release.
             qualname: The definition in it.
-            target: The definition that is looked for; where the file came from its module, its
-                definitions may have moved with it.
+            target: The definition that is looked for: a file that its module became may have it.
         """
         if not self._has_changed(file.path):
             return True

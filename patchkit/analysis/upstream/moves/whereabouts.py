@@ -79,7 +79,7 @@ class MoveSearch:
         return self._results[target]
 
     def _search(self, target: Target) -> MoveResult:
-        """Search as suits what the target is in the old release: module, member, alias or other."""
+        """Choose the search by what the target is in the old release: module, member or alias."""
         if self._old is None:
             return self._by_name(target)
         old = self._old.resolve(target)

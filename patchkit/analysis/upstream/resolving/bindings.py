@@ -101,6 +101,7 @@ def join_branches(
     ]
     if not complete:
         return None
+    # A binding that all branches have does not depend on which one is taken.
     in_all = set.intersection(*(_bindings(cases) for _, cases in complete))
     cases_by_binding: dict[int, BindingCase] = {}
     for condition, cases in complete:
