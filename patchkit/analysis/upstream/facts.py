@@ -114,8 +114,10 @@ def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Fact
     if resolution.state != "present":
         # `Class.name.fget` names no attribute that resolving would find.
         accessor = _accessor(resolver, target)
+        if accessor is not None:
+            return accessor
         storage = resolver.storage(resolution)
-        return accessor or Facts(resolution.state, resolution.reason, storage=storage)
+        return Facts(resolution.state, resolution.reason, storage=storage)
     facts = Facts(
         resolution.state,
         "" if resolution.is_sure else resolution.reason,

@@ -286,7 +286,7 @@ def _python_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
     """Yield the path and the content of each Python file, without the folder that has them all."""
     total = 0
     for member in archive:
-        check_name(member.name.rstrip("/") or ".")
+        check_name(member.name.rstrip("/") or ".")  # an empty name is refused as `.` is
         path = member.name.partition("/")[2]  # `vllm-0.32.0/vllm/x.py` is `vllm/x.py`
         if member.isfile() and is_python(path):
             check_size(path, member.size)

@@ -97,7 +97,7 @@ class Connections:
     ) -> tuple[urllib3.BaseHTTPResponse, str]:
         """Send a request and follow redirects; return the response, and the URL that it is from.
 
-        Not urllib3 follows them, as each host may have another proxy, password and certificate.
+        urllib3 does not follow them itself, as each host may need another proxy, login or trust.
         """
         location = url
         for _ in range(_MAX_REDIRECTS):

@@ -204,7 +204,9 @@ def _own_members(
     setter = effects.touched.get(name) or changes_below(owner).names.get(name)
     if setter:
         reason = f"{setter} sets {name}"
-        return tuple(value.unsure(reason) for value in values) or (undecided(reason),)
+        if not values:
+            return (undecided(reason),)
+        return tuple(value.unsure(reason) for value in values)
     if not bound_cases:
         method = generated_method(lookup, owner, name)
         if method is None:

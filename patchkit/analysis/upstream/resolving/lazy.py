@@ -156,7 +156,9 @@ class _GetattrFunction:
         """
         for statement in filter(_may_end, body):
             if isinstance(statement, ast.Return):
-                return is_listed or None
+                if is_listed:
+                    return True
+                return None  # it may return something for every name
             if isinstance(statement, ast.Raise):
                 if _raises_attribute_error(statement):
                     return False
