@@ -301,10 +301,12 @@ class _Bounded(gzip.GzipFile):
     """A gzip file that refuses to unpack too much: `tarfile` trusts the sizes in the archive."""
 
     def seek(self, offset: int, whence: int = 0) -> int:
+        """Move as a gzip file does; `tarfile` skips by this what is not read."""
         _check_total(offset, MAX_DOWNLOAD)
         return super().seek(offset, whence)
 
     def read(self, size: int | None = -1) -> bytes:
+        """Read as a gzip file does; refuse a size that no Python file or header has."""
         assert size is not None  # tarfile states a number
         if not 0 <= size <= MAX_FILE:
             raise UpstreamError(f"a header in it states {size:,} bytes")
