@@ -160,7 +160,7 @@ class Maker(Record, eq=False):
     def _load(self, group: ChangeGroup) -> ModuleType | None:
         """Load the body; None where it needs a module that is being imported, and waits for it."""
         group.loads = True
-        self.turns.tell()
+        self.turns.wake()
         try:
             return self._import(group)
         except (ImportError, AttributeError) as error:
