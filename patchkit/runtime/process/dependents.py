@@ -134,9 +134,8 @@ class Dependents(Record, eq=False):
             for step in path:
                 found += self._groups_replacing(value, step)
                 value = peek(value, step)
-            if (
-                change.kind == "AddField"
-            ):  # its target is the class, which it changes in place
+            # Its target is the class, which it changes in place.
+            if change.kind == "AddField":
                 found += self._groups_replacing(value, last)
             value = peek(value, last)
             # No target lies in a function.
@@ -247,9 +246,8 @@ class Dependents(Record, eq=False):
             module = sys.modules.get(group.module)
             if group.patch.status != APPLIED:
                 continue
-            if (
-                module is None
-            ):  # it was removed from `sys.modules`, and may be imported again
+            # It was removed from `sys.modules`, and may be imported again.
+            if module is None:
                 if not any(other.applied_to for other in group.patch.groups):
                     self.maker.states.set(group.patch, ARMED)
                 continue

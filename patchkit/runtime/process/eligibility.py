@@ -68,9 +68,8 @@ def eligibility(
     Raises:
         VersionError: `reason_to_skip` cannot tell which version is here.
     """
-    is_decided = (
-        patch.is_decided
-    )  # read before the status, as another thread sets it last
+    # Read before the status, as another thread sets it last.
+    is_decided = patch.is_decided
     is_for_roles = roles is None or not patch.row.roles.isdisjoint(roles)
     if not (is_for_roles or is_early or patch.holders > 0):
         names = ", ".join(sorted(patch.row.roles))
@@ -326,9 +325,8 @@ class EligibilityTable:
             is_named = other.name in patch.row.patch.conflicts
             if not is_named and patch.name not in other.row.patch.conflicts:
                 continue
-            if (
-                patch.holders
-            ):  # in a block, only patches count that are applied, or of a block
+            # In a block, only patches count that are applied, or of a block.
+            if patch.holders:
                 is_chosen = other.holders > 0 or other.status == APPLIED
             else:
                 is_chosen = self.selection.reason_to_skip(other.row) is None

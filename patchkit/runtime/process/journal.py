@@ -79,9 +79,8 @@ class Journal:
         """Begin a new journal, in a forked child or at first."""
         self.entries: list[dict[str, Any]] = []
         self._name = f"{os.uname().nodename}-{os.getpid()}-{time.time_ns()}.jsonl"
-        self._make_lock = (
-            threading.RLock()
-        )  # new in a child: another thread may have held the parent's
+        # New in a child: another thread may have held the parent's.
+        self._make_lock = threading.RLock()
         self._file: tuple[int, int] | None = None  # device and inode
         self._size = 0
         self._is_full = self._is_torn = self._has_warned = False

@@ -349,9 +349,8 @@ class Verifier:
             forget_imports({thread.ident for thread in self._ending})
             self._begin()
         else:
-            with (
-                self._guard
-            ):  # not below 0: the session may have been made during the fork
+            # Not below 0: the session may have been made during the fork.
+            with self._guard:
                 self._forking = max(0, self._forking - 1)
         if self._wanted:
             self.start()

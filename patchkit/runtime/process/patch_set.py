@@ -193,9 +193,8 @@ def _data_file(pack: str, name: str) -> bytes:
 
 
 def _version() -> str:
-    return str(
-        sys.modules["patchkit"].__version__
-    )  # not imported: layers import downwards
+    # Not imported: layers import downwards.
+    return str(sys.modules["patchkit"].__version__)
 
 
 def _declared(change: Change) -> str:
