@@ -191,6 +191,7 @@ def disagreements(
 
 
 def _roles_of(processes: Iterable[ProcessStatus]) -> set[str]:
+    """Return the roles that some processes have."""
     roles: set[str] = set()
     for process in processes:
         roles.update(process.roles)
@@ -276,6 +277,7 @@ def _differences_by_body(
 
 
 def _patch_names(processes: Iterable[ProcessStatus]) -> list[str]:
+    """Return the names of the patches that some processes list, each once."""
     names: dict[str, None] = {}
     for process in processes:
         names.update(dict.fromkeys(process.patches))
@@ -283,6 +285,7 @@ def _patch_names(processes: Iterable[ProcessStatus]) -> list[str]:
 
 
 def _labels(processes: Sequence[ProcessStatus]) -> str:
+    """List the labels of processes; of more than a few, the first ones and the number of others."""
     shown = ", ".join(map(label_of, processes[:_SHOWN_AT_MOST]))
     surplus = len(processes) - _SHOWN_AT_MOST
     if surplus > 0:

@@ -187,17 +187,17 @@ def _unknown_processes(
 ) -> list[ProcessStatus]:
     """Return a process for each running one that has vLLM loaded, and no journal."""
     by_pid = _by_pid(process for process in processes if process.alive)
-    strangers = []
+    unknown = []
     for host, local_processes in running.items():
         for pid, facts in local_processes.items():
             if facts["vllm"] and (host, pid) not in by_pid:
-                strangers.append(_unknown_process(host, pid, facts, table))
-    by_pid.update(_by_pid(strangers))
-    for process in strangers:
+                unknown.append(_unknown_process(host, pid, facts, table))
+    by_pid.update(_by_pid(unknown))
+    for process in unknown:
         parents = by_pid.get((process.host, process.ppid))
         if parents:
             process.parent = parents[-1]
-    return strangers
+    return unknown
 
 
 def _unknown_process(

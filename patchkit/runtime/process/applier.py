@@ -268,7 +268,7 @@ class Applier:
             if group.applied_to is not None:  # else it was undone meanwhile
                 self._states.set(group.patch, APPLIED, **group.facts)
         if hidden:
-            self._dependents.tell_hidden(hidden)
+            self._dependents.report_hidden(hidden)
 
     def refuse(self, patch: PatchState, error: ApplyError) -> None:
         """Fail a patch whose target cannot be reached, such as a module that runs as `__main__`.

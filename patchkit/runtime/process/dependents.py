@@ -309,7 +309,7 @@ class Dependents(Record, eq=False):
                     found.append((group, hidden))
         return found
 
-    def tell_hidden(self, found: Iterable[HiddenReplacements]) -> None:
+    def report_hidden(self, found: Iterable[HiddenReplacements]) -> None:
         """Report which replacements are hidden, or no longer.
 
         Args:
@@ -320,7 +320,7 @@ class Dependents(Record, eq=False):
             if patch.status != APPLIED:
                 continue
             group.facts |= {"hidden": hidden, "layers": layers_of(group)}
-            self.maker.states.tell(patch, **group.facts)
+            self.maker.states.report(patch, **group.facts)
             for target, upper in hidden.items():
                 text = f"{patch.name} is hidden by {upper[patch.name]} at {target}"
                 self.maker.states.say("info", text)

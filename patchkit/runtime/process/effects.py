@@ -179,7 +179,7 @@ class Effects:
         """
         if self._journal.directory is None:
             return
-        self._tell_imports()
+        self._write_imports()
         observations = self._observations(patience=_PATIENCE)
         if observations is None:
             return
@@ -195,7 +195,7 @@ class Effects:
         if changed:
             self._journal.write("in-effect", patches=changed, silent=silent)
 
-    def _tell_imports(self) -> None:
+    def _write_imports(self) -> None:
         """Write which target modules were imported since the last look, for patches of any role.
 
         The first look of a process with a role writes an entry even for none, to show that there

@@ -225,7 +225,7 @@ class EligibilityTable:
 
         Args:
             patch: the patch.
-            is_made: tells which of its change groups are made.
+            is_made: says of a change group whether it is made.
 
         Returns:
             Whether a change group that is not made has such a change.
@@ -284,7 +284,7 @@ class EligibilityTable:
             reason = self.selection.reason_to_skip(patch.row)
             if reason is not None:
                 self._states.set(patch, SKIPPED, reason)
-                self._tell_if_unreviewed(patch, reason)
+                self._report_if_unreviewed(patch, reason)
             else:
                 self._refuse_conflict(patch)
                 self._review(patch)
@@ -338,7 +338,7 @@ class EligibilityTable:
 
     # -- review -----------------------------------------------------------------------------------
 
-    def tell_again(self) -> None:
+    def write_inherited_reports(self) -> None:
         """Write the reports of unreviewed patches again, into the journal of a forked child."""
         for facts in self._unreviewed.values():
             self._states.journal.write("unreviewed", **facts)
@@ -350,17 +350,17 @@ class EligibilityTable:
             return
         if self._states.settings.on_drift == "stop":
             raise DriftError(f"{difference}. PATCHKIT_ON_DRIFT=warn applies it anyway")
-        self._tell_unreviewed(patch, difference)
+        self._report_unreviewed(patch, difference)
 
-    def _tell_if_unreviewed(self, patch: PatchState, reason: str) -> None:
+    def _report_if_unreviewed(self, patch: PatchState, reason: str) -> None:
         """Report a patch that was skipped for drift, if it is required or the lock unreadable."""
         if self._states.settings.on_drift != "skip":
             return
         is_by_drift = reason == self.selection.unreviewed(patch.row)
         if is_by_drift and (patch.row.patch.required or reason.startswith(UNREADABLE)):
-            self._tell_unreviewed(patch, reason)
+            self._report_unreviewed(patch, reason)
 
-    def _tell_unreviewed(self, patch: PatchState, difference: str) -> None:
+    def _report_unreviewed(self, patch: PatchState, difference: str) -> None:
         """Report once, in the journal and on stderr, how a patch differs from its review."""
         if patch.name in self._unreviewed:
             return
@@ -384,6 +384,7 @@ class EligibilityTable:
     def _warn_of_drift(
         self, patch: PatchState, difference: str, *, is_skipped: bool
     ) -> None:
+        """Warn on stderr of a drift, with the commands that show and review it."""
         arguments = f"{patch.name} --here"
         if patch.row.pack in self._states.settings.packs:
             arguments += f" --patches {patch.row.pack}"

@@ -73,12 +73,12 @@ class Lookout:
         """Let the thread start from now on, and a failed patch set the exit code."""
         self._states.is_in_charge = True
         self.verifier.seconds = self._states.settings.verify
-        atexit.register(self.tell_at_end)
+        atexit.register(self.write_last_entries)
 
     def stand_down(self) -> None:
         """Stop the thread and the observation of calls, and leave the exit code alone."""
         self._states.is_in_charge = False
-        atexit.unregister(self.tell_at_end)
+        atexit.unregister(self.write_last_entries)
         self.verifier.stop()
         self.effects.close()
 
@@ -112,7 +112,7 @@ class Lookout:
         if not packages.isdisjoint(sys.modules):
             self.begin()
             self._note_imports()
-        self.tell_unmet(anew=False)
+        self.write_unmet(may_be_first=False)
 
     def _note_imports(self) -> None:
         for module in self._schedule.targets:
@@ -125,12 +125,12 @@ class Lookout:
             self.effects.observe()
         self.begin()
         if self._unmet is None:
-            self.tell_unmet()
+            self.write_unmet()
 
     def look_again(self) -> None:
         """Fail overwritten patches, apply what was missed; ApplyError if a required one fails."""
         self._look_at_patches()
-        self.tell_unmet()
+        self.write_unmet()
 
     def look(self) -> None:
         """Look again from the thread: a failure is reported, and raised by the next `enter`."""
@@ -167,14 +167,14 @@ class Lookout:
         Returns:
             `EXIT_CODE` where a required patch has failed, otherwise `code`.
         """
-        self.tell_at_end()
+        self.write_last_entries()
         return self._states.failure_exit.code(code)
 
-    def end_as_told(self) -> None:
+    def leave_exit_code(self) -> None:
         """Leave the exit code alone: the code that ends the process has reported the failure."""
         self._states.is_in_charge = False
 
-    def tell_armed(self, **facts: Any) -> None:
+    def write_armed(self, **facts: Any) -> None:
         """Write the first entry: the patches with their roles, and facts of this process.
 
         Args:
@@ -188,7 +188,7 @@ class Lookout:
             "armed", patches=list(roles), roles=roles, packs=packs, **facts
         )
 
-    def tell_others(self) -> None:
+    def report_other_copies(self) -> None:
         """Report other copies of patchkit that patch this process too."""
         for other in others():
             self._states.journal.write("other-copy", copy=home(other))
@@ -198,9 +198,9 @@ class Lookout:
                 "act; a Replace of what the other one has changed is refused",
             )
 
-    def tell_inherited(self) -> None:
+    def write_inherited(self) -> None:
         """Write what a forked child has from its parent into the child's own journal."""
-        self.tell_armed(forked=True)
+        self.write_armed(forked=True)
         for role in sorted(self._states.roles):
             self._states.journal.write("role", role=str(role), inherited=True)
         for state in self._states.patches.values():
@@ -213,11 +213,11 @@ class Lookout:
                 if state.status == APPLIED and group.applied_to and group.facts
             ]
             for facts in facts_of_groups or [{}]:
-                self._states.tell(state, inherited=True, **facts)
+                self._states.report(state, inherited=True, **facts)
         if self._unmet:
             self._states.journal.write("unmet", reasons=self._unmet)
 
-    def tell_kept(self, name: str, holders: Sequence[str]) -> None:
+    def report_kept(self, name: str, holders: Sequence[str]) -> None:
         """Report a patch whose code still runs in a forked process of another role.
 
         Args:
@@ -231,37 +231,36 @@ class Lookout:
             f"{name} is not for this forked process, which still runs its code through {shown}",
         )
 
-    def tell_unmet(self, *, anew: bool = True, versions: bool = True) -> None:
+    def write_unmet(self, *, may_be_first: bool = True, versions: bool = True) -> None:
         """Write the patches that wait though they do not apply here, such as for another version.
 
         Args:
-            anew: Whether to find out for the first time; else only an earlier answer is renewed.
+            may_be_first: Whether to do so also if nothing was found out yet, as at the start.
             versions: Whether to read versions, which costs time in the beginning.
         """
-        if self._unmet is None and not anew:
+        if self._unmet is None and not may_be_first:
             return
         unmet = self._table.unmet_here(versions=versions)
         if unmet != (self._unmet or {}):
             self._states.journal.write("unmet", reasons=unmet)
         self._unmet = unmet
 
-    def tell_at_end(self) -> None:
+    def write_last_entries(self) -> None:
         """Write the last entries: what was called, and which patches do not apply here.
 
-        To keep the start fast, arming has not found out the latter. Here versions are read only if
-        the modules for that are loaded anyway; that a package is not installed is cheap to see.
+        Versions are read only if the modules for that are loaded; a missing package shows at once.
         """
         if self._states.journal.directory is None:
             return
         with suppress(Exception):  # the process ends as it would without patchkit
             self.glance(is_last=True)
-            for tell in self.last_words:
-                tell()
+            for write in self.last_words:
+                write()
             tops = {name.partition(".")[0] for name in self._schedule.targets}
             needed = {"importlib.metadata", "packaging.requirements"}
             is_cheap = needed <= sys.modules.keys()
             if is_cheap or any(PathFinder.find_spec(top) is None for top in tops):
-                self.tell_unmet(versions=is_cheap)
+                self.write_unmet(versions=is_cheap)
 
 
 class Verifier:
@@ -286,9 +285,10 @@ class Verifier:
         self._glance = glance
         self._waits_for_me = waits_for_me
         self._wanted = False
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
+        """Set the state of a process that has no such thread."""
         self._end = threading.Event()
         # Reentrant: a signal handler or finalizer that runs within may import a target.
         self._guard = threading.RLock()
@@ -347,7 +347,7 @@ class Verifier:
         """
         if in_child:
             forget_imports({thread.ident for thread in self._ending})
-            self._begin()
+            self._reset()
         else:
             # Not below 0: the session may have been made during the fork.
             with self._guard:

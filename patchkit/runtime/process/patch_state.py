@@ -237,9 +237,9 @@ class PatchStates:
         """
         patch.status = status
         patch.reason = reason
-        self.tell(patch, **facts)
+        self.report(patch, **facts)
 
-    def tell(self, patch: PatchState, **facts: Any) -> None:
+    def report(self, patch: PatchState, **facts: Any) -> None:
         """Write a patch's status to the journal and, at log level info, to stderr.
 
         Args:
@@ -381,6 +381,7 @@ class PatchStates:
 
 
 def _failure(patch: PatchState) -> str:
+    """Describe the failure of a required patch, for messages."""
     if isinstance(patch.error, DependencyError):
         return f"no patch can be applied: {patch.error}"
     reason = patch.reason.removesuffix(".")

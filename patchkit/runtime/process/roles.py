@@ -149,7 +149,7 @@ def _role_by_row(processes: Iterable[Any], table: ProcessTable) -> Role | None:
     return row.role
 
 
-def beside_its_name(targets: Iterable[str], reason: str) -> tuple[str, str] | None:
+def module_run_as_main(targets: Iterable[str], reason: str) -> tuple[str, str] | None:
     """Find the module that runs as `__main__`, which patches of its own name do not reach.
 
     `python -m vllm.entrypoints.cli` executes that module under the name `__main__`.

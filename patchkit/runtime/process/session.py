@@ -38,7 +38,7 @@ from patchkit.runtime.process.journal import Journal
 from patchkit.runtime.process.lookout import Lookout
 from patchkit.runtime.process.making import Maker
 from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates
-from patchkit.runtime.process.roles import beside_its_name
+from patchkit.runtime.process.roles import module_run_as_main
 from patchkit.runtime.process.schedule import Executions, Schedule, Turns
 from patchkit.runtime.process.undoing import Inspection, Undoing
 
@@ -88,7 +88,7 @@ class Session:
         )
         self._inspection = Inspection(table, executions, undoing)
         self._entering: set[tuple[Role, int]] = set()
-        self._why_beside = "it had begun to run before patchkit was there"
+        self._why_unreachable = "it had begun to run before patchkit was there"
 
     @cached_property
     def blocks(self) -> "Blocks":
@@ -116,8 +116,8 @@ class Session:
         Raises:
             ApplyError: A required patch for one of the roles has failed.
         """
-        self.lookout.tell_armed()
-        self.lookout.tell_others()
+        self.lookout.write_armed()
+        self.lookout.report_other_copies()
         self._table.awaits_role = not (roles or lent)
         if self._table.awaits_role:
             self._table.decide_serving(frozenset(Role))
@@ -216,7 +216,7 @@ class Session:
             name: The module's own name.
             reason: Why patches do not reach it, for the message.
         """
-        self._why_beside = reason
+        self._why_unreachable = reason
         missed = [*self._schedule.due(name, BEFORE), *self._schedule.due(name, AFTER)]
         for group in missed:
             is_due = self._table.of_group(group).answer != NOT_YET
@@ -270,9 +270,9 @@ class Session:
         if role not in self.roles:
             self.roles.add(role)
             self.journal.write("role", role=str(role))
-        beside = beside_its_name(self._schedule.targets, self._why_beside)
-        if beside is not None:
-            self.main_unreachable(*beside)
+        main = module_run_as_main(self._schedule.targets, self._why_unreachable)
+        if main is not None:
+            self.main_unreachable(*main)
         visit = (role, get_ident())
         if visit in self._entering:  # a body that this applies does so
             return
@@ -326,7 +326,7 @@ class Session:
         for state in unneeded:
             self._states.set(state, ARMED, "for another role")
         for name, holders in kept.items():
-            self.lookout.tell_kept(name, holders)
+            self.lookout.report_kept(name, holders)
         self._states.reopen_skipped()
         for role in sorted(roles):
             self.enter(role)
@@ -337,7 +337,7 @@ class Session:
         Args:
             config: The engine's `VllmConfig`.
         """
-        self.lookout.tell_unmet()
+        self.lookout.write_unmet()
         from patchkit.runtime.process import patch_set  # noqa: PLC0415 - one process of an engine does
 
         patch_set.stamp(config, self._states, self._table)
@@ -394,6 +394,6 @@ class Session:
         self._undoing.after_fork()
         self._entering.clear()
         self.journal.after_fork()
-        self.lookout.tell_inherited()
+        self.lookout.write_inherited()
         self.lookout.after_fork()
-        self._table.tell_again()
+        self._table.write_inherited_reports()

@@ -163,7 +163,7 @@ class Undoing(Record, eq=False):
             self.on_made()
             dependents.repoint(again)
         faults, left = self.restore_copies(kept is not None)
-        dependents.tell_hidden(dependents.find_hidden(self.schedule.groups()))
+        dependents.report_hidden(dependents.find_hidden(self.schedule.groups()))
         return [*errors, *failures, *faults], left
 
     def after_fork(self) -> None:
