@@ -67,7 +67,8 @@ def _process_of_head(entry: JournalEntry) -> ProcessStatus | None:
         return None
     is_forked = entry.is_true("forked")
     asked_by = None
-    if not is_forked:  # a fork inherits the variable, and has an ordinary parent
+    # A fork inherits the variable, but its parent is the process `ppid`.
+    if not is_forked:
         asked_by = entry.text("asked_by") or None
     roles = entry.mapping("roles")
     names = entry.texts("patches")

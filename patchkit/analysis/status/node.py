@@ -160,23 +160,16 @@ def _running() -> _Processes:
     """Return name, parent and start of each running process, by pid."""
     running = {}
     for entry in _PROC.iterdir():
-        if not entry.name.isdigit():
-            continue
-        facts = _stat(entry)
+        facts = _stat(entry) if entry.name.isdigit() else None
         if facts:
-            pid = int(entry.name)
-            running[pid] = facts
+            running[int(entry.name)] = facts
     return running
 
 
 def _writers(host: str, journals: dict[str, bytes]) -> set[int]:
     """Return the pids of this host's processes that wrote journals."""
-    pids = set()
-    for name in journals:
-        origin, pid = writer(name)
-        if origin == host:
-            pids.add(pid)
-    return pids
+    origins = map(writer, journals)
+    return {pid for origin, pid in origins if origin == host}
 
 
 def _details(pid: int, process: _Process, *, is_writer: bool) -> dict[str, Any]:
@@ -238,11 +231,7 @@ def _related(running: _Processes, writers: set[int], directory: str | None) -> s
 
 def _children(running: _Processes, parents: set[int]) -> set[int]:
     """Return the pids of the children of some processes."""
-    children = set()
-    for pid, process in running.items():
-        if process["ppid"] in parents:
-            children.add(pid)
-    return children
+    return {pid for pid, process in running.items() if process["ppid"] in parents}
 
 
 def _writes_to(pid: int, directory: str) -> bool:
@@ -273,11 +262,7 @@ def _environ(pid: int) -> dict[str, str]:
     for assignment in assignments:
         name, _, text = assignment.partition(b"=")
         values[name.decode(errors="replace")] = text
-    environ: dict[str, str] = {}
-    for variable in _VARIABLES:
-        if variable in values:
-            environ[variable] = os.fsdecode(values[variable])
-    return environ
+    return {name: os.fsdecode(values[name]) for name in _VARIABLES if name in values}
 
 
 def _proc_file(pid: int, name: str) -> bytes:

@@ -134,7 +134,7 @@ class Dependents(Record, eq=False):
             for step in path:
                 found += self._groups_replacing(value, step)
                 value = peek(value, step)
-            # Its target is the class, which it changes in place.
+            # An AddField changes its target, the class, in place.
             if change.kind == "AddField":
                 found += self._groups_replacing(value, last)
             value = peek(value, last)
@@ -246,7 +246,7 @@ class Dependents(Record, eq=False):
             module = sys.modules.get(group.module)
             if group.patch.status != APPLIED:
                 continue
-            # It was removed from `sys.modules`, and may be imported again.
+            # The module was removed from `sys.modules`, and may be imported again.
             if module is None:
                 if not any(other.applied_to for other in group.patch.groups):
                     self.maker.states.set(group.patch, ARMED)

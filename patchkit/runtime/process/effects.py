@@ -158,9 +158,10 @@ class Effects:
         self._imported: set[str] | None = None
 
     def observe(self) -> None:
-        """Observe also the changes that were applied since; earlier code is observed until a look.
+        """Observe the code of all targets that are applied now.
 
-        This waits for no lock: a finalizer that runs within a look may import a target.
+        Code that was observed before stays so until a look has read whether it has run. This waits
+        for no lock, as a finalizer that runs within a look may import a target.
         """
         if self._journal.directory is None:
             return
@@ -231,7 +232,7 @@ class Effects:
     def _observations(self, patience: float) -> dict[Key, str] | None:
         """Return for each applied target whether it was called; None while another thread does so.
 
-        Code that was applied before and is no more is read first: it may have run until then.
+        Evidence from before the last change is read first, as its code may have run until then.
         """
         if not self._guard.acquire(timeout=patience):
             return None
@@ -248,7 +249,7 @@ class Effects:
                 for target_evidence in former_evidence.values():
                     self.observer.forget(target_evidence.codes)
             del self._observed[: len(former)]
-            self._called &= evidence.keys()
+            self._called &= evidence.keys()  # others are not applied any more
             return self._judge(evidence, traced)
         finally:
             self._guard.release()

@@ -185,11 +185,7 @@ def fingerprint(row: Row) -> str:
 
 def _data_file(pack: str, name: str) -> bytes:
     """Return the content of a pack's file, from each folder of the pack that has it."""
-    contents = []
-    for folder in _folders(pack):
-        path = f"{folder}/{name}"
-        contents.append(_bytes(path))
-    return b"".join(contents)
+    return b"".join(_bytes(f"{folder}/{name}") for folder in _folders(pack))
 
 
 def _version() -> str:
@@ -233,10 +229,7 @@ def _read_stamp(config: Any, role: Role) -> PatchSet | None:
             "patchkit on every node."
         )
     patches = sets.get(str(role), {})
-    digests = {}
-    for name, fields in patches.items():
-        digests[name] = PatchDigest(**fields)
-    return digests
+    return {name: PatchDigest(**fields) for name, fields in patches.items()}
 
 
 def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:
@@ -246,13 +239,8 @@ def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:
     for name in _only_in(ours, theirs):
         yield f"{name} only here"
     common = [name for name in _in_order(theirs) if name in ours]
-    other_code = []
-    other_pack = []
-    for name in common:
-        if theirs[name].code != ours[name].code:
-            other_code.append(name)
-        if theirs[name].pack != ours[name].pack:
-            other_pack.append(name)
+    other_code = [name for name in common if theirs[name].code != ours[name].code]
+    other_pack = [name for name in common if theirs[name].pack != ours[name].pack]
     for name in other_code:
         yield f"{name} has other code here"
     if not other_code:  # else that explains why the packs differ
@@ -272,8 +260,7 @@ def _only_in(patches: PatchSet, others: PatchSet) -> list[str]:
 
 
 def _listed(patches: PatchSet) -> str:
-    names = _in_order(patches)
-    return ", ".join(names) or "nothing"
+    return ", ".join(_in_order(patches)) or "nothing"
 
 
 def hash_of(parts: Iterable[bytes]) -> str:
@@ -289,8 +276,7 @@ def hash_of(parts: Iterable[bytes]) -> str:
 
     total = hashlib.sha256()
     for part in parts:
-        part_hash = hashlib.sha256(part)
-        total.update(part_hash.digest())
+        total.update(hashlib.sha256(part).digest())
     return total.hexdigest()[:16]
 
 
@@ -305,8 +291,7 @@ def modules_digest(pack: str) -> str:
     """
     parts: list[bytes] = []
     for folder in _folders(pack):
-        modules = sorted(_modules(folder))
-        for name, text in modules:
+        for name, text in sorted(_modules(folder)):
             parts += [name.encode(), text]
     return hash_of(parts)
 
@@ -332,8 +317,7 @@ def body_bytes(row: Row) -> bytes:
 
 def _folders(pack: str) -> list[str]:
     package = sys.modules.get(pack)
-    search_path = getattr(package, "__path__", ())
-    return list(search_path)
+    return list(getattr(package, "__path__", ()))
 
 
 def _modules(folder: str) -> Iterator[tuple[str, bytes]]:
@@ -346,10 +330,8 @@ def _modules(folder: str) -> Iterator[tuple[str, bytes]]:
     for path in _files(folder):
         _, _, filename = path.rpartition("/")
         stem, _, _ = filename.partition(".")
-        is_module = filename.endswith(endings) and stem.isidentifier()
-        if is_module:
-            relative = path[len(folder) :]
-            yield relative, _bytes(path)
+        if filename.endswith(endings) and stem.isidentifier():
+            yield path[len(folder) :], _bytes(path)
 
 
 def _last_suffix(suffix: str) -> str:

@@ -342,7 +342,7 @@ class Executions:
             group: the group.
 
         Returns:
-            False also while a thread has its turn at the group, and may be applying it again.
+            Whether it is; False also while a thread has its turn, and may be applying it again.
         """
         if group.thread is not None or group.applied_to is None:
             return False

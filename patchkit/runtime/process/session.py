@@ -274,7 +274,7 @@ class Session:
         if main is not None:
             self.main_unreachable(*main)
         visit = (role, get_ident())
-        if visit in self._entering:  # a body that this applies does so
+        if visit in self._entering:  # again, by a body that this applies
             return
         self._entering.add(visit)
         try:

@@ -226,7 +226,7 @@ class Inspection(Record, eq=False):
         Raises:
             ApplyError: a required patch does not work, and failures stop the process.
         """
-        with contextlib.ExitStack() as stack:  # as above
+        with contextlib.ExitStack() as stack:  # calls all before an error is raised
             for patch in reversed(list(self.undoing.schedule.patches.values())):
                 if (
                     patch.row.patch.verify
