@@ -113,9 +113,9 @@ def _all_processes(
     running = _running(nodes)
     for process in processes:
         process.alive = _is_alive(process, running)
-    claims = _set_parents(processes)
+    unfulfilled = _set_parents(processes)
     _add_calls_of_copies(processes)
-    processes += _without_journal(claims, running, now)
+    processes += _without_journal(unfulfilled, running, now)
     processes += _unknown_processes(processes, running, table)
     for node in nodes:
         compare_bodies(processes, node)

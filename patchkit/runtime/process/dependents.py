@@ -294,9 +294,9 @@ class Dependents(Record, eq=False):
             groups: the groups whose targets are looked at.
 
         Returns:
-            Each group of which other replacements are hidden than it last reported.
+            The groups whose hidden replacements have changed since they were last reported.
         """
-        names: set[str] = set()
+        names: set[str] = set()  # of the patches on the targets of these groups
         for group in groups:
             sites = [site for _, site in group.made.sites]
             if group.facts.get("hidden") or any(len(site.layers) > 1 for site in sites):
@@ -328,6 +328,7 @@ class Dependents(Record, eq=False):
 
 def _replaced_sites(group: ChangeGroup) -> list[Site]:
     """List the attributes that a group has replaced or added, which it does not only wrap."""
+    # A base layer replaces the value, others wrap it; a rank begins with that of the row.
     return [
         site
         for _, site in group.made.sites

@@ -157,8 +157,8 @@ class EligibilityTable:
         self.selection = selection
         self.awaits_role = False  # whether the process will get its role later
         self._states = states
-        self._unreviewed: dict[str, dict[str, Any]] = {}
-        self._reported: set[str] = set()
+        self._unreviewed: dict[str, dict[str, Any]] = {}  # by patch, its journal entry
+        self._reported: set[str] = set()  # messages about a lock that cannot be read
 
     def of_group(self, group: ChangeGroup) -> Eligibility:
         """Answer whether a change group is for this process now, by its roles and its status.
