@@ -82,16 +82,14 @@ def _out_of_place(process: ProcessStatus) -> Iterator[ProcessFinding]:
         )
         yield ProcessFinding("unknown", message, process)
     for name, reason in process.left_without.items():
-        message = f"{name}: {reason}"
-        yield ProcessFinding("no-process", message, process)
+        yield ProcessFinding("no-process", f"{name}: {reason}", process)
 
 
 def _failures(process: ProcessStatus) -> Iterator[ProcessFinding]:
     """Yield the failed patches of a process; inherited failures are its parent's findings."""
     for patch in process.patches.values():
         if patch.status == "failed" and not patch.inherited:
-            message = f"{patch.name}: {patch.reason}"
-            yield ProcessFinding("failed", message, process)
+            yield ProcessFinding("failed", f"{patch.name}: {patch.reason}", process)
 
 
 def _overwritten(process: ProcessStatus) -> Iterator[ProcessFinding]:
@@ -144,11 +142,9 @@ def obstacles(nodes: Iterable[NodeFacts]) -> Iterator[ProcessFinding]:
     for node in nodes:
         host = node["host"]
         if node.get("error"):
-            message = f"node {host}: {node['error']}"
-            yield ProcessFinding("no-answer", message)
+            yield ProcessFinding("no-answer", f"node {host}: {node['error']}")
         for name, reason in node.get("unreadable", {}).items():
-            message = f"node {host}: {name}: {reason}"
-            yield ProcessFinding("unreadable", message)
+            yield ProcessFinding("unreadable", f"node {host}: {name}: {reason}")
 
 
 def agreement(

@@ -151,8 +151,7 @@ def _processes(
     family = _related(running, writers, directory)
     for pid in family:
         process = running[pid]
-        details = _details(pid, process, is_writer=pid in writers)
-        process.update(details)
+        process.update(_details(pid, process, is_writer=pid in writers))
     return {pid: running[pid] for pid in family}
 
 
@@ -187,8 +186,7 @@ def _details(pid: int, process: _Process, *, is_writer: bool) -> dict[str, Any]:
 
 def _has_library(pid: int) -> bool:
     """Whether a process has mapped a library of vLLM into its memory."""
-    maps = _proc_file(pid, "maps")
-    return _VLLM_LIBRARY.search(maps) is not None
+    return _VLLM_LIBRARY.search(_proc_file(pid, "maps")) is not None
 
 
 def _stat(entry: Path) -> _Process | None:
@@ -251,8 +249,7 @@ def _age(process: _Process) -> float:
     """Return the seconds since a process was started."""
     ticks: int = process["began"]
     uptime = time.clock_gettime(time.CLOCK_BOOTTIME)
-    uptime_at_start = ticks / os.sysconf("SC_CLK_TCK")
-    return uptime - uptime_at_start
+    return uptime - ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _environ(pid: int) -> dict[str, str]:

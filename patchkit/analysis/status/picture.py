@@ -327,10 +327,9 @@ def _add_calls_of_copies(processes: Iterable[ProcessStatus]) -> None:
         for name, patch in process.patches.items():
             if name not in owner.patches:
                 continue
-            own_effects = owner.patches[name].effects
             for target, effect in patch.effects.items():
                 if effect == CALLED:
-                    own_effects[target] = CALLED
+                    owner.patches[name].effects[target] = CALLED
 
 
 def _distance(process: ProcessStatus, child: ChildStart) -> float:

@@ -162,8 +162,7 @@ def _facts(folder: Path) -> dict[str, Any]:
 def _time_of_name(name: str) -> float:
     """Return the time in the name of a folder, in seconds since the epoch; 0 if it has none."""
     with suppress(ValueError, OverflowError):
-        moment = time.strptime(name[:_TIME_LENGTH], _TIME)
-        return time.mktime(moment)
+        return time.mktime(time.strptime(name[:_TIME_LENGTH], _TIME))
     return 0
 
 
@@ -180,8 +179,8 @@ def _is_own(home: Path, *, make: bool = True) -> bool:
     except OSError:
         return False
     is_writable_by_others = facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    is_folder = stat.S_ISDIR(facts.st_mode)
-    return is_folder and facts.st_uid == os.getuid() and not is_writable_by_others
+    is_own = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid()
+    return is_own and not is_writable_by_others
 
 
 def _folders(home: Path) -> list[Path]:

@@ -133,9 +133,9 @@ def catches(node: ast.Try, *, at_import: bool = False) -> bool:
             count, because the import fails all the same.
     """
     for handler in node.handlers:
-        is_expected = handler.type is None
-        if handler.type is not None:
-            is_expected = not _ERRORS_OF_ABSENCE.isdisjoint(_identifiers(handler.type))
+        is_expected = handler.type is None or not _ERRORS_OF_ABSENCE.isdisjoint(
+            _identifiers(handler.type)
+        )
         is_failure = at_import and isinstance(handler.body[-1], ast.Raise)
         if is_expected and not is_failure:
             return True
