@@ -142,6 +142,8 @@ class Effects:
         self._states = states
         self._journal = states.journal
         self.observer = observer()
+        self.listeners: list[Callable[[], None]] = []
+        """Are called once anything was applied, and at each look."""
         self._begin()
 
     def _begin(self) -> None:
@@ -169,6 +171,8 @@ class Effects:
         for target_evidence in evidence.values():
             self.observer.watch(target_evidence.codes)
         self._observed.append(evidence)
+        for listener in self.listeners:
+            listener()
         if len(self._observed) > _MOST:
             self._observations(patience=0)
 
