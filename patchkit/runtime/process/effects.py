@@ -143,7 +143,7 @@ class Effects:
         self._journal = states.journal
         self.observer = observer()
         self.listeners: list[Callable[[], None]] = []
-        """Are called once anything was applied, and at each look."""
+        """Called after each application of patches, and at each look."""
         self._begin()
 
     def _begin(self) -> None:
