@@ -78,7 +78,7 @@ class Settings(Record):
             SettingsError: A variable is invalid.
         """
         env = os.environ if environ is None else environ
-        # Only checked: the rows in `patchkit.platform` read its value themselves.
+        # Only checked: the row that needs its value reads it from the environment.
         _choice(env, "PATCHKIT_CPU_RAY", ("0", "1", ""), "")
         return cls(
             enabled=_choice(env, "PATCHKIT", ("0", "1", ""), "") != "0",
