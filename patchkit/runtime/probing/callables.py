@@ -14,8 +14,8 @@ from patchkit.runtime.changes.owners import CACHED, MISSING, Location, locate, p
 from patchkit.runtime.changes.sites import Sites
 
 _COPIES_LOCALS: bool = sys.version_info[:2] == (3, 12)
-"""Whether reading `f_locals` makes a copy that lives until the call ends; Python 3.13 has a view.
-Before 3.12 there is no monitor, which alone reads it."""
+"""Whether reading `f_locals` makes a copy that lives until the call ends; in Python 3.13 it is a
+view. Before 3.12 nothing reads it, as there is no monitor."""
 
 _VARARGS = 0x04
 """The flag of code with `*args`."""
@@ -73,7 +73,7 @@ def find_callee(module: ModuleType, target: Target, sites: Sites) -> Callee:
     Args:
         module: The target's module, which has been imported.
         target: The target.
-        sites: What patches have changed; beneath them lies what is looked for.
+        sites: What patches have changed in this process.
 
     Returns:
         What runs.
@@ -84,7 +84,7 @@ def find_callee(module: ModuleType, target: Target, sites: Sites) -> Callee:
     if not target.qualname:
         raise TargetError("a module is imported, not called")
     first = target.steps[0]
-    # What a module's `__getattr__` would import is left alone.
+    # Not by `getattr`: the module's `__getattr__` may import something.
     if peek(module, first) is MISSING:
         raise TargetError(
             f"{target.module} does not hold {first} once it is imported; probe its definition"
@@ -99,7 +99,11 @@ def find_callee(module: ModuleType, target: Target, sites: Sites) -> Callee:
 
 
 def _constructor(module: ModuleType, qualname: str, cls: type, sites: Sites) -> Callee:
-    """Find the function that makes instances of a class."""
+    """Find the function that runs when a class is called: its `__init__`, or else its `__new__`.
+
+    Raises:
+        TargetError: Both are C code, or the class is an enum.
+    """
     if issubclass(cls, Enum):
         raise TargetError("the members of an enum are made with it")
     for name in ("__init__", "__new__"):
@@ -111,7 +115,7 @@ def _constructor(module: ModuleType, qualname: str, cls: type, sites: Sites) -> 
 
 
 def _callee(qualname: str, location: Location, sites: Sites) -> Callee | None:
-    """Return what runs where a value is called; None if that cannot be counted."""
+    """Return what runs when the value of an attribute is called; None if that cannot be counted."""
     values = _values(location, sites)
     value = values[-1]
     place = id(location.owner)
@@ -124,7 +128,7 @@ def _callee(qualname: str, location: Location, sites: Sites) -> Callee | None:
         return Callee(qualname, place, function, instance=value.__self__)
     owner = None
     is_inherited = isinstance(location.owner, type) and not location.own
-    # A static method is not told for which class it is called; `__new__` is.
+    # The class that a static method is called on is unknown; `__new__` gets it as an argument.
     is_static = isinstance(value, staticmethod) and location.name != "__new__"
     if is_inherited and not is_static:
         owner = location.owner
@@ -134,7 +138,7 @@ def _callee(qualname: str, location: Location, sites: Sites) -> Callee | None:
 
 
 def _values(location: Location, sites: Sites) -> list[Any]:
-    """List what lies at a location: the original, then what the layer of each patch made of it.
+    """List the values that an attribute has had: the original, then what each patch has put there.
 
     The wrapper of the probe itself, which belongs to no patch, is left out.
     """
@@ -156,7 +160,7 @@ def _is_edited(function: FunctionType, sites: Sites) -> bool:
 
 
 def _function_in(value: Any) -> FunctionType | None:
-    """Return the function that a method, a property or a function is; None for anything else."""
+    """Return the function of a method or property, or a function itself; None for anything else."""
     if isinstance(value, (staticmethod, classmethod, MethodType)):
         value = value.__func__
     elif isinstance(value, property):
@@ -182,13 +186,17 @@ def _first_argument(frame: FrameType) -> Any:
     if code.co_argcount:
         return _variable(frame, code.co_varnames[0])
     if code.co_flags & _VARARGS:
-        rest = _variable(frame, code.co_varnames[code.co_kwonlyargcount])
-        return next(iter(rest), None)
+        # `co_varnames` has the keyword-only parameters before `*args`.
+        positional = _variable(frame, code.co_varnames[code.co_kwonlyargcount])
+        return next(iter(positional), None)
     return None
 
 
 def _variable(frame: FrameType, name: str) -> Any:
-    """Return a local variable of a frame, and keep none alive longer than the call does."""
+    """Return a local variable of a frame, and make no copy of its variables.
+
+    A copy would keep their values alive until the call ends, even if the function deletes them.
+    """
     if not _COPIES_LOCALS:
         return frame.f_locals[name]
     read: Any = ctypes.pythonapi.PyFrame_GetVarString
