@@ -77,9 +77,8 @@ def _item_text(item: tuple[Any, Any]) -> str:
 def _set_text(value: Any) -> str:
     """Write a set, its members sorted."""
     text = _call(type(value), sorted(map(_text, value)))
-    attributes = getattr(
-        value, "__dict__", None
-    )  # an instance of a subclass may have some
+    # An instance of a subclass may have attributes.
+    attributes = getattr(value, "__dict__", None)
     if attributes:
         text += _text(attributes)
     return text

@@ -28,13 +28,15 @@ def misfit(
         return ""
     start = starts[-1]
     inserted = insertions[start]
+    # Lines of `new` are counted from 0: the one of its first token, and the one where the fault is.
     first_line = new_text.count("\n", 0, new[0].start)
     last_line = first_line + inserted[: fault.start - start].count("\n")
-    # The culprit begins the line of `new` at which the fault shows, or the last before it.
+    # The culprit begins that line, or the last one before it that a token begins.
     for token in new:
         line = new_text.count("\n", 0, token.start)
         if token.margin is not None and line <= last_line:
-            culprit, number = token, line
+            culprit = token
+            number = line
     offset = column(culprit) - column(new[0])
     if offset == 0:
         return ""

@@ -138,9 +138,9 @@ def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
     insertions: dict[int, str] = {}
     for match in matches:
         text += function.text[copied : match.start]
-        filling = _filling(parsed, match, compared.tokens, function.text)
-        insertions[len(text)] = filling
-        text += filling
+        replacement = _replacement(parsed, match, compared.tokens, function.text)
+        insertions[len(text)] = replacement
+        text += replacement
         copied = match.end
     after = FunctionText(text + function.text[copied:])
     if "\n" in edit.new and parsed.new:
@@ -173,10 +173,12 @@ def _parse(edit: TextEdit) -> _ParsedEdit:
 
 
 def _normal(text: str) -> str:
+    """Write line ends as Python does."""
     return text.replace("\r\n", "\n")
 
 
 def _tokens(text: str, field: str) -> list[Token]:
+    """Split the text of a field into tokens; MalformedEditError if it is no Python."""
     try:
         normal = _normal(text)
         return list(matching.lex(normal))
@@ -184,7 +186,7 @@ def _tokens(text: str, field: str) -> list[Token]:
         raise MalformedEditError(f"{field}: {error}") from error
 
 
-def _filling(
+def _replacement(
     edit: _ParsedEdit, match: Match, tokens: Sequence[Token], text: str
 ) -> str:
     """Return `new`, its lines indented for the place of a match; `pass` for an emptied block."""

@@ -26,7 +26,7 @@ _ALIAS = re.compile(rb"(\w+)(?:[ \t]+as[ \t]+(\w+))?")
 # No pattern holds a name: to compile one takes longer than all the rest.
 _SETS = re.compile(rb"[ \t]*=(?!=)")
 _DECLARES = re.compile(rb"[ \t]*(?::[^=\n]*)?=(?!=)")  # NAME = …, NAME: int = …
-# An assignment of something spelled out, with no call, no alias and no choice in it.
+# An assignment of a literal, with no call, no other name and no `if … else` in it.
 _PLAIN = re.compile(
     rb"\s*\w+[ \t]*(?::[^=]*)?=[ \t]*"
     rb"(?=[\[{'\"\d.-]|[rbfuRBFU]{1,2}['\"]|(?:True|False|None)\b)(?:(?!\belse\b)[^(])*\Z"
@@ -94,7 +94,7 @@ def wording_of(
         page = _ModuleSource(text, qualname)
         parts += page.bindings()
         if page.texts:
-            if page.may_wrap():
+            if page.may_run_more():
                 return None
             parts += page.parts()
             hash_of_parts = _hash(parts)
@@ -169,10 +169,11 @@ class _ModuleSource(SourceLines):
             at = self.line_at(end)
             yield self.text(at)
 
-    def may_wrap(self) -> bool:
-        """Whether code elsewhere in the module may change what a call of the name runs.
+    def may_run_more(self) -> bool:
+        """Whether a call of the name may run code of the module that is not in its texts.
 
-        The texts of the name are then not all that has to be reviewed.
+        So it is where an assignment calls a decorator, `run = cached(_run)`, or where other code
+        registers a function: `@run.register`.
         """
         for name in self._names[:-1]:
             mentions = self._mentions[name]
@@ -181,8 +182,8 @@ class _ModuleSource(SourceLines):
                 return True  # several `def` or `class` of one name: the last one counts
         if self._are_assigned:
             texts = [self.source[start:end] for start, end in self.texts]
-            are_plain = all(map(_PLAIN.match, texts))
-            return not are_plain
+            are_literals = all(map(_PLAIN.match, texts))
+            return not are_literals
         name = self._names[-1]
         may_register = b"custom_op(" in self.source
         for at in self._outside[name]:

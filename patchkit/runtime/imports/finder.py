@@ -98,6 +98,7 @@ class Finder:
             sys.meta_path.remove(self)
         self._overtaken.clear()
         util: Any = sys.modules.get(_UTIL)
+        # The last finder removes the wrapper of `_hook`, unless other code has wrapped that.
         if (
             util is not None
             and not _installed()
@@ -126,7 +127,7 @@ class Finder:
             return None
         search = (get_ident(), name)
         if search in self._searches:
-            # A finder that this one has asked asks all finders in turn; the search ends there.
+            # A finder that was asked below searches with all finders, so this one is asked again.
             return None
         self._searches.add(search)
         try:

@@ -197,6 +197,11 @@ class _Execution(_StandIn):
 
     @_among_importlib
     def __call__(self, module: ModuleType) -> None:
+        """Execute a module, and report that if it is watched.
+
+        Args:
+            module: The module, which importlib has created.
+        """
         name, notifier = self.key
         # Code may execute a second copy for itself, without `sys.modules`; that is not patched.
         is_copy = sys.modules.get(name, module) is not module
@@ -234,6 +239,11 @@ class _Code(_StandIn):
         self.loader = loader
 
     def __call__(self, fullname: str) -> CodeType | None:
+        """Return the module's own code, or for `runpy` code that imports the module.
+
+        Args:
+            fullname: The dotted name of the module, as importlib passes it.
+        """
         name, notifier = self.key
         code: CodeType | None = self.method(fullname)
         if code is None or not notifier.active or name not in notifier.names:
@@ -248,7 +258,10 @@ class _Code(_StandIn):
 
 
 def _is_for_main(depth: int) -> bool:
-    """Whether the caller at this depth is `runpy`, about to run a module as `__main__`."""
+    """Whether the caller at this depth is `runpy`, about to run a module as `__main__`.
+
+    The outermost of the frames of `runpy` has the name under which the module is to run.
+    """
     frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001
     run_name = None
     while frame is not None and frame.f_globals.get("__name__") == "runpy":

@@ -201,6 +201,7 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
             if is_first:
                 session.arm(frozenset(), lent=True)
             knows_all_names = bool(names) and session.states.keys() >= set(names)
+            # The rows of `packs`, and of packs that were named since the session was made, are new.
             if packs or (present and not knows_all_names):
                 session.blocks.meet(Registry.collect(settings, packs))
         except BaseException:
@@ -223,6 +224,7 @@ def give_back(session: Session, packs: Collection[str] = ()) -> None:
             is_over = not (_state.borrowers or _state.is_armed)
             if is_over:
                 _state.session = None
+        # Rows of packs that no block names any more are dropped; with the last block, all of them.
         if _state.borrowers:
             session.blocks.forget(
                 {pack for pack, count in _state.packs.items() if count == 0}

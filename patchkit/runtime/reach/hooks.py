@@ -157,6 +157,7 @@ def _watch_ray(session: Session) -> None:
     """
 
     def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        """Unpickle the class of an actor, in the role that its name tells."""
         if session.roles:
             return wrapped(*args, **kwargs)
         expected = _expected_role(session, (*args, *kwargs.values()))
@@ -239,6 +240,7 @@ def _watch_starts(session: Session) -> None:
     starting = threading.local()
 
     def start(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
+        """Start a child, and write it to the journal."""
         role = _role(session.processes.of_process(process))
         starting.role = role
         try:
@@ -252,6 +254,7 @@ def _watch_starts(session: Session) -> None:
         return result
 
     def prepare(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        """Add an object that arms the child to what it unpickles first."""
         data = wrapped(*args, **kwargs)
         role = getattr(starting, "role", None)
         # Other code may start a child without `start`; then only the name is known.
