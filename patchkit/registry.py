@@ -73,7 +73,7 @@ class Registry:
             declared[row.name] = row
         self._rows: dict[str, Row] = {}
         for name in declared:
-            _add_in_order(name, declared, self._rows, ())
+            _add_in_order(name, declared, self._rows, path=())
 
     @classmethod
     def collect(

@@ -227,7 +227,11 @@ def placed(
 
 
 def _device() -> str:
-    """Name the accelerator of this cluster as Ray does; '' if there is none."""
+    """Name the accelerator of this cluster as Ray does; '' if there is none.
+
+    Raises:
+        RuntimeError: There are accelerators of several kinds.
+    """
     resources = {name for name, count in ray.cluster_resources().items() if count > 0}
     accelerators = sorted(resources & get_all_accelerator_resource_names())
     if len(accelerators) > 1:

@@ -251,6 +251,7 @@ class HttpRequest(RowStage):
             return await super()._all(rows)
 
     async def _answer(self, row: Row) -> Row:
+        # Wait until `seconds` after the request before; without `seconds`, do not wait.
         now = time.monotonic()
         self._next_start = max(self._next_start, now) + (self._seconds or 0)
         await asyncio.sleep(self._next_start - now)

@@ -330,7 +330,7 @@ class InstalledSource:
 def _content(file: str) -> bytes | None:
     """Read a file; None if it cannot be read."""
     try:
-        with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 - half the time
+        with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 - twice as fast as pathlib
             return opened.read()
     except OSError:
         return None

@@ -38,13 +38,13 @@ class Locks:
         self._file_of_pack: dict[str, Path | None] = {}
 
     def of(self, row: Row) -> Lock | None:
-        """Return what was reviewed for a row.
+        """Return a lock with what was reviewed for a row.
 
         Args:
             row: The row.
 
         Returns:
-            A lock, in which other rows may be, too; None if there is no lock for the row.
+            The lock, which may have entries for other rows, too; None if there is none for the row.
 
         Raises:
             LockError: A lock is missing, cannot be read, or is malformed.
@@ -57,7 +57,7 @@ class Locks:
         return united(row.name, locks)
 
     def file(self, row: Row) -> Path | None:
-        """Find the file of the lock that speaks of a row, the first if there are two.
+        """Find the file of the lock for a row, the user's if an installed pack has one, too.
 
         Args:
             row: The row.
@@ -108,10 +108,10 @@ class Locks:
         return [self._added_lock]
 
     def of_all(self, rows: Iterable[Row]) -> Lock:
-        """Make one lock of those that speak of some rows.
+        """Make one lock with all that was reviewed for some rows.
 
         Args:
-            rows: The rows; what a lock says of further ones is left out.
+            rows: The rows; entries for other rows are left out.
 
         Returns:
             The lock.
@@ -156,7 +156,7 @@ class Locks:
 
 
 def is_installed(file: Path) -> bool:
-    """Whether a file was put where it lies by an installer.
+    """Whether an installer has put a file where it is: into `site-packages` or the like.
 
     Args:
         file: The file or folder.

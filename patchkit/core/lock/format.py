@@ -64,7 +64,7 @@ class Span(NamedTuple):
     wordings: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the file that stand below the target."""
+        """Yield the lines of the file for this span, indented below its target."""
         yield f"    {self}"
         for start in range(0, len(self.wordings), _WORDINGS_IN_LINE):
             end = start + _WORDINGS_IN_LINE

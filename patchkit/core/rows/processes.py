@@ -92,7 +92,7 @@ class ProcessTable:
         """Find the row with exactly these values of `by` and `what`.
 
         Args:
-            by: The way to know a process, one of `BY`.
+            by: The way to recognize a process, one of `BY`.
             text: What the row has as `what`.
 
         Returns:
@@ -101,10 +101,10 @@ class ProcessTable:
         return self._rows[by].get(text)
 
     def all(self, by: str) -> Iterable[ProcessRow]:
-        """Return the rows of one way to know a process, those with the longest text first.
+        """Return the rows of one way to recognize a process, those with the longest text first.
 
         Args:
-            by: The way to know a process, one of `BY`.
+            by: The way to recognize a process, one of `BY`.
         """
         return self._rows[by].values()
 

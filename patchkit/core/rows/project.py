@@ -190,11 +190,11 @@ def _section(file: Path) -> object:
 
 
 def parse_toml(file: Path, source: bytes) -> dict[str, Any]:
-    """Read TOML.
+    """Parse a TOML file.
 
     Args:
-        file: The file that it is from, for errors.
-        source: What is in the file.
+        file: The file, for errors.
+        source: The content of the file.
 
     Returns:
         The tables by name.
@@ -208,7 +208,7 @@ def parse_toml(file: Path, source: bytes) -> dict[str, Any]:
         import tomli as tomllib  # noqa: PLC0415
     try:
         table: dict[str, Any] = tomllib.loads(source.decode())
-    except ValueError as error:  # UnicodeDecodeError and TOMLDecodeError are
+    except ValueError as error:  # the base of UnicodeDecodeError and TOMLDecodeError
         raise SettingsError(f"{file}: found no TOML, {error}") from error
     return table
 

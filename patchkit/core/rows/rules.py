@@ -84,6 +84,7 @@ class _FieldChecks(Record):
             try:
                 check_requirement(text)
             except RequirementError as error:
+                # The message is `found …, expected …`, of which both parts are used again.
                 message = str(error).removeprefix("found ")
                 problem, _, expected = message.rpartition(", expected ")
                 self.refuse(field, problem, expected, error)

@@ -55,7 +55,7 @@ class Target(Record):
         if not all(part.isidentifier() for part in module.split(".")):
             raise ValueError(text)
         if colon:
-            steps_of(qualname)
+            steps_of(qualname)  # raises if it is malformed
         return cls(module, qualname)
 
     def __hash__(self) -> int:  # faster than Record's; `fit` calls it 100,000 times

@@ -216,7 +216,7 @@ class ComparedTokens(NamedTuple):
     optional_commas: dict[int, int]
 
 
-def read(tokens: Iterable[Token]) -> ComparedTokens:
+def without_optional_commas(tokens: Iterable[Token]) -> ComparedTokens:
     """Leave the optional commas out of a function's tokens.
 
     Args:
@@ -342,7 +342,7 @@ def _match(
 
 
 def _is_trailing(fragment: Sequence[Token], number: int) -> bool:
-    """Whether this token of the fragment is a comma at its end or before a bracket."""
+    """Whether a token of the fragment is a comma that ends it, or precedes a closing bracket."""
     following = (
         token.text for token in fragment[number + 1 :] if token.kind != NEWLINE
     )

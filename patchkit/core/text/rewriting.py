@@ -128,7 +128,7 @@ def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
     parsed = _parse(edit)
     if not parsed.old:
         raise MalformedEditError(f"found old={edit.old!r}, expected code")
-    compared = matching.read(function.tokens)
+    compared = matching.without_optional_commas(function.tokens)
     matches = matching.find(parsed.old, compared)
     if len(matches) != edit.times:
         starts = [match.start for match in matches]
@@ -383,6 +383,7 @@ def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str
     matcher.set_seq2("\n".join(fragment))
 
     def likeness(index: int) -> int:
+        """Return the size of the largest part that the fragment and lines from here share."""
         end = index + len(fragment)
         excerpt = map(str.strip, lines[index:end])
         matcher.set_seq1("\n".join(excerpt))

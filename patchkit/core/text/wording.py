@@ -127,7 +127,9 @@ class _ModuleSource(SourceLines):
         super().__init__(source)
         encoded = qualname.encode()
         self._names = encoded.split(b".")
+        # By part of the name: the lines in which it occurs, and of these, those outside of `texts`.
         self._mentions: dict[bytes, list[int]] = {}
+        self._outside: dict[bytes, list[int]] = {}
         for name in self._names:
             if name not in self._mentions:
                 self._mentions[name] = self.lines_with(name)
@@ -141,7 +143,6 @@ class _ModuleSource(SourceLines):
             for at in self._bound(_ASSIGNS):
                 end = self.end(at)
                 self.texts.append((at, end))
-        self._outside: dict[bytes, list[int]] = {}
         for name, lines in self._mentions.items():
             self._outside[name] = self._outside_of(lines)
 
@@ -242,7 +243,7 @@ class _ModuleSource(SourceLines):
         return lines
 
     def _bound(self, pattern: re.Pattern[bytes]) -> Iterator[int]:
-        """Yield the lines in the right class or at module level that bind the name by a pattern."""
+        """Yield the lines that bind the name in its own class, or at module level, by a pattern."""
         *owners, name = self._names
         for at in self._mentions[name]:
             match = pattern.match(self.source, at)

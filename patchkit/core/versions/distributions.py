@@ -79,6 +79,7 @@ class ProviderSearch:
         if self.package is None or dist is None:
             return frozenset()
         names = set()
+        # A line of RECORD is `package/file.py,hash,size`, or `module.py,hash,size`.
         for line in _record_of(dist, self.package).splitlines():
             top, slash, _ = line.partition(",")[0].partition("/")
             if slash or top.endswith(".py"):
@@ -208,6 +209,7 @@ def _distributions(
     path: list[str] | None, name: str | None = None
 ) -> Iterator[Distribution]:
     """Iterate over the distributions on a path, or over those of one name there."""
+    # Without a path, `distributions` searches `sys.path`.
     scope = {} if path is None else {"path": path}
     return iter(distributions(context=DistributionFinder.Context(name=name, **scope)))
 

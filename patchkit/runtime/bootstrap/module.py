@@ -23,14 +23,14 @@ def start() -> None:
     """Arm this process if PATCHKIT=1; wait for that until `sys.path` is complete."""
     if os.environ.get("PATCHKIT", "").strip() != "1":
         return
-    if _path_is_whole():
+    if _path_is_complete():
         _arm_or_say()
     elif not any(isinstance(finder, _Waiting) for finder in sys.meta_path):
         # A venv's `.pth` files run twice: `site` visits its folder twice.
         sys.meta_path.insert(0, _Waiting())
 
 
-def _path_is_whole() -> bool:
+def _path_is_complete() -> bool:
     """Whether `site` has put all its folders on `sys.path`.
 
     `.pth` files run one after the other meanwhile, and a later one may add the folder of patchkit
@@ -56,7 +56,7 @@ class _Waiting:
         Returns:
             The module's spec; None before `sys.path` is complete, or if no finder finds the module.
         """
-        if not _path_is_whole() or self not in sys.meta_path:
+        if not _path_is_complete() or self not in sys.meta_path:
             return None
         sys.meta_path.remove(self)
         _arm_or_say()

@@ -188,6 +188,7 @@ class Finder:
         if module is None:
             return False
         if is_half_imported(module):
+            # No report will come if the import has ended just now.
             return not self.await_import(name, module)
         return True
 

@@ -94,7 +94,7 @@ class Notifier(Record, frozen=False, eq=False):
             self.watcher.imported(name, module)
 
     def completed(self, name: str) -> None:
-        """Report that a module has been imported that was executing when the wait for that began.
+        """Report a module as executed whose import has ended, and was waited for.
 
         Args:
             name: The dotted name of the module.

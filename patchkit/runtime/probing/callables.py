@@ -60,6 +60,7 @@ class Callee(Record, eq=False):
         """
         if self.owner is None and self.instance is None:
             return True
+        # The instance, or for a class method or `__new__` the class.
         first = _first_argument(frame)
         if self.instance is not None:
             return first is self.instance
@@ -199,6 +200,7 @@ def _variable(frame: FrameType, name: str) -> Any:
     """
     if not _COPIES_LOCALS:
         return frame.f_locals[name]
+    # It reads one variable, without a dict of all.
     read: Any = ctypes.pythonapi.PyFrame_GetVarString
     read.restype = ctypes.py_object
     return read(ctypes.py_object(frame), name.encode())

@@ -180,6 +180,7 @@ class Probe:
         former = probed.callee
         callee = find_callee(module, probed.target, sites)
         if former is not None:
+            # The target is an attribute of another object now: a class may have got its own method.
             if probed.wrapped is not None and callee.place != former.place:
                 probed.wrapped.undo()
             if self._monitor is not None and callee.function is not former.function:

@@ -58,6 +58,7 @@ def _wrap_in(target: Target, wrapper: Any, module: ModuleType, sites: Sites) -> 
         location = locate(module, target.qualname)
         if getattr(location.owner, "__module__", target.module) != target.module:
             return  # the name was imported from another module, where it is wrapped
+        # With this rank, the wrappers of patches lie around this one.
         context = Context(module, module, sites, rank=(-1, 0))
         layers = wrapped_at([location], wrapper, context, str(target))
     except TargetError:
