@@ -47,7 +47,7 @@ class _DueChange(NamedTuple):
         return f"the {self.change.kind} of {self.change.place} in {self.row.name}"
 
 
-def is_brought(
+def is_added_by_earlier_row(
     row: Row, change: Change, release: CheckedRelease, additions: Mapping[Target, Row]
 ) -> bool:
     """Whether the target of a change is not upstream's, but what an earlier row adds.

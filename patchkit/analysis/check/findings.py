@@ -334,7 +334,7 @@ def unreadable(
     )
 
 
-def told_causes(faults: Mapping[str, UpstreamError]) -> Iterator[str]:
+def unreadable_causes(faults: Mapping[str, UpstreamError]) -> Iterator[str]:
     """Say why releases cannot be read, in a line for each cause.
 
     Args:

@@ -160,7 +160,7 @@ def _unfit(
         entries = []
         for misfit in misfits_by_release[release.name]:
             finding = finding_of(package, misfit, release, moves)
-            entries.append(Unfit(finding, moves.told(misfit.target, release)))
+            entries.append(Unfit(finding, moves.move_of(misfit.target, release)))
         unfit[release.name] = sorted(entries, key=_position)
     return unfit
 

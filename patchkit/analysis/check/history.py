@@ -6,7 +6,7 @@ from typing import NamedTuple
 from patchkit.analysis.check.findings import cause_of
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.check.trails import Trails, meant
+from patchkit.analysis.check.trails import Trails, did_you_mean
 from patchkit.analysis.upstream.moves.whereabouts import MoveResult
 from patchkit.analysis.upstream.reading.parallel import Progress
 from patchkit.core.rows.target import Target
@@ -72,7 +72,7 @@ def _history(
                 HistoryEntry(release.version, "unreadable", reason=cause_of(fault))
             )
             continue
-        entry = _entry(release, target, trails.told(target, release))
+        entry = _entry(release, target, trails.move_of(target, release))
         if entry.fingerprint:
             has_changed = last_fingerprint not in (None, entry.fingerprint)
             entry = entry._replace(changed=has_changed)
@@ -128,5 +128,5 @@ def never_there(
     span = first.name
     if len(lacking) > 1:
         span = f"{first.name} to {last.version}"
-    hint = meant(target, last) or meant(target, first)
+    hint = did_you_mean(target, last) or did_you_mean(target, first)
     return f"found no {target} in {span}{hint}"

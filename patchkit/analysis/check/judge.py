@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.compatibility import (
     bases_of,
-    is_beside,
+    is_default_attribute,
     refused_call,
-    takes_wrapped,
+    refused_wrapper_call,
 )
 from patchkit.analysis.check.coverage import packages_of
 from patchkit.analysis.check.edit_sequence import EditSequence
@@ -121,7 +121,7 @@ class Judge:
             message = f"{holder} is not there: {holder_facts.reason}"
             yield Fault(codes.TARGET_MISSING, message, _NARROW)
         elif facts.is_present:
-            if not is_beside(self._release.resolver, change.place, facts):
+            if not is_default_attribute(self._release.resolver, change.place, facts):
                 yield _already(f"upstream already has {change.place} ({where(facts)})")
         elif facts.storage:
             yield _elsewhere(change, facts)
@@ -176,7 +176,7 @@ class Judge:
         ours = self._body(change.by)
         if ours is None or ours.signature is None:
             return
-        refusal = takes_wrapped(ours.signature)
+        refusal = refused_wrapper_call(ours.signature)
         if refusal:
             expected = f"has to take (wrapped, instance, args, kwargs): {refusal}"
             message = f"{change.by}{ours.signature} {expected}"

@@ -94,7 +94,7 @@ class _Learner:
             release = Release(request.project, request.version, link, self._library)
             checked = of_release(release, self.store)
             checked.learn(map(Target.parse, request.targets))
-            checked.rest()
+            checked.forget_sources()
         self._answer(Answer(request.number))
 
     def _notify(self, text: str) -> None:

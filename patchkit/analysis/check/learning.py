@@ -34,7 +34,7 @@ def learn_all(
     def learn(release: CheckedRelease) -> None:
         second.wait_for(release)
         release.learn(targets_of(release))
-        release.rest()
+        release.forget_sources()
 
     def count(done: int, total: int, name: str) -> None:
         if progress:
@@ -67,7 +67,7 @@ def in_parallel(
     """
     with no_collection():
         results = for_each(releases, work, progress, second)
-    for store in {release.kept for release in releases if release.kept}:
+    for store in {release.store for release in releases if release.store}:
         store.parsed.forget()
         store.keep_conclusions(merge=second is not None)
     names = [release.name for release in releases]

@@ -98,8 +98,8 @@ def _in_range(row: Row, coverage: Coverage, readable: Sequence[int]) -> list[int
     inside = []
     for index in readable:
         release = coverage.releases[index]
-        is_met = coverage.meets(row, release)
-        if is_met and not coverage.is_out(row, release):
+        is_met = coverage.concerns(row, release)
+        if is_met and not coverage.is_out_of_range(row, release):
             inside.append(index)
     return inside
 

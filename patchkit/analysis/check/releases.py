@@ -29,8 +29,8 @@ class CheckedRelease:
         name: how messages name it, `vllm 0.32.0`.
         project: the canonical name of its distribution.
         version: its version.
-        opened: called when its files are asked for.
-        kept: where its facts are stored; None for what may change under it.
+        open_source: called when its files are asked for.
+        store: where its facts are stored; None for what may change under it.
         key: by which name they are stored.
         is_local: whether all its files are at hand.
         option: asks for it alone on a command line.
@@ -42,8 +42,8 @@ class CheckedRelease:
     name: str
     project: str
     version: str
-    opened: Callable[[], ReleaseSource]
-    kept: FactStore | None = None
+    open_source: Callable[[], ReleaseSource]
+    store: FactStore | None = None
     key: str = ""
     is_local: bool = field(default=True, kw_only=True)
     option: str = field(default="", kw_only=True)
@@ -53,13 +53,13 @@ class CheckedRelease:
     @functools.cached_property
     def source(self) -> ReleaseSource:
         """Its files."""
-        return self.opened()
+        return self.open_source()
 
     @functools.cached_property
     def _facts(self) -> dict[Target, Facts]:
         stored = None
-        if self.kept:
-            stored = self.kept.get("facts", self.key)
+        if self.store:
+            stored = self.store.get("facts", self.key)
         if stored is None:
             return {}
         return {
@@ -71,12 +71,12 @@ class CheckedRelease:
         """Its modules, parsed as they are asked for."""
         return self._own_resolver()
 
-    def rest(self) -> None:
+    def forget_sources(self) -> None:
         """Let go of parsed modules, and of the list of files where that is stored."""
         resolver = self.__dict__.pop("resolver", None)
         if resolver:
             resolver.modules.forget()
-        if self.kept:
+        if self.store:
             self.__dict__.pop("source", None)
 
     def recall(self) -> None:
@@ -108,8 +108,8 @@ class CheckedRelease:
             targets: the targets.
         """
         missing = self.unknown(targets)
-        if missing and self.kept:
-            self._conclude(missing, self.kept)
+        if missing and self.store:
+            self._conclude(missing, self.store)
             return
         for target in missing:
             self._facts[target] = facts_of(self.resolver, target, brief=self.brief)
@@ -200,14 +200,14 @@ class CheckedRelease:
             What became of each.
         """
         results: dict[_Lost, MoveResult] = {}
-        if self.kept:
-            results = self._recalled_moves(lost, self.kept)
+        if self.store:
+            results = self._recalled_moves(lost, self.store)
         unknown = [question for question in lost if question not in results]
         for question, result in self._searched(unknown):
             results[question] = result
-            if self.kept:
+            if self.store:
                 data = (str(result.place or ""), result.likeness, result.words)
-                self.kept.put("moves", self._key_of_move(question), data)
+                self.store.put("moves", self._key_of_move(question), data)
         return [results[question] for question in lost]
 
     def _recalled_moves(
@@ -244,7 +244,7 @@ class CheckedRelease:
                 old_resolver.modules.forget()
 
     def _own_resolver(self) -> Resolver:
-        parsed = self.kept.parsed if self.kept else None
+        parsed = self.store.parsed if self.store else None
         return Resolver(self.source, python=sys.version_info[:2], parsed=parsed)
 
     def _conclude(self, targets: Sequence[Target], store: FactStore) -> None:

@@ -64,7 +64,7 @@ def _provided_by(package: str, projects: list[str], coverage: Coverage | None) -
         return True
     if coverage is not None:
         for release in coverage.releases:
-            if release.project in projects and package in coverage.covered(release):
+            if release.project in projects and package in coverage.packages_in(release):
                 return True
     return _distribution_here(package) in projects
 

@@ -171,7 +171,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         """Start the other process with its first requests."""
         checked = self._releases[requests[0].number]
         assert checked.release
-        assert checked.kept
+        assert checked.store
         library = checked.release.library
         self._notify = library.notice
         cache = str(library.cache.directory)
@@ -186,7 +186,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         )
         if self._is_broken_off:  # before there was anything to kill
             self._process.kill()
-        self._send(Task(cache, library.settings, library.offline, checked.kept.brief))
+        self._send(Task(cache, library.settings, library.offline, checked.store.brief))
         for request in requests:
             self._send(request)
 

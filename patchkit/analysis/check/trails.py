@@ -99,7 +99,7 @@ class Trails:
                 searched.append((onwards, result))
         self._confirm(searched)
 
-    def told(self, target: Target, release: CheckedRelease) -> MoveResult | None:
+    def move_of(self, target: Target, release: CheckedRelease) -> MoveResult | None:
         """Return what became of a target in a release; None where that was not asked.
 
         Args:
@@ -227,14 +227,14 @@ class Moves:
             for project, of_project in self._projects.items()
         }
 
-    def told(self, target: Target, release: CheckedRelease) -> MoveResult | None:
+    def move_of(self, target: Target, release: CheckedRelease) -> MoveResult | None:
         """Return where a target went that a release lacks; None where nothing is known.
 
         Args:
             target: the target.
             release: the release.
         """
-        return self._trails[release.project].told(target, release)
+        return self._trails[release.project].move_of(target, release)
 
     def words(self, target: Target, release: CheckedRelease) -> str:
         """Return where a target went that a release lacks, or since when it is there.
@@ -250,7 +250,7 @@ class Moves:
         first = _first_with(target, of_project)
         if first and of_project.index(first) > of_project.index(release):
             return f"; it first appears in {first.name}"
-        move = self.told(target, release)
+        move = self.move_of(target, release)
         if move and move.words:
             return f"; {move.words}"
         return ""
@@ -270,7 +270,7 @@ class Moves:
         of_project = self._projects[release.project]
         if self.words(target, release) or _first_with(target, of_project):
             return fix
-        question = meant(target, release).removeprefix("; ")
+        question = did_you_mean(target, release).removeprefix("; ")
         if not question:
             return fix
         return f"{question} Otherwise, {fix}"
@@ -285,7 +285,7 @@ def _first_with(
     return None
 
 
-def places_of(coverage: Coverage, release: CheckedRelease) -> Iterator[Target]:
+def changed_targets(coverage: Coverage, release: CheckedRelease) -> Iterator[Target]:
     """Yield what rows change in a release, and so expect there.
 
     Args:
@@ -312,7 +312,7 @@ def _followed(releases: Sequence[CheckedRelease], expected: Expected) -> Trails:
     return trails
 
 
-def meant(target: Target, release: CheckedRelease) -> str:
+def did_you_mean(target: Target, release: CheckedRelease) -> str:
     """Ask whether a target was meant that is like one that a release lacks.
 
     Args:
@@ -322,7 +322,7 @@ def meant(target: Target, release: CheckedRelease) -> str:
     Returns:
         The end of a sentence, which begins with a semicolon; '' where nothing is like it.
     """
-    store = release.kept
+    store = release.store
     key = f"{release.key} {target}"
     names: list[str] | None = None
     if store:

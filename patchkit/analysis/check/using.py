@@ -269,7 +269,7 @@ class RowUses:
             row: The row.
             release: The release; uses of packages that it does not hold are left out.
         """
-        packages = self._coverage.covered(release)
+        packages = self._coverage.packages_in(release)
         return [use for use in self._bodies.of(row) if _package_of(use) in packages]
 
     def targets(self, release: CheckedRelease) -> Iterator[Target]:
@@ -279,11 +279,11 @@ class RowUses:
             release: The release.
         """
         for row in self._coverage.rows:
-            if self._coverage.tried(row, release):
+            if self._coverage.to_check(row, release):
                 for use in self.inside(row, release):
                     yield use.target
 
-    def read(self, release: CheckedRelease) -> Iterator[Target]:
+    def required(self, release: CheckedRelease) -> Iterator[Target]:
         """Yield what the bodies use of a release in the range of their row, and so need there.
 
         Args:

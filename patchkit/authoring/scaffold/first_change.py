@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from patchkit.analysis.check.edit_sequence import edited
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.check.trails import Trails, meant
+from patchkit.analysis.check.trails import Trails, did_you_mean
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.declaration import (
@@ -300,8 +300,8 @@ def _whereabouts(upstream: UpstreamTarget) -> str:
     target = upstream.target
     trails = Trails(list(upstream.releases), [target], ways=(1,), by_name=True)
     trails.follow()
-    trail = trails.told(target, upstream.newest)
+    trail = trails.move_of(target, upstream.newest)
     if trail and trail.words:
         return f"; {trail.words}"
-    similar = meant(target, upstream.newest)
+    similar = did_you_mean(target, upstream.newest)
     return similar or f"; 'patchkit history {target}' looks in all releases"
