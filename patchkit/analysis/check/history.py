@@ -19,10 +19,10 @@ class HistoryEntry(NamedTuple):
     Args:
         release: the release's version.
         state: present, absent, undecidable, or unreadable.
-        fingerprint: of its source, where it is or has moved to.
-        changed: whether it changed since the last release that had it.
-        moved_to: where it is, where it moved.
-        likeness: from 0 to 1, to its source where it was before; None where that is unknown.
+        fingerprint: of its source, under this name or the one that it moved to; None if unknown.
+        changed: whether its source changed since the last release that had it.
+        moved_to: the name that it moved to; None if it did not move.
+        likeness: of its source to that before the move, from 0 to 1; None if unknown.
         reason: why it is not present, and what became of it.
     """
 
@@ -40,7 +40,7 @@ def histories(
     releases: Sequence[CheckedRelease],
     progress: Progress | None = None,
 ) -> dict[Target, list[HistoryEntry]]:
-    """Follow targets through the releases of one distribution.
+    """Follow targets through the releases of one distribution, forwards and backwards.
 
     Args:
         targets: the targets.
@@ -63,6 +63,7 @@ def _history(
     trails: Trails,
     faults: Mapping[str, UpstreamError],
 ) -> list[HistoryEntry]:
+    """Make an entry for each release, and compare its source with that of the entry before."""
     entries: list[HistoryEntry] = []
     last_fingerprint: str | None = None
     for release in releases:
@@ -84,6 +85,13 @@ def _history(
 def _entry(
     release: CheckedRelease, target: Target, move: MoveResult | None
 ) -> HistoryEntry:
+    """Make the entry of a release that can be read.
+
+    Args:
+        release: the release.
+        target: the target.
+        move: what became of the target, if the release lacks it; None if that is unknown.
+    """
     facts = release.facts(target)
     if move and move.place:
         return HistoryEntry(
@@ -101,26 +109,26 @@ def _entry(
 
 
 def never_there(
-    target: Target, steps: Sequence[HistoryEntry], releases: Sequence[CheckedRelease]
+    target: Target, entries: Sequence[HistoryEntry], releases: Sequence[CheckedRelease]
 ) -> str:
-    """Say that no release has, or may have, a target, and what is like it.
+    """Say that no release has a target, as after a typing error, and which names are like it.
 
     Args:
         target: the target.
-        steps: its history.
+        entries: its history.
         releases: the releases, one for each entry.
 
     Returns:
         The sentence; '' where a release has it or may have it, or where none could be read.
     """
-    lacking = [
-        release
-        for release, entry in zip(releases, steps, strict=True)
-        if entry.state == "absent"
-    ]
-    for entry in steps:
+    for entry in entries:
         if entry.state not in ("absent", "unreadable") or entry.moved_to:
             return ""
+    lacking = [
+        release
+        for release, entry in zip(releases, entries, strict=True)
+        if entry.state == "absent"
+    ]
     if not lacking:
         return ""
     first = lacking[0]

@@ -249,9 +249,9 @@ class CheckedRelease:
 
     def _conclude(self, targets: Sequence[Target], store: FactStore) -> None:
         """Look targets up, and what held those that are gone; store what is known then."""
-        with store.ahead:
+        with store.fetching:
             missing = self._not_concluded(targets, store)
-            with store.turn:  # meanwhile, its neighbour may have been looked into
+            with store.resolving:  # meanwhile, its neighbour may have been looked into
                 self._look_up(self._not_concluded(missing, store), store)
                 holders = [
                     target.holder
