@@ -172,8 +172,8 @@ def _code_version() -> str:
         for file in sorted(files):
             content = file.read_bytes()
             digest.update(content)
-    trails = Path(__file__).with_name("trails.py")
-    digest.update(trails.read_bytes())
+    similar_names = Path(__file__).with_name("similar_names.py")
+    digest.update(similar_names.read_bytes())
     major, minor = sys.version_info[:2]
     code_hash = digest.hexdigest()[:16]
     return f"{major}.{minor} {code_hash}"

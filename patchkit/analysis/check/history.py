@@ -6,7 +6,8 @@ from typing import NamedTuple
 from patchkit.analysis.check.findings import cause_of
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.check.trails import Trails, did_you_mean
+from patchkit.analysis.check.similar_names import did_you_mean
+from patchkit.analysis.check.trails import Trails
 from patchkit.analysis.upstream.moves.whereabouts import MoveResult
 from patchkit.analysis.upstream.reading.parallel import Progress
 from patchkit.core.rows.target import Target

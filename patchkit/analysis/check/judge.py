@@ -15,7 +15,7 @@ from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.findings import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.check.trails import splits
+from patchkit.analysis.check.similar_names import splits
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.code_kinds import (
     classes_of_super,

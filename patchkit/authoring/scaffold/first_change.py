@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from patchkit.analysis.check.edit_sequence import edited
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.check.trails import Trails, did_you_mean
+from patchkit.analysis.check.similar_names import did_you_mean
+from patchkit.analysis.check.trails import Trails
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.declaration import (

@@ -93,5 +93,8 @@ def test_a_wrapper_takes_four_arguments() -> None:
     """A wrapper has to take `wrapped, instance, args, kwargs` by position."""
     assert refused_wrapper_call(signature("wrapped, instance, args, kwargs")) is None
     assert refused_wrapper_call(signature("*all")) is None
-    assert refused_wrapper_call(signature("wrapped, *, instance, args, kwargs")) is not None
+    assert (
+        refused_wrapper_call(signature("wrapped, *, instance, args, kwargs"))
+        is not None
+    )
     assert refused_wrapper_call(signature("a, b")) is not None

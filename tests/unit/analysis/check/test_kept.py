@@ -12,7 +12,7 @@ from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.packs import read_packs
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.check.trails import did_you_mean
+from patchkit.analysis.check.similar_names import did_you_mean
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.core.lock.format import Lock
 from patchkit.core.rows.target import Target

@@ -17,7 +17,9 @@ def test_the_cause_of_one_release_stands_alone() -> None:
 
 def test_a_cause_of_several_releases_names_them() -> None:
     """Releases of one cause share a line."""
-    assert list(unreadable_causes(faults("up==1", "up==2"))) == ["up==1, up==2: no such file"]
+    assert list(unreadable_causes(faults("up==1", "up==2"))) == [
+        "up==1, up==2: no such file"
+    ]
 
 
 def test_of_many_releases_the_first_are_named() -> None:
