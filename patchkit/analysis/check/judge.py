@@ -70,7 +70,7 @@ class Judge:
         self._edits = edits
 
     def faults(self, change: Change) -> Iterator[Fault]:
-        """Find what is wrong with a change; none if it can be made.
+        """Return the faults of a change; none if it can be made.
 
         Args:
             change: the change, one of the row's.

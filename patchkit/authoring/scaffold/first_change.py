@@ -120,7 +120,7 @@ def look_up(
 def first_change(
     upstream: UpstreamTarget, kind: str | None, taken: Collection[str]
 ) -> Change:
-    """Make the change to start with.
+    """Return the change to start with.
 
     Args:
         upstream: the target.

@@ -66,7 +66,7 @@ def plan(
     tests: Path,
     drafts: Drafts,
 ) -> Plan:
-    """Plan the files of a new patch; nothing is written.
+    """Return the plan of a new patch; nothing is written.
 
     Args:
         request: what is asked for.
@@ -216,7 +216,7 @@ class PackLocation(NamedTuple):
         ]
 
     def files(self, bodies: Mapping[str, str]) -> list[PlannedFile]:
-        """Plan what the pack needs beside the file of its rows: packages around it, and bodies.
+        """Return the files of the pack beside that of its rows: packages around it, and bodies.
 
         Args:
             bodies: the texts of bodies, by name.

@@ -20,7 +20,7 @@ _OPTIONAL_FIELDS = (
 
 
 def row_text(patch: Patch, depth: int = 0) -> str:
-    """Write a row; the first line is not indented.
+    """Return the text of a row; the first line is not indented.
 
     Args:
         patch: The row.
@@ -31,7 +31,7 @@ def row_text(patch: Patch, depth: int = 0) -> str:
 
 
 def new_pack(module: str, *patches: Patch) -> bytes:
-    """Write the `__init__.py` of a pack.
+    """Return the content of the `__init__.py` of a pack.
 
     Args:
         module: The name of the pack.
@@ -122,7 +122,7 @@ def _changes(patch: Patch, depth: int) -> str:
 
 
 def change_text(change: Change, depth: int, room: int = 1) -> str:
-    """Write a change, on one line if that is short enough.
+    """Return the text of a change, on one line if that is short enough.
 
     Args:
         change: The change.
@@ -157,7 +157,7 @@ def _written_arguments(change: Change) -> list[str]:
 
 
 def literal(value: object) -> str:
-    """Write a string, a number, a type, or a tuple of them, as Python source.
+    """Return the Python source of a string, a number, a type, or a tuple of them.
 
     Args:
         value: The value; the elements of a tuple are written in turn.
@@ -177,7 +177,7 @@ def literal(value: object) -> str:
 
 
 def exploded(head: str, arguments: Iterable[str], depth: int = 0) -> str:
-    """Write a call, or a tuple, with each argument on a line of its own.
+    """Return the text of a call, or a tuple, with each argument on a line of its own.
 
     Args:
         head: What stands before the opening bracket.
@@ -191,7 +191,7 @@ def exploded(head: str, arguments: Iterable[str], depth: int = 0) -> str:
 
 
 def from_import(module: str, names: Iterable[str]) -> str:
-    """Write an import of sorted names, each on a line of its own where one line is too long.
+    """Return an import of sorted names, each on a line of its own where one line is too long.
 
     Args:
         module: The module.

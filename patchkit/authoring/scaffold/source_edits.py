@@ -20,12 +20,18 @@ def rewritten(content: bytes, changes_in: ChangeFinder) -> bytes:
         The new content.
     """
     newline = b"\n"
-    if b"\r\n" in content:
+    has_carriage_returns = b"\r\n" in content
+    if has_carriage_returns:
         newline = b"\r\n"
     text = content.replace(newline, b"\n")
+    changes = changes_in(text)
     # From the end backwards, so that the positions of the changes still to make stay true.
-    for start, end, replacement in sorted(changes_in(text), reverse=True):
-        text = text[:start] + replacement.encode() + text[end:]
+    backwards = sorted(changes, reverse=True)
+    for start, end, replacement in backwards:
+        before = text[:start]
+        behind = text[end:]
+        new = replacement.encode()
+        text = before + new + behind
     return text.replace(b"\n", newline)
 
 
@@ -51,7 +57,8 @@ def offset(text: bytes, line: int | None, column: int | None) -> int:
     """
     lines = text.splitlines(keepends=True)
     line_index = (line or 1) - 1
-    start_of_line = sum(map(len, lines[:line_index]))
+    lines_before = lines[:line_index]
+    start_of_line = sum(map(len, lines_before))
     return start_of_line + (column or 0)
 
 

@@ -70,7 +70,7 @@ def _listed(text: str, location: str) -> ListedTarget:
 
 
 def name_for(target: Target, taken: Collection[str]) -> str:
-    """Choose a name for the patch of a target.
+    """Return a name for the patch of a target.
 
     For `vllm.envs:PORT`, that is `port`; if it is taken, `envs-port`, `vllm-envs-port`, and then
     `vllm-envs-port-2`.
