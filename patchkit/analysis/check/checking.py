@@ -50,16 +50,16 @@ _FIX_UNREADABLE = (
 
 
 class Check:
-    """One check of rows in releases.
+    """Checks rows in releases once, by every rule.
 
     Args:
         rows: the rows, in the order in which they apply.
         releases: the releases, the oldest first.
         lock: what was reviewed.
-        known: all versions that there are of distributions.
-        commands: the commands to run after it; None for those without options.
-        faults: what reading the packs has found already.
-        inverse: whether releases out of range are asked about as well.
+        known: the versions of each distribution on the index, as far as they are known.
+        commands: writes the commands that findings advise; None for commands without options.
+        faults: the findings from reading the packs.
+        inverse: whether rows are checked in releases out of their range as well.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Check:
         another, and find the facts in memory.
 
         Args:
-            progress: told how many releases are read.
+            progress: called with how many releases are read.
 
         Returns:
             The findings, and the state of each row in each release.
@@ -132,6 +132,7 @@ class Check:
         ]
 
     def _place(self, row: Row) -> Place:
+        """Return the file and line of a row."""
         return self._packs[row.pack].place(row)
 
     def _of_row(self, row: Row, moves: Moves) -> Iterator[Finding]:
@@ -241,9 +242,7 @@ class Check:
         if fault.code is codes.TARGET_MISSING and not isinstance(change, Provide):
             missing = change.place
             if isinstance(change, Add):
-                missing = (
-                    missing.holder
-                )  # the class or module that gets the new attribute
+                missing = missing.holder  # which gets the new attribute
             message += moves.words(missing, release)
             fix = moves.fix(fix, missing, release)
         if change.when:
@@ -287,7 +286,7 @@ class Check:
                 )
 
     def _unordered(self) -> dict[tuple[str, str, str], list[str]]:
-        """Find two rows that change one target, in no order that rows state.
+        """Find pairs of rows that change one target, and do not say which comes first.
 
         Returns:
             The names of the releases in which they do, by the target and the names of both rows.

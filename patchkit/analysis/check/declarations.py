@@ -278,7 +278,7 @@ def unordered(
     predecessors = _predecessors(rows)
     for target, rows_by_name in rows_by_target.items():
         for inner, outer in combinations(rows_by_name.values(), 2):
-            if meet(inner, outer) and inner.name not in predecessors[outer.name]:
+            if can_meet(inner, outer) and inner.name not in predecessors[outer.name]:
                 yield target, inner.name, outer.name
 
 
@@ -317,7 +317,7 @@ def _predecessors(rows: Sequence[Row]) -> dict[str, set[str]]:
     return predecessors
 
 
-def meet(row: Row, other_row: Row) -> bool:
+def can_meet(row: Row, other_row: Row) -> bool:
     """Whether two rows can be in one process: they share a role, and are not in conflict.
 
     Args:

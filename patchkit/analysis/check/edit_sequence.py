@@ -6,7 +6,7 @@ from contextlib import suppress
 from textwrap import dedent
 
 from patchkit.analysis.check import codes
-from patchkit.analysis.check.declarations import meet
+from patchkit.analysis.check.declarations import can_meet
 from patchkit.analysis.check.findings import RETIRE, Fault, undecidable, where
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.core.rows.declaration import Edit, Row
@@ -56,7 +56,7 @@ class EditSequence:
         unconditional: _RowEdits = []
         for earlier_row, edit in edits:
             is_own = earlier_row is row
-            if is_own or meet(earlier_row, row):
+            if is_own or can_meet(earlier_row, row):
                 possible.append((earlier_row, edit))
                 if is_own or _is_unconditional(earlier_row, edit):
                     unconditional.append((earlier_row, edit))

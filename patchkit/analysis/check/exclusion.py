@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.check.compatibility import bases_of
 from patchkit.analysis.check.coverage import Coverage, projects_of
-from patchkit.analysis.check.declarations import meet
+from patchkit.analysis.check.declarations import can_meet
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.resolving.values import Kind
@@ -140,24 +140,28 @@ class Exclusions:
                 target = str(due.change.place)
                 yield Exclusion(due.row, earlier.row, target, message, fix)
 
-    def _are_together(self, due: _DueChange, replacement: _DueChange) -> bool:
+    def _are_together(self, due: _DueChange, other: _DueChange) -> bool:
         """Whether there are processes that are certain to make both changes."""
-        for either in (due, replacement):
+        for either in (due, other):
             if either.row.patch.when is not None or either.change.when is not None:
                 return False
-        if due.row is replacement.row:
-            return due.change is not replacement.change
-        is_met = meet(due.row, replacement.row)
-        return is_met and self._is_selected_beside(due.row, replacement.row)
+        if due.row is other.row:
+            return due.change is not other.change
+        if not can_meet(due.row, other.row):
+            return False
+        return self._is_selected_beside(due.row, other.row)
 
     def _is_selected_beside(self, row: Row, other: Row) -> bool:
         """Whether one of two rows is selected only where the other one is too."""
         return self._implies(row, other) or self._implies(other, row)
 
     def _implies(self, row: Row, other: Row) -> bool:
-        """Whether another row is selected in this release wherever a row is: it needs no more."""
-        has_no_other_switch = other.patch.env in (None, row.patch.env)
-        return has_no_other_switch and self._foreign(other) <= self._foreign(row)
+        """Whether the other row is selected in this release wherever the row is.
+
+        It is if it has no further condition: no `env` or requirement that the row lacks.
+        """
+        has_no_further_env = other.patch.env in (None, row.patch.env)
+        return has_no_further_env and self._foreign(other) <= self._foreign(row)
 
     def _foreign(self, row: Row) -> set[str]:
         """Return the requirements of a row on other distributions than the release's."""

@@ -46,14 +46,14 @@ def histories(
     Args:
         targets: the targets.
         releases: the releases, the oldest first.
-        progress: told how many releases are read.
+        progress: called with how many releases are read.
 
     Returns:
         An entry for each release, by target.
     """
     faults = learn_all(releases, lambda _: targets, progress)
     readable = [release for release in releases if release.name not in faults]
-    trails = Trails(readable, targets, ways=(1, -1))
+    trails = Trails(readable, targets, directions=(1, -1))
     trails.follow()
     return {target: _history(target, releases, trails, faults) for target in targets}
 

@@ -294,9 +294,7 @@ class Judge:
         name = (facts.module, facts.qualname)
         base_facts = self._facts(target)
         if (base_facts.module, base_facts.qualname) == name:
-            return (
-                True  # mostly so, and then the modules of further bases are not parsed
-            )
+            return True  # mostly so: the modules of further bases are not parsed
         above = bases_of(self._release.resolver, target)
         return not above.is_whole or name in above.inside
 

@@ -57,7 +57,7 @@ def cases(
     Args:
         rows: the rows.
         releases: the releases, the oldest first; the cases hold indexes into them.
-        progress: told how many releases are read.
+        progress: called with how many releases are read.
 
     Returns:
         The cases, and the errors of releases that cannot be read, by their names.
@@ -222,9 +222,7 @@ def boundaries(rows: Iterable[Row], lanes: Lanes, released: Released) -> list[Bo
 class _Range(NamedTuple):
     """The range of a patch or of one of its changes, as bounds such as `vllm<0.33`."""
 
-    change: (
-        int | None
-    )  # the number of the change, from 1 on; None for the patch's own range
+    change: int | None  # its number, from 1 on; None for the patch's own range
     own: list[str]  # the bounds of the patch, or of the change itself
     in_force: list[str]  # all bounds that apply: for a change, its patch's too
 

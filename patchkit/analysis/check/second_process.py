@@ -137,12 +137,13 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
             else:
                 self._give_back_all_but(IN_FLIGHT, pending)
                 self._start(list(pending.values()))
+            # From the start on, IN_FLIGHT requests are open, and each answer makes room for one.
             self._await_answer(pending)
         while self._process and pending:
             self._await_answer(pending)
 
     def _give_back_all_but(self, count: int, pending: dict[int, Request]) -> None:
-        """Leave pending releases to this process, those that it comes to soonest.
+        """Leave all but some pending releases to this process: those that it comes to soonest.
 
         The first ones in `pending`, which are the last of all, stay for the other process.
         """

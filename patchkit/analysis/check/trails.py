@@ -51,7 +51,7 @@ class Trails:
     Args:
         releases: the releases, the oldest first; the targets were looked up in them.
         targets: the targets.
-        ways: the directions in which they are followed: 1 to later releases, -1 to earlier ones.
+        directions: where they are followed: 1 to later releases, -1 to earlier ones.
         by_name: whether a target that no release has is searched for by its name.
     """
 
@@ -59,12 +59,12 @@ class Trails:
         self,
         releases: Sequence[CheckedRelease],
         targets: Iterable[Target],
-        ways: Sequence[int],
+        directions: Sequence[int],
         *,
         by_name: bool = False,
     ) -> None:
         self._releases = releases
-        self._directions = ways
+        self._directions = directions
         self._by_name = by_name
         # For each target, its name in the releases that have it, by the index of the release.
         self._names = {target: self._unmoved(target) for target in targets}
@@ -319,6 +319,6 @@ def _followed(releases: Sequence[CheckedRelease], expected: Expected) -> Trails:
         )
     learn_all(releases, lambda _: missing)
     targets = sorted(missing, key=str)
-    trails = Trails(releases, targets, ways=(1,), by_name=True)
+    trails = Trails(releases, targets, directions=(1,), by_name=True)
     trails.follow()
     return trails

@@ -97,9 +97,8 @@ def _is_deliberate(
     if code in (codes.USE_GONE_AT_IMPORT, codes.USE_GONE):
         return False
     comparable = releases
-    if (
-        code is not codes.GUARDED_GONE
-    ):  # a call or an override, of something that is there
+    if code is not codes.GUARDED_GONE:
+        # A call or an override can only be refused where its target is there.
         comparable = [release for release in releases if release.has(misfit.target)]
     return len(comparable) > 1 and counts[code, misfit.target] >= len(comparable)
 
@@ -183,7 +182,7 @@ def _known_refusal(use: Use, facts: Facts, refusals: _Refusals) -> Fault | None:
 
 
 def _refusal(use: Use, facts: Facts) -> Fault | None:
-    """Return why a release refuses a call or an override; None if it does not, or may not."""
+    """Return why a release refuses a call or an override; None if it does not for certain."""
     is_certain = facts.is_present and facts.is_sure
     if use.guarded or not is_certain or not facts.signature:
         return None

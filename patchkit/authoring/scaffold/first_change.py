@@ -303,7 +303,7 @@ def _ways_out(target: Target) -> str:
 def _whereabouts(upstream: UpstreamTarget) -> str:
     """Say where a missing target moved, which names are similar, or how to find out."""
     target = upstream.target
-    trails = Trails(list(upstream.releases), [target], ways=(1,), by_name=True)
+    trails = Trails(list(upstream.releases), [target], directions=(1,), by_name=True)
     trails.follow()
     move = trails.move_of(target, upstream.newest)
     if move and move.words:
