@@ -142,6 +142,7 @@ def _uses(
     if rows is None:
         with no_collection(), ThreadPoolExecutor(CONNECTIONS) as threads:
             for release in releases:
+                # `tried` drops an error: it is met again, and reported, when the release is read.
                 threads.submit(tried, lambda release: release.source.paths(), release)
             trees = modules_of(source, roots)
             rows = [use.as_data() for use in uses_of(trees, roots)]

@@ -159,16 +159,17 @@ class Judge:
     def _storage_elsewhere(self, change: Wrap | Replace, facts: Facts) -> str:
         """Say where a target is stored, if setting it on its class would have no effect; else ''.
 
-        A field of a dataclass lies on instances, the members of an enum in the enum, and a hook
-        such as `__post_init__` was read when the class was made.
+        A field with a slot lies on instances, a member of an enum in the enum, and a hook such as
+        `__post_init__` of a struct was read when the class was made.
         """
+        # Values may be stored elsewhere, and hooks may have been read already; nothing else is.
         is_value = isinstance(change, Replace) and facts.kind in _VALUES
         if not is_value and change.place.steps[-1] not in HOOKS:
             return ""
         if not facts.is_sure and facts.kind != Kind.FIELD:
             return ""
         ours = self._body(change.by)
-        # A property on the class wins over what lies on instances.
+        # A property takes effect on the class, whatever its instances have.
         if ours is None or ours.kind == Kind.PROPERTY:
             return ""
         return facts.storage
@@ -225,6 +226,7 @@ class Judge:
     def _has_bare_super(self, name: str) -> bool:
         """Whether an object of the body is a function that calls `super()` without arguments."""
         node = self._body_node(name)
+        # "" stands for a call without arguments.
         return isinstance(node, DEFS) and "" in classes_of_super(node)
 
     def _body_node(self, name: str) -> ast.AST | None:
@@ -306,7 +308,7 @@ class Judge:
         return None
 
     def _edit(self, change: Edit, facts: Facts) -> Iterator[Fault]:
-        """Check an Edit: its target has to be a function, defined under the very name it has."""
+        """Check an Edit: its target has to be a function, and neither inherited nor imported."""
         home = f"{facts.module}:{facts.qualname}"
         text = self._release.text(facts)
         if facts.is_sure and facts.kind in _UNEDITABLE:

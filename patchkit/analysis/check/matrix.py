@@ -274,6 +274,7 @@ def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:
     edges: list[str | None] = []
     newest = len(releases) - 1
     for index, release in enumerate(releases):
+        # The first and the last release have no neighbour on one side.
         previous = max(index - 1, 0)
         following = min(index + 1, newest)
         is_enclosed = is_inside[previous] and is_inside[following]
