@@ -1,5 +1,6 @@
 """Finds why the body of a row cannot be loaded, without running it."""
 
+import ast
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -107,6 +108,8 @@ class PackBodies:
         """Find what is wrong with one module, and store which modules of the pack it imports."""
         self._imported[module] = []
         fault = _fault_of_source(self._pack, module)
+        if fault is None:
+            fault = _fault_of_dots(self._pack, module)
         if fault is not None:
             return fault
         for use in _imports_of_pack(self._pack, module):
@@ -148,6 +151,23 @@ def _source_of(pack: PackSource, module: str) -> Path | None:
     for path in (base / "__init__.py", base.with_name(f"{base.name}.py")):
         if path.is_file():
             return path
+    return None
+
+
+def _fault_of_dots(pack: PackSource, module: str) -> LoadFault | None:
+    """Say that a relative import leads out of the pack's top-level package; None if none does."""
+    tree = pack.as_release.resolver.modules.get(module)
+    if tree is None:
+        return None
+    for statement in tree.tree.body:
+        if not isinstance(statement, ast.ImportFrom) or not statement.level:
+            continue
+        if tree.absolute(statement.module, statement.level) is None:
+            dots = "." * statement.level
+            message = f"`from {dots}{statement.module or ''}` leads beyond the top-level package"
+            fix = "remove dots, or import by the full name"
+            file = _source_of(pack, module)
+            return LoadFault(message, fix, shown(file or module), statement.lineno)
     return None
 
 

@@ -64,15 +64,18 @@ class Monitor:
                 return cls(tool)
         return None
 
-    def watch(self, function: FunctionType, target: str, listener: Listener) -> None:
+    def watch(
+        self, function: FunctionType, target: str, listener: Listener, *, copies: bool
+    ) -> None:
         """Tell of each call of a function from now on, by whatever name it is called.
 
         Args:
             function: The function.
             target: The target that it stands for, which is told once of each call.
             listener: What is told.
+            copies: Whether the function may get a copy of its code, if other functions share it.
         """
-        watched = self._of(function)
+        watched = self._of(function, copies=copies)
         others = [pair for pair in watched.listeners if pair[0] != target]
         # Never changed in place, as another thread may be telling them.
         watched.listeners = (*others, (target, listener))
@@ -80,16 +83,29 @@ class Monitor:
             self._tool, watched.code, self._monitoring.events.PY_START
         )
 
-    def _of(self, function: FunctionType) -> _Watched:
-        """Return what is watched of a function, which gets code of its own if others share it."""
+    def leave(self, function: FunctionType, target: str) -> None:
+        """Tell of no more calls of a function for a target.
+
+        Args:
+            function: The function.
+            target: The target that it stood for.
+        """
+        for watched in list(self._watched.values()):
+            if watched.function is function:
+                watched.listeners = tuple(
+                    pair for pair in watched.listeners if pair[0] != target
+                )
+
+    def _of(self, function: FunctionType, *, copies: bool) -> _Watched:
+        """Return what is watched of a function, by the code that it has now."""
         code = function.__code__
         watched = self._watched.get(id(code))
-        if watched is not None and watched.function is function:
+        if watched is not None and (watched.function is function or not copies):
             return watched
         # What one `def` within a function makes shares its code, such as a decorator's wrappers;
         # the name of the function itself may have been changed since.
         name: str = code.co_qualname  # type: ignore[attr-defined, unused-ignore]
-        if watched is not None or "<locals>" in name:
+        if copies and (watched is not None or "<locals>" in name):
             code = code.replace()
             function.__code__ = code
         watched = _Watched(function, code)

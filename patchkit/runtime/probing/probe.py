@@ -9,7 +9,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Collection
-from functools import partial
+from functools import cached_property, partial
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -40,6 +40,7 @@ class _Probed(Record, frozen=False, eq=False):
         is_traced: Whether torch.compile has traced it.
         codes: Code that shows that the target was traced.
         wrapped: The wrapper around it, if there is one.
+        callee: What runs when it is called, as far as its calls are counted.
     """
 
     target: Target
@@ -50,6 +51,7 @@ class _Probed(Record, frozen=False, eq=False):
     is_traced: bool = False
     codes: list[CodeType] = field(default_factory=list)
     wrapped: Prepared | None = None
+    callee: Callee | None = None
 
     @property
     def is_wrapped(self) -> bool:
@@ -94,7 +96,6 @@ class Probe:
             _Probed(_parse(text), counters.counter(index))
             for index, text in enumerate(targets)
         ]
-        self._monitor = Monitor.take()
         self._tracing = _Tracing()
 
     def begin(self) -> None:
@@ -106,32 +107,83 @@ class Probe:
             hooks.setdefault(module, []).append(hook)
         hooks.setdefault(_TORCH_COMPILER, []).append(self._tracing.imported)
         self._session.lookout.last_words.append(self._tell_at_end)
+        self._session.lookout.effects.listeners.append(self._follow_patches)
         self._listen_to_compilers()
         os.register_at_fork(after_in_child=self._after_fork)
+
+    @cached_property
+    def _monitor(self) -> Monitor | None:
+        """What tells of calls; it takes a tool of the interpreter once a target is imported."""
+        return Monitor.take()
 
     def _imported(
         self, probed_targets: Collection[_Probed], module: ModuleType, sites: Sites
     ) -> None:
         """Begin to count the calls of targets whose module has been imported, maybe again."""
         for probed in probed_targets:
-            probed.reason = ""
-            try:
-                self._count_calls(probed, module, sites)
-            except TargetError as error:
-                probed.reason = str(error)
-            except Exception as error:  # noqa: BLE001 - upstream's own; the command goes on
-                probed.reason = f"{type(error).__name__}: {error}"
+            probed.reason = self._try(self._count_calls, probed, module, sites)
             probed.is_imported = True
             self._tell_imported(probed)
 
+    @staticmethod
+    def _try(
+        count: "Callable[[_Probed, ModuleType, Sites], None]",
+        probed: _Probed,
+        module: ModuleType,
+        sites: Sites,
+    ) -> str:
+        """Begin to count; return why calls cannot be counted, '' if they are."""
+        try:
+            count(probed, module, sites)
+        except TargetError as error:
+            return str(error)
+        except Exception as error:  # noqa: BLE001 - upstream's own; the command goes on
+            return f"{type(error).__name__}: {error}"
+        return ""
+
     def _count_calls(self, probed: _Probed, module: ModuleType, sites: Sites) -> None:
+        """Count the calls of what lies at a target now.
+
+        Raises:
+            TargetError: The target is not there, or its calls cannot be counted.
+        """
         callee = find_callee(module, probed.target, sites)
-        if self._monitor is not None and callee.function is not None:
-            listener = partial(self._started, probed, callee)
-            self._monitor.watch(callee.function, str(probed.target), listener)
-        elif not probed.is_wrapped:
-            self._wrap(probed, callee, module, sites)
-        probed.codes += callee.codes
+        if not probed.is_wrapped:
+            if self._monitor is not None and callee.function is not None:
+                listener = partial(self._started, probed, callee)
+                copies = not callee.is_patched
+                target = str(probed.target)
+                self._monitor.watch(callee.function, target, listener, copies=copies)
+            else:
+                self._wrap(probed, callee, module, sites)
+        known = set(map(id, probed.codes))
+        probed.codes += [code for code in callee.codes if id(code) not in known]
+        probed.callee = callee
+
+    def _follow_patches(self) -> None:
+        """Count the calls of what patches have put at the targets since the last time."""
+        for probed in self._targets:
+            module = sys.modules.get(probed.target.module)
+            if module is None or not probed.is_imported:
+                continue
+            reason = self._try(self._follow, probed, module, self._session.sites)
+            if probed.reason != reason:
+                probed.reason = reason
+                self._tell_imported(probed)
+
+    def _follow(self, probed: _Probed, module: ModuleType, sites: Sites) -> None:
+        """Count the calls of what lies at a target now, and no more those of what lay there.
+
+        The former may be called by the latter, and both would be one call of the target.
+        """
+        former = probed.callee
+        callee = find_callee(module, probed.target, sites)
+        if former is not None:
+            if probed.wrapped is not None and callee.place != former.place:
+                probed.wrapped.undo()
+            if self._monitor is not None and callee.function is not former.function:
+                self._monitor.leave(former.function, str(probed.target))
+        self._count_calls(probed, module, sites)
 
     def _wrap(
         self, probed: _Probed, callee: Callee, module: ModuleType, sites: Sites
@@ -148,7 +200,8 @@ class Probe:
         body: Any = ModuleType(__name__)
         body.count = self._counting(probed)
         change = Wrap(f"{probed.target.module}:{callee.qualname}", by="count")
-        context = Context(module, body, sites, rank=(-1, 0))
+        # Outermost: what a patch has put in the place of a target may never call that.
+        context = Context(module, body, sites, rank=(sys.maxsize, 0))
         probed.wrapped = prepared = prepare(change, context)
         prepared.apply()
         name = probed.target.module

@@ -307,7 +307,7 @@ def _begin(session: Session, process: Any) -> int:
         from traceback import print_exc  # noqa: PLC0415 - no start pays for it
 
         print_exc()
-        session.lookout.end_as_told()  # from Python 3.13 on, a forked child has its `atexit` too
+        session.lookout.leave_exit_code()  # since Python 3.13, a forked child has its `atexit` too
         return 1
     return 0
 
