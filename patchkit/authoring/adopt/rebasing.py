@@ -173,7 +173,7 @@ class Rebase:
     def _tried(self, release: CheckedRelease) -> Sequence[Change]:
         """List the changes that the row makes in a release."""
         coverage = Coverage([self.row], [release], inverse=True)
-        return coverage.tried(self.row, coverage.releases[0])
+        return coverage.to_check(self.row, coverage.releases[0])
 
     def _carry_group(self, group: Sequence[tuple[int, Change]]) -> None:
         """Carry changes together; the first of them becomes what all of them become."""
