@@ -152,7 +152,7 @@ class _Pass:
             site.put(layer)
         cost = cpu_of(lambda: self._repoint(changed, keepers))
         for site, layer in zip(changed, layers, strict=True):
-            site.take(layer)
+            site.remove(layer)
         return (
             cpu_of(lambda: restore(changed, self._where, keepers))
             if self._back

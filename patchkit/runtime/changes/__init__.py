@@ -1,6 +1,6 @@
-"""Prepares changes of every kind: each is looked at and may be refused, and is applied later.
+"""Prepares changes of every kind: checks each one, so that it can be applied later, or refuses it.
 
-Rooms hold what belongs together: `objects` (Replace, Wrap, Add), `source` (Edit), `fields`
-(AddField), `modules` (Provide and import calls). They know nothing of one another; what lies
-beside them, here, is shared by all.
+`objects` does this for Replace, Wrap and Add, `source` for Edit, `fields` for AddField, and
+`modules` for Provide, BeforeImport and AfterImport. None of these imports another one; the modules
+beside them are shared by all.
 """

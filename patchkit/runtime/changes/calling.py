@@ -1,7 +1,8 @@
-"""Tells from code whether an object can call another one that it holds.
+"""Finds out whether calling an object can end in a call of another one, such as a wrapped original.
 
-Code is read, not run. What code loads counts as called, as nobody can see what becomes of it. What
-an object only keeps is not called: `__wrapped__`, an attribute or a default that no code names.
+No code is run. The search starts at the object and follows what its bytecode loads: globals,
+closure variables, attributes. Whatever is loaded counts as called. Whatever no code loads does
+not: `__wrapped__`, or an attribute or default that no code names.
 """
 
 import dis
@@ -16,22 +17,22 @@ from typing import Any
 from patchkit.runtime.changes.owners import CACHED, inside, namespace
 
 _MOST = 2000
-"""The most objects that are looked at on the way down; a wrapper needs a handful."""
+"""The most objects that one search looks at; a wrapper needs a handful."""
 
 _VARIABLES = re.compile("LOAD_(FAST(?!_AND)|DEREF|CLOSURE|CLASSDEREF|FROM|CONST)")
-"""Instructions that load variables, or text that may name them in `locals()`.
+"""Instructions that load variables, or strings that may name them in `locals()`.
 
-`LOAD_FAST_AND_CLEAR` only puts one aside.
+`LOAD_FAST_AND_CLEAR`, which is excluded, only saves a variable around a comprehension.
 """
 
 _NAMES = re.compile("IMPORT|LOAD_(GLOBAL|NAME|FROM|ATTR|METHOD|SUPER)")
 """Instructions that look up a module, or a name in a module or an object."""
 
 _CONTAINERS = (tuple, list, dict, set, frozenset, CellType)
-"""Types of objects of which any item may be used."""
+"""Types whose items all count as used."""
 
 _PLAIN = (type(None), bool, int, float, bytes)
-"""Types of values that hold nothing and name nothing."""
+"""Types of values that refer to no other object and name none."""
 
 _UNNAMED = (
     "__call__",
@@ -41,45 +42,49 @@ _UNNAMED = (
     "__init__",
     "__new__",
 )
-"""Methods that run without being named."""
+"""Methods that Python calls although no code names them."""
 
 
 def may_call(value: Any, goal: Any, owner: Any = None) -> bool | None:
     """Whether calling an object can call another one.
 
     Args:
-        value: The object; of a class, any method may be called.
-        goal: What it may call; a function with the same code and closure counts as the same.
-        owner: The class, module or object that the value is an attribute of.
+        value: The object; for a class, any of its methods may be called.
+        goal: The object that it may call; a function with the same code and closure counts as
+            the same.
+        owner: The class, module or object that has the value as an attribute.
 
     Returns:
-        True if code that it holds or has in its module loads the goal; False if no code does; None
-        if nobody can tell, as code of other modules does, or an object that is not of Python code.
+        True if code of the object or of its module loads the goal; False if no code does; None if
+        that is uncertain: code of other modules loads it, or an object of C code refers to it.
     """
-    if type(goal) in {*_PLAIN, str}:  # the same everywhere
+    if type(goal) in {*_PLAIN, str}:  # such values are shared by unrelated code
         return False
     try:
         if _Search(goal).finds(value, owner):
             return True
         if _Search(goal, is_lenient=True).finds(value, owner):
             return None
-    except Exception:  # noqa: BLE001 - a stranger's attributes may raise anything
+    except Exception:  # noqa: BLE001 - attributes of unknown objects may raise anything
         return None
     return False
 
 
 class _Search:
-    """A walk from an object along what its code loads.
+    """A breadth-first search from an object along the objects that code loads.
+
+    It collects the names that code mentions and the namespaces (of modules, classes, objects) that
+    it meets. Whatever one of these names stands for in one of these namespaces is followed.
 
     Args:
-        goal: What is searched for.
-        is_lenient: Whether it follows all that may be used, and not only what surely is.
+        goal: The object that is searched for.
+        is_lenient: Whether to follow all that may be used, too, and not only what surely is.
     """
 
     def __init__(self, goal: Any, *, is_lenient: bool = False) -> None:
         self._goals = [goal]
         if not isinstance(goal, functools.partial):
-            self._goals += inside(goal)[:1]  # what reading a method or property gives
+            self._goals += inside(goal)[:1]  # the function of a method or property
         self._is_lenient = is_lenient
         self._is_found = False
         self._names: set[str] = set()
@@ -88,36 +93,40 @@ class _Search:
         self._pending: list[Any] = []
 
     def finds(self, value: Any, owner: Any) -> bool:
-        """Whether the walk reaches the goal.
+        """Whether the search reaches the goal.
 
         Args:
-            value: Where it begins.
-            owner: Where code finds things by their names, beside its module.
+            value: The object to start from.
+            owner: The class or object whose attributes its code can use (`self.original`).
         """
         self._is_found = self._is_goal(value)
         self._look_up_in(sys.modules)
-        for holder in (owner, *getattr(owner, "__mro__", type(owner).__mro__)):
-            self._look_up_in(namespace(holder), home=self)
-        self._names.update(_UNNAMED)  # of the owner, nobody calls them
+        for ancestor in (owner, *getattr(owner, "__mro__", type(owner).__mro__)):
+            self._look_up_in(namespace(ancestor), home=self)
+        # Only now: the owner's own `__init__` or the like is not called by the value.
+        self._names.update(_UNNAMED)
         self._pending.append(value)
+        # Any method of a class may be called, as if code mentioned its name.
         if issubclass(type(value), type):
             methods = vars(value).items()
             self._pending += [name for name, part in methods if not self._is_goal(part)]
         while self._pending and not self._is_found and len(self._visited) < _MOST:
-            holder = self._pending.pop(0)
-            for part in self._parts(holder):
+            current = self._pending.pop(0)
+            for part in self._parts(current):
                 self._follow(part)
         return self._is_found
 
     def _is_goal(self, part: Any) -> bool:
+        """Whether an object is the searched one, or the function in it."""
         return any(_is_same(part, goal) for goal in self._goals)
 
     def _follow(self, part: Any, home: object = None) -> None:
-        """Note what code loads, to look into it later.
+        """Queue an object that code loads, unless the search has seen it.
 
         Args:
-            part: What is loaded.
-            home: The globals of the code that may be looked into; None for any code.
+            part: The object.
+            home: A function is followed only if these are its globals; None for any function. A
+                lenient search follows all.
         """
         self._is_found = self._is_found or self._is_goal(part)
         if id(part) in self._visited:
@@ -125,111 +134,136 @@ class _Search:
         is_limited = home is not None and not self._is_lenient
         if is_limited and type(part) is FunctionType and part.__globals__ is not home:
             return
+        # patchkit's own objects refer to everything that is patched, but do not call it.
         is_patchkits = str(type(part).__module__).startswith("patchkit.")
-        # A session holds all that is patched, and no stranger calls it there.
         if type(part) not in _PLAIN and not is_patchkits:
             self._visited[id(part)] = part
             self._pending.append(part)
 
     def _look_up_in(self, values: Mapping[str, Any], home: object = None) -> None:
-        """Follow what has a name that code mentions, now or later."""
+        """Follow the values in a namespace whose names code mentions, so far or later.
+
+        Args:
+            values: The namespace.
+            home: The globals that functions in it must have to be followed; None for any.
+        """
         self._namespaces.append((values, home))
         for name in sorted(self._names.intersection(values)):
             self._follow(values[name], home)
 
-    def _parts(self, holder: Any) -> Iterable[Any]:
-        """Return what is used of an object, and look up the names that it mentions."""
-        kind = type(holder)
+    def _parts(self, current: Any) -> Iterable[Any]:
+        """Return the objects that an object uses; a string is taken for a name and looked up."""
+        kind = type(current)
         if kind is str:
-            self._names.add(holder)
+            self._names.add(current)
             for named, home in self._namespaces:
-                if holder in named:
-                    self._follow(named[holder], home)
+                if current in named:
+                    self._follow(named[current], home)
             return ()
-        values = namespace(holder)
+        values = namespace(current)
         if issubclass(kind, ModuleType):
+            # No function has the search as its globals: so only a lenient one follows functions.
             self._look_up_in(values, home=self)
             return ()
-        if kind is FunctionType and holder.__module__ == "inspect":
+        if kind is FunctionType and current.__module__ == "inspect":
             return ()  # it looks at functions, and calls none
         if kind is FunctionType:
-            self._look_up_in(holder.__globals__, home=holder.__globals__)
-            if id(holder) in self._visited:  # else its code alone does not come to them
+            self._look_up_in(current.__globals__, home=current.__globals__)
+            # Its attributes are used only by code that loads the function itself.
+            if id(current) in self._visited:
                 self._look_up_in(values)
-            package = holder.__globals__.get("__package__")  # of a relative import
-            return (holder.__code__, package, *_variables(holder))
+            package = current.__globals__.get("__package__")  # for relative imports
+            return (current.__code__, package, *_variables(current))
         self._look_up_in(values)
         if issubclass(kind, type):
-            return tuple(holder.__mro__[1:])
-        used = _used_of(holder)
+            return tuple(current.__mro__[1:])
+        used = _used_of(current)
         if used is None:
-            used = gc.get_referents(holder) if self._is_lenient else ()
+            used = gc.get_referents(current) if self._is_lenient else ()
         return (kind, *used)
 
 
 def _is_same(part: Any, goal: Any) -> bool:
+    """Whether two objects are the same, or functions with the same code and closure (copies)."""
     if part is goal:
         return True
-    if not type(part) is type(goal) is FunctionType:
+    if type(part) is not FunctionType or type(goal) is not FunctionType:
         return False
     is_same_code = part.__code__ is goal.__code__
     return is_same_code and part.__closure__ is goal.__closure__
 
 
 def _variables(function: FunctionType) -> list[Any]:
-    """Return what a function's code loads of its closure and its defaults."""
+    """Return the closure variables and defaults that the code of a function loads."""
     code = function.__code__
     defaults = function.__defaults__ or ()
     first = code.co_argcount - len(defaults)
+    # Each variable, with its value.
     variables = [
         *zip(code.co_freevars, function.__closure__ or (), strict=True),
         *zip(code.co_varnames[first:], defaults, strict=False),
         *(function.__kwdefaults__ or {}).items(),
     ]
-    held = [name for name, value in variables if type(value) not in _PLAIN]
-    loaded = _loaded(code, _VARIABLES) if held else ()
+    loaded: Iterable[str] = ()
+    if any(type(value) not in _PLAIN for _, value in variables):
+        loaded = _loaded(code, _VARIABLES)
     return [value for name, value in variables if name in loaded]
 
 
 def _loaded(code: CodeType, instructions: re.Pattern[str]) -> dict[str, None]:
-    """Return the names in instructions of code, and those of its variables in functions in it."""
+    """Return the names that some instructions of code have as arguments.
+
+    Args:
+        code: The code. Of functions inside it, only the variables that they share with it count.
+        instructions: Matches the names of the instructions.
+
+    Returns:
+        The names, as keys in the order of the code.
+    """
     names: dict[str, None] = {}
     for instruction in dis.get_instructions(code):
         if instructions.search(instruction.opname):
-            arguments = instruction.argval
-            if not isinstance(arguments, tuple):
-                arguments = (arguments,)
-            names.update((name, None) for name in arguments if isinstance(name, str))
+            argument = instruction.argval
+            # Some instructions have two names, such as LOAD_FAST_LOAD_FAST.
+            several = argument if isinstance(argument, tuple) else (argument,)
+            names.update((name, None) for name in several if isinstance(name, str))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             inner = _loaded(constant, instructions)
-            names.update(
-                dict.fromkeys(filter(inner.__contains__, constant.co_freevars))
-            )
+            shared = [name for name in constant.co_freevars if name in inner]
+            names.update(dict.fromkeys(shared))
     return names
 
 
-def _used_of(holder: Any) -> Iterable[Any] | None:
-    """Return what is used of an object beside what its methods name; None if nobody can tell."""
-    kind = type(holder)
+def _used_of(value: Any) -> Iterable[Any] | None:
+    """Return the objects that a call of an object uses: a method's function, a partial's arguments.
+
+    None for an object of an unknown type: whatever it refers to may be used.
+    """
+    kind = type(value)
     if kind is CodeType:
-        return (*_loaded(holder, _NAMES), *holder.co_consts)
+        return (*_loaded(value, _NAMES), *value.co_consts)
     if kind is MethodType:
-        return _called(holder.__func__, holder.__self__)
+        return _called(value.__func__, value.__self__)
     if issubclass(kind, functools.partial):
-        return [*_called(holder.func, *holder.args), *holder.keywords.values()]
+        return [*_called(value.func, *value.args), *value.keywords.values()]
     if issubclass(kind, _CONTAINERS):
-        return gc.get_referents(holder)
+        return gc.get_referents(value)
     if hasattr(kind, "_self_wrapper"):  # wrapt's FunctionWrapper
-        wrapper = holder._self_wrapper  # noqa: SLF001 - that is its name
-        return _called(wrapper, holder.__wrapped__)
+        wrapper = value._self_wrapper  # noqa: SLF001 - that is its name
+        return _called(wrapper, value.__wrapped__)
     if kind is CACHED or hasattr(kind, "__wrapped__"):
-        return (holder.__wrapped__,)
-    return inside(holder) or None
+        return (value.__wrapped__,)
+    return inside(value) or None
 
 
 def _called(function: Any, *arguments: Any) -> list[Any]:
-    """Return what a call uses: the function, and those of its arguments that it loads."""
+    """Return what a call uses: the function, and those arguments that the function's code loads.
+
+    Args:
+        function: The function or bound method that is called.
+        *arguments: The positional arguments.
+    """
     callee = function
     if isinstance(function, MethodType):
         arguments = (function.__self__, *arguments)
@@ -239,6 +273,7 @@ def _called(function: Any, *arguments: Any) -> list[Any]:
     code = callee.__code__
     loaded = _loaded(code, _VARIABLES)
     names = code.co_varnames[: code.co_argcount]
-    others = code.co_varnames[len(names) + code.co_kwonlyargcount :][:1]  # `*args`
+    # The name of `*args`, if there is one, stands for all further arguments.
+    others = code.co_varnames[len(names) + code.co_kwonlyargcount :][:1]
     named = zip(names + others * len(arguments), arguments, strict=False)
     return [function, *(argument for name, argument in named if name in loaded)]

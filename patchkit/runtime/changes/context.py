@@ -1,4 +1,4 @@
-"""Defines what a kind of change is given to be prepared, and what it returns to be applied."""
+"""Defines `Context`, which changes are prepared with, and `Prepared`, what preparing returns."""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -29,19 +29,19 @@ class Context(Record):
     rank: tuple[int, int] = (0, 0)
 
     def layer(self, make: Callable[[Any], Any], *, base: bool = False) -> Layer:
-        """Return a layer of this change, which is not put on yet.
+        """Return a new layer of this change, which is on no site yet.
 
         Args:
-            make: Makes the value with the layer of the value below it.
-            base: Whether the layer takes the place of the original.
+            make: A function that takes the value below the layer and returns the changed one.
+            base: Whether the layer replaces the original, and does not wrap it.
         """
         return Layer(make, base, self.rank, self.patch)
 
     def object_named(self, name: str) -> object:
-        """Return the body's object of a name.
+        """Return the object that the body has under a name.
 
         Args:
-            name: The name, which may be dotted.
+            name: The name, as `function` or `Class.method`.
 
         Raises:
             TargetError: The body has no such object.
@@ -62,21 +62,21 @@ class Context(Record):
 
 
 class Prepared(Protocol):
-    """A change that only has to be made."""
+    """A change that has been checked and can be applied."""
 
     @property
     def sites(self) -> Collection[Site]:
-        """The attributes that hold another object then, so that others may hold stale copies."""
+        """The attributes that get another object, so that copies of the former one are stale."""
 
     def apply(self) -> None:
-        """Make the change."""
+        """Apply the change."""
 
     def undo(self) -> None:
-        """Take back what `apply` has made, also where that was torn off; else do nothing."""
+        """Undo what `apply` did, even if it was interrupted; do nothing if it never ran."""
 
 
 class PreparedLayers(Record, frozen=False):
-    """Layers that come and go together, in order: each is made from what lies there by then.
+    """Layers that are put on sites together and removed together.
 
     Args:
         parts: Each layer, with the site that it is for.
@@ -90,14 +90,15 @@ class PreparedLayers(Record, frozen=False):
         return tuple(site for site, _ in self.parts)
 
     def apply(self) -> None:
-        """Put all layers on."""
+        """Put the layers on their sites, in order."""
         for site, layer in self.parts:
             site.put(layer)
 
     def undo(self) -> None:
-        """Take all layers off, in the order they were put on; raise the first error after that."""
+        """Remove the layers, in the same order; then raise the first error, if there was one."""
+        # `unwind` runs the last undo first.
         undos: list[Callable[[], None]] = [
-            partial(site.take, layer) for site, layer in reversed(self.parts)
+            partial(site.remove, layer) for site, layer in reversed(self.parts)
         ]
         errors = unwind(undos)
         if errors:

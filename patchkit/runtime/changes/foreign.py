@@ -1,4 +1,4 @@
-"""Describes an object that somebody else has put on an attribute."""
+"""Compares and describes objects that patchkit did not make, without trusting their methods."""
 
 import contextlib
 from types import FunctionType
@@ -10,28 +10,32 @@ _PLAIN = (type(None), bool, int, float, str, bytes)
 """Types of values that are described by their `repr`."""
 
 _FUNCTIONS = ("__func__", "fget", "func", "_self_wrapper")
-"""Where methods, properties, partials and wrapt's proxies have the function written for them."""
+"""Attributes of methods, properties, partials and wrapt's proxies that hold a function."""
 
 
 def is_equal(value: Any, expected: Any) -> bool:
-    """Whether two objects are the same, or say that they are equal.
+    """Whether two objects are the same or equal; an `__eq__` that raises counts as no.
 
     Args:
-        value: An object, which may be a stranger's.
-        expected: The object that it may be equal to.
+        value: An object, which may have an `__eq__` of any package.
+        expected: The object to compare it with.
     """
     if value is expected:
         return True
-    with contextlib.suppress(Exception):  # a stranger's `__eq__` may raise anything
+    with contextlib.suppress(Exception):
         return bool(value == expected)
     return False
 
 
 def described(value: Any) -> str:
-    """Return words for what an object is and where it comes from: module, name, file and line.
+    """Describe an object for messages, by where it was made.
 
     Args:
         value: Any object; MISSING for none.
+
+    Returns:
+        A function's module, name, file and line; `the class …`, `an object of …`, or a number or
+        string as it is.
     """
     if value is MISSING:
         return "nothing: it was removed"
@@ -44,18 +48,21 @@ def described(value: Any) -> str:
         cls = type(value)
         return f"an object of {cls.__module__}.{cls.__qualname__}"
     code = function.__code__
-    # What was made by functools.wraps calls itself by the name of what it wraps.
+    # Of the code: `functools.wraps` gives the function itself the name of the one it wraps.
     name = getattr(code, "co_qualname", code.co_name)
     module = function.__globals__.get("__name__")
     return f"{module}.{name} ({code.co_filename}:{code.co_firstlineno})"
 
 
 def _function_of(value: Any) -> FunctionType | None:
-    """Return the function that a value is or was made for; None if there is none."""
+    """Return the function that a value is, or that it was made from: a property, a partial.
+
+    Wrappers in wrappers are followed to the innermost one. None if there is no function in Python.
+    """
     if type(value) is FunctionType:
         return value
     for name in _FUNCTIONS:
-        # A mock answers for any name.
+        # A mock has every attribute, but not on its type.
         if hasattr(type(value), name) or name in namespace(value):
             function = _function_of(getattr(value, name, None))
             if function is not None:

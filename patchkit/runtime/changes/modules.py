@@ -20,9 +20,9 @@ from patchkit.runtime.imports.half_imported import spec_of
 from patchkit.runtime.imports.supplied_modules import loader_of
 
 Fill = Callable[[ModuleType], object]
-"""Puts content into a module; may return a function that takes an effect back."""
+"""Sets the attributes of a provided module; may return a function that undoes other effects."""
 
-_IMPORTLIBS = (
+_IMPORT_ATTRIBUTES = (
     "__name__",
     "__package__",
     "__loader__",
@@ -32,13 +32,13 @@ _IMPORTLIBS = (
     "__path__",
     "__builtins__",
 )
-"""Attributes of a module that say how it was imported."""
+"""Attributes that the import system sets on a module."""
 
 
 def prepare(
     change: Provide | BeforeImport | AfterImport, context: Context
 ) -> "PreparedProvide | PreparedCall":
-    """Find what the body has for the module.
+    """Find the object of the body that makes the change: a function to call, or module content.
 
     Args:
         change: The change.
@@ -48,7 +48,7 @@ def prepare(
         The change, to be applied.
 
     Raises:
-        TargetError: The body's object is missing or cannot serve, or the module is there already.
+        TargetError: The body's object is missing or of the wrong kind, or upstream has the module.
     """
     if isinstance(change, Provide):
         return _prepared_provide(change, context)
@@ -63,13 +63,13 @@ def prepare(
 
 @dataclass
 class PreparedCall:
-    """A body function that only has to be called; what it returns takes the effect back.
+    """A BeforeImport or AfterImport: a function of the body, which may return its own undo.
 
     Args:
         function: The function.
-        module: What it is given if it asks for one argument; None if it is given nothing.
-        sites: Empty: what the function changes is not known.
-        left: What no undo takes back, in words.
+        module: The argument for a function that takes one; None if there is no module yet.
+        sites: Empty, since nobody knows what the function changes.
+        left: What undo does not restore, in words.
     """
 
     function: Any
@@ -79,31 +79,32 @@ class PreparedCall:
     _result: object = None
 
     def apply(self) -> None:
-        """Call it, with the module if it asks for one."""
+        """Call the function, with the module if it takes one argument."""
         self._result = self.function(*_arguments(self.function, self.module))
         if not callable(self._result):
             name = getattr(self.function, "__name__", "a function")
             self.left = (f"what {name}() has done (it returned no undo)",)
 
     def undo(self) -> None:
-        """Call what the function returned, once."""
-        take_back = self._result
+        """Call the undo that the function returned, once."""
+        returned = self._result
         self._result = None
-        if callable(take_back):
-            take_back()
+        if callable(returned):
+            returned()
 
 
 def _arguments(function: Any, module: ModuleType | None) -> tuple[ModuleType, ...]:
-    """Return the module if the function cannot be called without one positional argument."""
+    """Return the arguments for a function: the module if it requires exactly one, else nothing."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # of a builtin nobody knows
+    except (TypeError, ValueError):  # a builtin without a signature
         return ()
     required = [
         parameter for parameter in parameters if parameter.default is parameter.empty
     ]
     if module is None or len(required) != 1:
         return ()
+    # The kinds are ordered: `*args` and keyword-only parameters come after this one.
     if required[0].kind > inspect.Parameter.POSITIONAL_OR_KEYWORD:
         return ()
     return (module,)
@@ -111,14 +112,14 @@ def _arguments(function: Any, module: ModuleType | None) -> tuple[ModuleType, ..
 
 @dataclass
 class PreparedProvide:
-    """A module as importlib made it, to be filled.
+    """A Provide: an empty module that importlib has created, and a function that fills it.
 
     Args:
-        module: The module, which has no content of its own.
+        module: The module.
         patch: The name of the patch that provides it.
         body: The patch's body.
-        fill: Fills the module; what it returns takes an effect back.
-        sites: Empty: no attribute of upstream is changed.
+        fill: Fills the module.
+        sites: Empty, since no attribute of upstream is changed.
     """
 
     module: ModuleType
@@ -129,12 +130,12 @@ class PreparedProvide:
     _undos: list[Callable[[], Any]] = field(default_factory=list)
 
     def apply(self) -> None:
-        """Fill the module, and say whose it is; its file is the body's."""
+        """Fill the module, and note the patch and the body's file on it."""
         parent, child = _in_parent(self.module)
         former = namespace(parent).get(child, MISSING)
         self._undos.append(partial(self._forget, former))
         loader = loader_of(self.module)
-        assert loader is not None  # `prepare` has seen it
+        assert loader is not None  # else `prepare` would have raised
         loader.patch = self.patch
         file = getattr(self.body, "__file__", None)
         if file is not None:
@@ -145,15 +146,19 @@ class PreparedProvide:
             self._undos.append(result)
 
     def undo(self) -> None:
-        """Take the effect back, and have the module forgotten."""
+        """Undo what filling the module did, and remove the module from `sys.modules`."""
         errors = unwind(self._undos)
         if errors:
             raise errors[0]
 
     def _forget(self, former: Any) -> None:
-        """Have the module forgotten where it still stands; who holds it may go on using it.
+        """Remove the module from `sys.modules` and from its package, if it is still there.
 
-        While it executes (again), it is importlib's: that finds it in `sys.modules` afterwards.
+        Code that has imported it goes on using it. While importlib executes the module it stays in
+        `sys.modules`, because importlib looks for it there afterwards.
+
+        Args:
+            former: The attribute of the package before; MISSING for none.
         """
         parent, child = _in_parent(self.module)
         if namespace(parent).get(child) is self.module:
@@ -171,6 +176,7 @@ class PreparedProvide:
 
 
 def _prepared_provide(change: Provide, context: Context) -> PreparedProvide:
+    """Check that patchkit's loader made the module, and find what of the body fills it."""
     assert context.module is not None
     subject = f"Provide({change.module!r})"
     loader = loader_of(context.module)
@@ -202,7 +208,16 @@ def _in_parent(module: ModuleType) -> tuple[Any, str]:
 
 
 def _filler(value: object, body: ModuleType) -> Fill | None:
-    """Return what fills a module from the body's object; None if that object cannot."""
+    """Return a function that fills a module from an object of the body.
+
+    Args:
+        value: A list of names of the body, a module, a class whose public attributes are taken, or
+            a function that takes the module.
+        body: The body.
+
+    Returns:
+        The function; None for any other object.
+    """
     if isinstance(value, (list, tuple)) and all(
         isinstance(name, str) for name in value
     ):
@@ -211,19 +226,19 @@ def _filler(value: object, body: ModuleType) -> Fill | None:
         content = {
             name: member
             for name, member in vars(value).items()
-            if name not in _IMPORTLIBS
+            if name not in _IMPORT_ATTRIBUTES
         }
         return _copy(value, content)
     if isinstance(value, type):
-        return _copy(
-            value, {name: getattr(value, name) for name in dir(value) if name[0] != "_"}
-        )
+        public_names = [name for name in dir(value) if name[0] != "_"]
+        return _copy(value, {name: getattr(value, name) for name in public_names})
     if callable(value):
         return value
     return None
 
 
 def _named_content(names: Collection[str], body: ModuleType) -> dict[str, Any]:
+    """Return these attributes of the body, and `__all__`; raise a TargetError if one is missing."""
     missing = [name for name in names if not hasattr(body, name)]
     if missing:
         raise TargetError(
@@ -236,7 +251,7 @@ def _named_content(names: Collection[str], body: ModuleType) -> dict[str, Any]:
 
 
 def _copy(source: object, content: dict[str, Any]) -> Fill:
-    """Return a function that puts content, and the docstring of its source, into a module."""
+    """Return a function that sets attributes, and the docstring of their source, on a module."""
 
     def fill(module: ModuleType) -> None:
         module.__doc__ = source.__doc__

@@ -1,6 +1,6 @@
-"""Finds changed attributes that somebody else has wrapped or overwritten since.
+"""Finds changed attributes that other code has wrapped or overwritten since.
 
-And replacements that never act, as another patch's lies on them.
+Also finds replacements of a patch that are never called because a later patch replaces them.
 """
 
 import sys
@@ -16,17 +16,17 @@ from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.imports.half_imported import is_half_imported
 
 RouteStep = tuple[Any, TargetStep, Any]
-"""A step on the way to a target: its owner, the attribute or item, and what stood there."""
+"""One step on the way to a target: the owner, the attribute or item, and its value."""
 
 
 class Overwrite(NamedTuple):
-    """Somebody else's value on a changed attribute.
+    """A value that patchkit did not store on a changed attribute.
 
     Args:
-        value: The object that stands there now.
+        value: The value that the attribute has now.
         by: What it is and where it comes from, in words.
-        wraps: Whether it can call what the patch has put there.
-        unsure: Whether that cannot be told from its code, though it can reach it.
+        wraps: Whether it can call the patch's value.
+        unsure: Whether its code only may do so: it can reach the patch's value.
     """
 
     value: Any
@@ -36,11 +36,12 @@ class Overwrite(NamedTuple):
 
 
 class Route(NamedTuple):
-    """What stood at each step on the way to a target.
+    """The objects on the way to a target when it was changed: its module, a class, an attribute.
 
     Args:
         target: The target, as its change names it.
-        steps: The steps, the module first; without those that the change's own sites look after.
+        steps: The steps, the module first; without the change's own sites, which are compared
+            separately.
         edited: The function that an Edit changed, and the code that it had then.
     """
 
@@ -50,14 +51,14 @@ class Route(NamedTuple):
 
 
 def stranger_at(site: Site, sites: Sites) -> Overwrite | None:
-    """Compare an attribute with what a patch has put there.
+    """Find out whether an attribute still has the value that patches gave it.
 
     Args:
         site: The attribute.
         sites: All changed attributes of this process.
 
     Returns:
-        What somebody else has put there; None if the attribute is intact.
+        The value that other code has stored there; None if the attribute is intact.
     """
     with site.guard:  # another thread may be changing it
         value = read(site.owner, site.name)
@@ -66,17 +67,19 @@ def stranger_at(site: Site, sites: Sites) -> Overwrite | None:
             if function_and_code is None:
                 return None
             return _stranger_in(*function_and_code, sites)
+        # A later patch may lie on the foreign value, with a site of its own: look beneath it.
         while value is not site.current:
             newer = sites.get(site.owner, site.name)
             if newer is None or newer is site or value is not newer.current:
                 return _judged(value, site)
-            value = newer.original  # a later patch has come on top of somebody else's
-            if newer.original is newer.current:
+            value = newer.original
+            if newer.original is newer.current:  # that patch has been undone
                 return _judged(value, site)
         return None
 
 
 def _judged(value: Any, site: Site) -> Overwrite:
+    """Describe a value that an attribute has in place of its current one."""
     if value is site.original:
         return Overwrite(
             value, "its original, which somebody has put back", wraps=False
@@ -89,7 +92,14 @@ def _judged(value: Any, site: Site) -> Overwrite:
 
 
 def _compared(value: Any, by: str, goal: Any, owner: Any) -> Overwrite:
-    """Judge a stranger's value by whether it can call what a patch has put there."""
+    """Describe a foreign value: whether it can call the patch's value.
+
+    Args:
+        value: The foreign value.
+        by: What it is, in words.
+        goal: The patch's value.
+        owner: The object that has the attribute.
+    """
     if value is MISSING:
         return Overwrite(value, by, wraps=False)
     from patchkit.runtime.changes.calling import may_call  # noqa: PLC0415 - rarely needed
@@ -99,13 +109,13 @@ def _compared(value: Any, by: str, goal: Any, owner: Any) -> Overwrite:
 
 
 def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
-    """Find the copies that were repointed, and that somebody has set again since.
+    """Find the repointed copies that other code has set since.
 
     Args:
         site: The attribute that they are copies of.
 
     Yields:
-        The name of the copy, and what it holds.
+        The name of the copy, and its value.
     """
     for owner, name in list(site.aliases.values()):
         value = read(owner, name)
@@ -119,7 +129,7 @@ def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
 
 
 def _copy_name(owner: Any, name: TargetStep) -> str:
-    """Return the name of a copy; an item of a module's dict is its attribute."""
+    """Return the name of a copy for messages; an item of a module's dict is its attribute."""
     if isinstance(owner, dict):
         module = dict.get(owner, "__name__")
         if module:
@@ -128,14 +138,14 @@ def _copy_name(owner: Any, name: TargetStep) -> str:
 
 
 def stranger_on(route: Route, sites: Sites) -> Overwrite | None:
-    """Walk to a target again.
+    """Find out whether a target's name still leads to the object that was changed.
 
     Args:
-        route: What stood on the way when the change was made.
+        route: The objects on the way when the change was made.
         sites: All changed attributes of this process.
 
     Returns:
-        What somebody else has put on the way; None if it still leads to what was changed.
+        The value that other code has stored on the way; None if the name leads to the same object.
     """
     for stop in route.steps:
         owner, step, value = stop
@@ -149,11 +159,12 @@ def stranger_on(route: Route, sites: Sites) -> Overwrite | None:
 
 
 def _stranger_at_step(stop: RouteStep, route: Route, sites: Sites) -> Overwrite | None:
+    """Describe what stands at a step in place of the former value; None if that is a patch's."""
     owner, step, value = stop
     now = peek(owner, step)
     if owner is sys.modules:
         return _other_module(now, stop, route)
-    # A patch of its own may lie there, or one whose copy it is; then it is looked at there.
+    # This step may have a site, or be a repointed copy of one: then it is compared as such.
     for site in (sites.get(owner, step), sites.leader(owner, step)):
         if site is None:
             continue
@@ -167,31 +178,42 @@ def _stranger_at_step(stop: RouteStep, route: Route, sites: Sites) -> Overwrite 
 
 
 def _compared_beyond(stop: RouteStep, now: Any, by: str, route: Route) -> Overwrite:
-    """Judge what a stranger has put on the way by what lies there at the end of the way."""
+    """Describe a foreign value at a step by whether the rest of the way ends at the same object.
+
+    Args:
+        stop: The step, with its former value.
+        now: The value that stands there.
+        by: What that is, in words.
+        route: The way.
+    """
     owner, step, value = stop
     steps = Target.parse(route.target).steps
     if step in steps:
         steps = steps[steps.index(step) + 1 :]
-    there = now
+    # Walk on from the former value and from the foreign one, side by side.
+    reached = now
     for inner in steps:
-        found = peek(there, inner)
+        found = peek(reached, inner)
         if found is MISSING:
             break
-        owner = there
-        there = found
+        owner = reached
+        reached = found
         value = peek(value, inner)
-    if there is value:
+    if reached is value:
         return Overwrite(now, by, wraps=True)
-    return _compared(there, by, value, owner)._replace(value=now)
+    return _compared(reached, by, value, owner)._replace(value=now)
 
 
 def _other_module(now: Any, stop: RouteStep, route: Route) -> Overwrite | None:
-    """Judge what stands in `sys.modules` now, where a target's module stood."""
+    """Describe another module that has taken the place of a target's module in `sys.modules`.
+
+    None if the patches are applied to it anyway, or have to be.
+    """
     if now is MISSING or is_half_imported(now):
-        return None  # its next import applies everything anew
+        return None  # the import that is to come, or to end, applies the patches
     origin = getattr(now, "__file__", None)
     if origin and origin == getattr(stop[2], "__file__", None):
-        # Somebody has executed a copy beside it; the next look applies everything to that.
+        # Somebody has executed the file once more: the next check applies the patches to that.
         return None
     by = f"another module under its name ({origin or 'made by hand'})"
     return _compared_beyond(stop, now, by, route)
@@ -200,7 +222,13 @@ def _other_module(now: Any, stop: RouteStep, route: Route) -> Overwrite | None:
 def _stranger_in(
     function: FunctionType, code: CodeType, sites: Sites
 ) -> Overwrite | None:
-    """Compare the code of a function with what it had; a later Edit is no stranger's."""
+    """Describe the code of a function if other code than an Edit has replaced it.
+
+    Args:
+        function: The function.
+        code: The code that it had before.
+        sites: All changed attributes of this process.
+    """
     now = function.__code__
     if now is code:
         return None
@@ -212,13 +240,13 @@ def _stranger_in(
     by = f"another code in the same function ({now.co_filename}:{now.co_firstlineno})"
     if _is_instrumented(now, code):
         return Overwrite(now, by, wraps=True)
-    # What wraps by bytecode gives the former code to another function, and calls that.
+    # Code that wraps this way calls a copy of the function, which has the former code.
     former = FunctionType(code, {}, closure=function.__closure__)
     return _compared(function, by, former, None)._replace(value=now)
 
 
 def _is_instrumented(now: CodeType, code: CodeType) -> bool:
-    """Whether it is the same code with something added, as a line profiler or a tracer adds it."""
+    """Whether code is the former one with additions of a line profiler or a tracer."""
     for attribute in ("co_name", "co_filename", "co_firstlineno"):
         if getattr(now, attribute) != getattr(code, attribute):
             return False
@@ -232,22 +260,22 @@ def route_of(
     sites: Iterable[Site],
     edited: FunctionType | None = None,
 ) -> Route:
-    """Walk to a target, and remember what stands at each step.
+    """Walk to a target, and note the object at each step, to compare them later.
 
     Args:
-        target: the target, for messages.
-        module: the module that it lies in.
-        steps: its qualname, step by step.
-        sites: the change's own sites, which are compared by themselves and left out of the route.
-        edited: the function whose code an Edit has changed.
+        target: The target, for messages.
+        module: Its module.
+        steps: Its qualname, step by step.
+        sites: The change's own sites, which are compared separately and left out of the route.
+        edited: The function whose code an Edit has changed; None for another change.
 
     Returns:
-        The route, to be walked again later.
+        The route for `stranger_on`.
     """
     own = {(id(site.owner), site.name) for site in sites}
     stops: list[tuple[Any, TargetStep, Any]] = []
     name = module.__name__
-    # runpy lends that name to others.
+    # `runpy` puts other modules under the name `__main__` for a time.
     if name != "__main__" and sys.modules.get(name) is module:
         stops.append((sys.modules, Item(name), module))
     owner: Any = module
@@ -261,7 +289,7 @@ def route_of(
             and hasattr(type(value), "__get__")
             and step not in namespace(owner)
         ):
-            break  # it is made for each who asks: nothing that could be compared
+            break  # a method or property of the object's class, which is a new object each time
         if (id(owner), step) not in own:
             stops.append((owner, step, value))
         owner = value
@@ -273,14 +301,14 @@ def route_of(
 def hidden_on(
     sites: Iterable[tuple[str, Site]], patch: str
 ) -> dict[str, dict[str, str]]:
-    """Find the replacements of a patch that are never called, as another one lies on them.
+    """Find the replacements of a patch that never run, because a later patch replaces them.
 
     Args:
         sites: The attributes that the patch changes, each with its target.
         patch: The name of the patch.
 
     Returns:
-        For each such target the patch, with the patch whose replacement hides it.
+        For each such target, a dict from the patch to the one whose replacement hides it.
     """
     hidden: dict[str, dict[str, str]] = {}
     for target, site in tuple(sites):
@@ -290,7 +318,7 @@ def hidden_on(
             from patchkit.runtime.changes.calling import may_call  # noqa: PLC0415 - rarely needed
 
             top = replacements[-1]
-            # A body may have imported the target as it was with the earlier patch.
+            # The later replacement may call the earlier one, which its body has imported.
             if all(may_call(top.value, value) is False for value in own):
                 hidden[target] = {patch: top.patch}
     return hidden

@@ -1,4 +1,7 @@
-"""Finds the functions that a patch has put on a site: its pack's, and those made around others."""
+"""Finds the functions of a pack in what a patch has put on a site, so that calls can be counted.
+
+A call of one of them shows that the patch is in effect.
+"""
 
 from collections.abc import Iterator
 from enum import Enum
@@ -15,17 +18,17 @@ from patchkit.runtime.changes.owners import (
 from patchkit.runtime.changes.site import Site
 
 WRAPPERS = "patchkit.runtime.changes.objects.wrap"
-"""Where functions around others are made, each with code of its own."""
+"""The module that makes the functions of Wrap; each has a code object of its own."""
 
 _MAKERS = ("__init__", "__new__")
 """Methods that run when an object of a class is made."""
 
 _DEEPEST = 20
-"""The most decorators that are followed."""
+"""The most decorators around one function that are followed."""
 
 
 def values_at(site: Site, patch: str) -> list[Any]:
-    """Return what the layers of a patch have put on a site.
+    """Return the values that the layers of a patch have made on a site.
 
     Args:
         site: The attribute.
@@ -35,17 +38,18 @@ def values_at(site: Site, patch: str) -> list[Any]:
 
 
 def is_unseen(value: Any, pack: str) -> bool:
-    """Whether a value may answer without running code of the pack.
+    """Whether a value can be called without running a function of the pack, so that none is seen.
 
-    For a class the answer is an object of it.
+    That is so for a function with cached results, and for a class without an `__init__` or
+    `__new__` of the pack.
 
     Args:
-        value: What a layer has put on a site.
+        value: The value of a layer.
         pack: The name of the pack's package.
     """
     if not isinstance(value, type):
-        return any(map(_answers, _parts(value)))
-    if issubclass(value, Enum):  # its members are made with it
+        return any(map(_is_cached_or_compiled, _parts(value)))
+    if issubclass(value, Enum):  # its members exist already
         return True
     for base in _of_pack(value, pack):
         for name in _MAKERS:
@@ -55,24 +59,29 @@ def is_unseen(value: Any, pack: str) -> bool:
     return True
 
 
-def _answers(value: Any) -> bool:
-    """Whether it, or a decorator in it, has answers from before, or code that it has compiled."""
+def _is_cached_or_compiled(value: Any) -> bool:
+    """Whether a function, or a decorator inside it, has cached results or code of its own.
+
+    Unknown decorators with a `__wrapped__` count: a compiler such as `torch.compile` runs machine
+    code in place of the function.
+    """
     for _ in range(_DEEPEST):
         if type(value) is CACHED:
             if value.cache_info().currsize:
                 return True
         elif not isinstance(value, FunctionType):
-            is_followed = "_self_wrapper" in dir(type(value))
-            return not is_followed and "__wrapped__" in namespace(value)
+            # An object: wrapt's do run the function inside.
+            is_of_wrapt = "_self_wrapper" in dir(type(value))
+            return not is_of_wrapt and "__wrapped__" in namespace(value)
         value = namespace(value).get("__wrapped__", MISSING)
     return False
 
 
 def functions_in(value: Any, pack: str) -> Iterator[FunctionType]:
-    """Yield the functions of a pack in a value: methods of a class, and what decorators hold.
+    """Yield the functions of a pack in a value: the methods of a class, a decorated function.
 
     Args:
-        value: What a layer has put on a site.
+        value: The value of a layer.
         pack: The name of the pack's package.
     """
     if isinstance(value, type):
@@ -88,26 +97,32 @@ def functions_in(value: Any, pack: str) -> Iterator[FunctionType]:
 
 
 def _of_pack(cls: type, pack: str) -> list[type]:
-    """Return a class and its bases, as far as the pack has defined them."""
+    """Return those of a class and its bases that the pack defines."""
     return [base for base in cls.__mro__ if _within(base.__module__, pack)]
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
-    """Return the functions that a value is made of, or the value itself."""
+    """Return the functions in a property, static method or the like; else the value itself."""
     if is_decorated(value):
         return _parts(value.wrapped)
     return inside(value) or (value,)
 
 
 def _own(value: Any, pack: str) -> FunctionType | None:
-    """Follow decorators to the function of the pack: what they are made of is shared by others."""
+    """Follow decorators inwards to a function of the pack, or one that Wrap made for it.
+
+    A decorator's own function is skipped: others use the same decorator.
+
+    Returns:
+        The function; None if there is none.
+    """
     for _ in range(_DEEPEST):
         if isinstance(value, FunctionType):
             home = value.__globals__.get("__name__")
             if home == WRAPPERS or _within(home, pack):
                 return value
         elif type(value) is not CACHED and "_self_wrapper" in dir(type(value)):
-            value = value._self_wrapper  # noqa: SLF001 - wrapt's name for what was written for it
+            value = value._self_wrapper  # noqa: SLF001 - the body's function in wrapt's FunctionWrapper
             continue
         value = namespace(value).get("__wrapped__", MISSING)
         if value is MISSING:
@@ -116,5 +131,5 @@ def _own(value: Any, pack: str) -> FunctionType | None:
 
 
 def _within(module: object, pack: str) -> bool:
-    """Whether a module is the pack, or lies below it."""
+    """Whether the name of a module is the pack's, or that of a module in it."""
     return isinstance(module, str) and f"{module}.".startswith(f"{pack}.")

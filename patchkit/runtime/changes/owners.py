@@ -1,6 +1,7 @@
 """Finds, reads, sets and restores attributes of objects and items of containers.
 
-They are read as they are stored (a staticmethod stays one), without running descriptors.
+An owner is the object or container that has the attribute or item. Values are read as they are
+stored (a staticmethod stays one), without running descriptors.
 """
 
 import functools
@@ -13,7 +14,7 @@ from patchkit.core.rows.target import Item, TargetStep, steps_of
 from patchkit.errors import TargetError, near
 
 SiteKey = tuple[int, TargetStep]
-"""Tells an attribute or item from all others: the identity of its owner, and its name."""
+"""Identifies an attribute or item: the `id` of its owner, and its name."""
 
 CACHED: Any = type(functools.lru_cache(int))
 """The type of what `lru_cache` and `cache` make."""
@@ -24,7 +25,7 @@ _PARTIALS: Any = (
     functools.partialmethod,
     functools.singledispatchmethod,
 )
-"""Types of objects that hold a function in `func`."""
+"""Types of objects with a function as their `func`."""
 
 WRAPPERS: Any = (staticmethod, classmethod, MethodType, property, *_PARTIALS)
 """Types of objects that `inside` looks into."""
@@ -50,8 +51,8 @@ class Location(NamedTuple):
     Args:
         owner: The object or container.
         name: The attribute or item.
-        value: What is stored there; MISSING for nothing.
-        own: Whether the owner holds it itself, and does not only inherit it.
+        value: The value that is stored there; MISSING for none.
+        own: Whether the owner itself has it, and does not inherit it.
     """
 
     owner: Any
@@ -64,11 +65,11 @@ def locate(module: ModuleType, qualname: str) -> Location:
     """Walk from a module to the last step of a qualname.
 
     Args:
-        module: Where the qualname begins.
+        module: The module.
         qualname: Attributes and items, as in `Class.method` or `TABLE['key']`.
 
     Returns:
-        The location, whose value is there.
+        The location, with a value.
 
     Raises:
         TargetError: A step is missing.
@@ -83,11 +84,11 @@ def locate_free(module: ModuleType, qualname: str) -> Location:
     """Walk from a module to the last step of a qualname, which itself may be missing.
 
     Args:
-        module: Where the qualname begins.
+        module: The module.
         qualname: Attributes and items, as in `Class.method` or `TABLE['key']`.
 
     Returns:
-        The location; its value is MISSING if only the last step is not there.
+        The location; its value is MISSING if the last step is missing.
 
     Raises:
         TargetError: A step before the last one is missing.
@@ -110,6 +111,7 @@ def locate_free(module: ModuleType, qualname: str) -> Location:
 
 
 def _locate_item(owner: Any, item: Item) -> Location:
+    """Return the location of an item of a container; it need not exist."""
     key = item.key
     if isinstance(owner, list) and isinstance(key, int) and -len(owner) <= key < 0:
         item = Item(len(owner) + key)  # `[-1]` names the same item as `[2]`
@@ -118,7 +120,7 @@ def _locate_item(owner: Any, item: Item) -> Location:
 
 
 def peek(owner: Any, step: TargetStep) -> Any:
-    """Return what is stored, or MISSING; runs neither properties nor `__getattr__`.
+    """Return the stored value, or MISSING, without running properties or `__getattr__`.
 
     Args:
         owner: The object or container.
@@ -152,10 +154,10 @@ def bases_of(owner: Any) -> tuple[type, ...]:
 
 
 def inherited(owner: Any, name: str) -> Any:
-    """Return what an owner has of an attribute that it does not hold itself, or MISSING.
+    """Return the value of an attribute in the nearest base that has it, or MISSING.
 
     Args:
-        owner: A class or another object.
+        owner: A class or another object; what it has itself does not count.
         name: The attribute.
     """
     for base in bases_of(owner):
@@ -165,10 +167,10 @@ def inherited(owner: Any, name: str) -> Any:
 
 
 def can_inherit(location: Location) -> bool:
-    """Whether what is at a location is inherited from a class.
+    """Whether the value at a location is, or would be, inherited from a class.
 
     Args:
-        location: An attribute, or an item, which nobody inherits.
+        location: An attribute; or an item, for which the answer is no.
     """
     if location.own or isinstance(location.name, Item):
         return False
@@ -176,27 +178,27 @@ def can_inherit(location: Location) -> bool:
 
 
 def namespace(owner: Any) -> dict[str, Any]:
-    """Return the attributes that an object itself holds; a module's own dict, never a copy.
+    """Return the `__dict__` of an object; an empty dict for an object without one.
 
     Args:
-        owner: Any object; one without a `__dict__` holds nothing.
+        owner: Any object. For a module this is its namespace itself, and not a copy.
     """
     try:
-        # A lazy module would load on `vars()`; the plain attribute look-up does not touch it.
+        # `vars()` would make a lazy module load, and run a `__getattribute__`; this does neither.
         return cast("dict[str, Any]", object.__getattribute__(owner, "__dict__"))
     except AttributeError:
         return {}
 
 
 def item_of(owner: Any, item: Item) -> Any:
-    """Return what a container holds there, or MISSING; a defaultdict makes no new item for it.
+    """Return an item of a container, or MISSING; a defaultdict makes no new item for it.
 
     Args:
-        owner: The container; any other object holds no items.
+        owner: The container; any other object has no items.
         item: The key or index.
     """
     try:
-        if hasattr(type(owner), "keys") and item.key not in owner:
+        if hasattr(type(owner), "keys") and item.key not in owner:  # a mapping
             return MISSING
         return owner[item.key]
     except (LookupError, TypeError):
@@ -204,14 +206,12 @@ def item_of(owner: Any, item: Item) -> Any:
 
 
 def _missing(module: ModuleType, qualname: str, owner: Any, step: TargetStep) -> str:
-    """Word the error for a step that its owner does not have, with names that are near to it."""
+    """Return the message for a step that its owner does not have, with similar names."""
     named = owner if isinstance(owner, (ModuleType, type)) else type(owner)
     if isinstance(step, Item):
         shown = f"item {step}"
         name = str(step.key)
-        names = []
-        if isinstance(owner, dict):
-            names = [str(key) for key in owner]
+        names = [str(key) for key in owner] if isinstance(owner, dict) else []
     else:
         shown = repr(step)
         name = step
@@ -222,7 +222,7 @@ def _missing(module: ModuleType, qualname: str, owner: Any, step: TargetStep) ->
 
 
 def read(owner: Any, step: TargetStep) -> Any:
-    """Return what is stored, inherited attributes included; MISSING if nothing is.
+    """Return the stored or inherited value, or one from `__getattr__`; MISSING if there is none.
 
     Args:
         owner: The object or container.
@@ -236,8 +236,9 @@ def read(owner: Any, step: TargetStep) -> Any:
     if isinstance(owner, type):
         of_metaclass = peek(type(owner), step)
         if of_metaclass is not MISSING and not hasattr(type(of_metaclass), "__set__"):
-            return MISSING  # what only the metaclass has (`type.__call__`), the class may get
-    return getattr(owner, step, MISSING)  # a module's `__getattr__` may build it
+            # A method of the metaclass (`type.__call__`) is none of the class, which may get one.
+            return MISSING
+    return getattr(owner, step, MISSING)  # a module's `__getattr__` may make it
 
 
 def write(owner: Any, step: TargetStep, value: Any) -> None:
@@ -255,13 +256,13 @@ def write(owner: Any, step: TargetStep, value: Any) -> None:
 
 
 def restore(owner: Any, step: TargetStep, original: Any) -> None:
-    """Take out what was put on an owner that had none of its own.
+    """Delete an attribute or item that its owner did not have itself before.
 
     Args:
         owner: The object or container.
         step: The attribute or item.
-        original: What can be read there afterwards: what the owner inherits, or keeps elsewhere
-            than in its dict; MISSING for nothing.
+        original: The value to be read there afterwards, which the owner inherits or stores outside
+            of its `__dict__`; MISSING for none.
     """
     if isinstance(step, Item):
         if read(owner, step) is not original:
@@ -272,7 +273,7 @@ def restore(owner: Any, step: TargetStep, original: Any) -> None:
         if original is MISSING:
             delattr(owner, step)
         else:
-            # A flag in C, a parameter of a torch module, a property of a metaclass, `__bases__`.
+            # It cannot be deleted: a flag in C, a parameter of a torch module, `__bases__`.
             write(owner, step, original)
 
 
@@ -293,10 +294,10 @@ def words(owner: Any, step: TargetStep) -> str:
 
 
 def site_key(owner: object, name: TargetStep) -> SiteKey:
-    """Return what tells an attribute from all others; a module's is an item of its dict.
+    """Return the key of an attribute or item; a module's attribute has that of its dict's item.
 
     Args:
-        owner: The object or container, which somebody has to keep alive.
+        owner: The object or container. The key is valid only while this object exists.
         name: The attribute or item.
     """
     if isinstance(owner, ModuleType) and not isinstance(name, Item):
@@ -305,18 +306,17 @@ def site_key(owner: object, name: TargetStep) -> SiteKey:
 
 
 def function_of(value: Any) -> FunctionType | None:
-    """Return the function that a value is, or that a static or class method calls.
+    """Return the function that a value is, or that a static or class method is made of.
 
     Args:
-        value: What an attribute holds.
+        value: The value of an attribute.
 
     Returns:
         A plain function; None for anything else.
     """
-    if type(value) in {staticmethod, classmethod}:
-        value = value.__func__
-    if type(value) is FunctionType:
-        return value
+    function = value.__func__ if type(value) in {staticmethod, classmethod} else value
+    if type(function) is FunctionType:
+        return function
     return None
 
 
@@ -324,7 +324,7 @@ def inside(value: Any) -> tuple[Any, ...]:
     """Return the functions that a method, a property or a partial function is made of.
 
     Args:
-        value: What an attribute holds; anything else than these is made of none.
+        value: The value of an attribute; for any other type there are none.
     """
     if isinstance(value, (staticmethod, classmethod, MethodType)):
         return (value.__func__,)
@@ -337,11 +337,12 @@ def inside(value: Any) -> tuple[Any, ...]:
 
 
 def held_elsewhere(values: list[Any]) -> list[Any]:
-    """Return the values of a list that are held elsewhere, if only weakly (by an event bus).
+    """Return the values of a list that something else refers to, if only by a weak reference.
 
     Args:
-        values: The list, whose items the caller must hold in no other way.
+        values: The list. Nothing else of the caller may refer to its items.
     """
+    # The count for an object in one list only, with the references that loop and call add.
     lone = [object()]
     (least_count,) = [sys.getrefcount(value) for value in lone]
     return [
@@ -364,13 +365,13 @@ def is_decorated(value: Any) -> bool:
     """Whether an object was made by pydantic's `@field_validator` and the like.
 
     Args:
-        value: What an attribute of a class holds.
+        value: The value of an attribute of a class.
     """
     return "decorator_info" in getattr(value, "__dict__", ())
 
 
 def is_built(owner: Any) -> bool:
-    """Whether it is a class that was built from its members: a dataclass, a pydantic class.
+    """Whether an object is a dataclass or a pydantic class, which is generated from its members.
 
     Args:
         owner: Any object.
@@ -378,12 +379,12 @@ def is_built(owner: Any) -> bool:
     return isinstance(owner, type) and (FIELDS in vars(owner) or is_pydantic(owner))
 
 
-def heirs(cls: type, key: str) -> list[type]:
-    """Return the subclasses of a class that have a table of their own.
+def subclasses_with(cls: type, key: str) -> list[type]:
+    """Return the subclasses of a class that have an attribute of their own, and do not inherit it.
 
     Args:
         cls: The class.
-        key: The name of the table in a class's dict.
+        key: The name of the attribute, such as `__dataclass_fields__`.
 
     Returns:
         The subclasses, also indirect ones, bases first.
@@ -391,10 +392,9 @@ def heirs(cls: type, key: str) -> list[type]:
     subclasses: dict[type, None] = {}
     pending = [cls]
     while pending:
-        parent = pending.pop()
-        children: list[type] = type.__subclasses__(parent)
+        children: list[type] = type.__subclasses__(pending.pop())
         new = [subclass for subclass in children if subclass not in subclasses]
         subclasses.update(dict.fromkeys(new))
         pending += new
-    holders = [subclass for subclass in subclasses if key in vars(subclass)]
-    return sorted(holders, key=lambda holder: len(holder.__mro__))
+    having = [subclass for subclass in subclasses if key in vars(subclass)]
+    return sorted(having, key=lambda subclass: len(subclass.__mro__))

@@ -1,7 +1,10 @@
-"""One changed attribute or item, with the layers that patches have put on it.
+"""A site: one changed attribute or item, with the layers that patches have put on it.
 
-Layers can be taken off in any order: its value is always the original with the layers that remain,
-and the very original once none remains.
+Its value is the original, replaced or wrapped by each layer in turn. Layers can be removed in any
+order; once none remains, the value is the very original again.
+
+Its copies (`from module import name` in other modules) get each new value, too. A site may itself
+be a copy of another one, its source: a new value there becomes the original here.
 """
 
 import threading
@@ -27,15 +30,15 @@ from patchkit.runtime.changes.owners import (
 
 
 class Layer(Record, frozen=False, eq=False):
-    """One patch's part in a site.
+    """What one change puts on a site.
 
     Args:
-        make: Makes the value with this layer of the value below it.
-        base: Whether the layer takes the place of the original (Replace), so that it lies below
-            those that wrap.
-        rank: Orders layers of the same sort: the position of the row, and of the change in it.
+        make: A function that takes the value below the layer and returns the changed one.
+        base: Whether the layer replaces the original (Replace), so that it lies below those that
+            wrap.
+        rank: Orders layers with the same `base`: the position of the row, and of the change in it.
         patch: The name of the patch; "" for patchkit's own layers.
-        value: What `make` has returned, as long as the layer lies on the site.
+        value: The result of `make` while the layer is on the site.
     """
 
     make: Callable[[Any], Any]
@@ -51,23 +54,24 @@ class Site(Record, frozen=False, eq=False):
     Args:
         owner: The module, class, other object or container.
         name: The attribute, or the item.
-        original: What lies below all layers: what was stored before any patch, and follows what it
-            was got from; MISSING if nothing was.
-        own: Whether the owner held it itself; otherwise it is removed with the last layer.
+        original: The value below all layers: the one before any patch, or the newer one of its
+            source; MISSING if there was none.
+        own: Whether the owner itself has it, and does not inherit it; otherwise the attribute is
+            deleted with the last layer.
         layers: The layers on it, the innermost first.
-        current: What was last put there.
+        current: The value that was stored last.
         aliases: The copies that are repointed with it: owner and name, by their keys.
-        wrappers: Earlier values that somebody still holds, and that were made here.
-        replacements: Earlier values that somebody still holds, and that are a body's own objects.
-        former_originals: What lay below all layers before what it was got from changed: at first,
-            and last.
+        wrappers: Former values made by Wrap that something still refers to.
+        replacements: Former values that are a body's own objects and that something still refers
+            to.
+        former_originals: The first original and the last one, if its source has changed since.
         rebind: The packages whose copies are repointed.
         home: The module in which a row names it; "" for none.
         guard: The lock to hold while the site is changed or compared.
-        is_patched: Whether a patch lies on an attribute of an owner; a copy there goes with that
-            attribute's own site.
-        carry_along: Has the sites that derive from this one follow it; returns the copies of these
-            that refused that, with their errors.
+        is_patched: Tells whether an attribute has a site with layers. A copy that has one is not
+            repointed with this site.
+        update_deriving: Updates the sites whose original comes from this one; returns those of
+            their copies that could not be set, with the errors.
     """
 
     owner: Any
@@ -84,61 +88,63 @@ class Site(Record, frozen=False, eq=False):
     home: str = ""
     guard: threading.RLock = field(default_factory=threading.RLock)
     is_patched: Callable[[Any, TargetStep], bool] = lambda _owner, _name: False
-    carry_along: Callable[["Site"], list[str]] = lambda _site: []
+    update_deriving: Callable[["Site"], list[str]] = lambda _site: []
 
     def __post_init__(self) -> None:
         self.current = self.original
         self._is_made = False
-        self._is_carried = False
+        self._is_being_updated = False
         self._code: CodeType | None = None
 
     @property
     def words(self) -> str:
-        """Its name for messages."""
+        """The name of the attribute or item for messages."""
         return words(self.owner, self.name)
 
     @property
     def patches(self) -> list[str]:
-        """Names of the patches that lie on it, the innermost first."""
+        """The names of the patches with layers on it, the innermost first."""
         return list(dict.fromkeys(layer.patch for layer in self.layers if layer.patch))
 
     def put(self, layer: Layer) -> None:
-        """Put a layer on, where its rank says.
+        """Add a layer in the place that its rank gives it, and store the new value.
 
         Args:
-            layer: The layer, which does not lie on the site yet.
+            layer: The layer, which is not on the site yet.
 
         Raises:
-            TargetError: The attribute or one of its copies does not keep what it is given.
+            TargetError: The attribute or one of its copies does not keep the value that is stored.
         """
         with self.guard:
             if not (self.layers or self.own):
-                # Its base may have been changed since, by the same row.
+                # The same row may have changed the base that it inherits from.
                 self.original = read(self.owner, self.name)
             refused = self._set(sorted([*self.layers, layer], key=_height))
             if refused:
                 raise TargetError(_refusal(refused))
 
-    def take(self, layer: Layer) -> None:
-        """Take a layer off, if it is on; also one that was only half put on.
+    def remove(self, layer: Layer) -> None:
+        """Remove a layer, if it is on the site, and store the value without it.
 
         Args:
-            layer: The layer that `put` was given.
+            layer: The layer that `put` was called with, even if that was interrupted.
 
         Raises:
-            UndoError: Somebody else has overwritten the attribute, and it is left as it is; or a
-                copy refuses its earlier value, while the other copies have theirs again.
+            UndoError: Somebody else has overwritten the attribute, so that it is left as it is; or
+                a copy cannot be set to the former value. All other copies are by then.
         """
         with self.guard:
             if layer not in self.layers:
                 return
             try:
-                self._take(layer)
+                self._remove(layer)
             finally:
                 if layer not in self.layers:
-                    layer.value = None  # else it looked as if somebody had copied it
+                    # A reference to the value would count as a copy of it.
+                    layer.value = None
 
-    def _take(self, layer: Layer) -> None:
+    def _remove(self, layer: Layer) -> None:
+        """Remove a layer that is on the site; see `remove`."""
         errors: list[str] = []
         value = read(self.owner, self.name)
         is_known = self.knows(value)
@@ -152,59 +158,59 @@ class Site(Record, frozen=False, eq=False):
         try:
             refused = self._set(remaining, copies_only=not is_known)
         except Exception:
-            self._repoint()  # its copies go back even where it itself refuses
+            self._repoint()  # restores the copies even if the attribute itself cannot be set
             raise
         if refused:
             errors.append(_refusal(refused))
         if errors:
             raise UndoError("; ".join(errors))
 
-    def carry(self, original: Any) -> list[str]:
-        """Put the layers on what the attribute got its original from, as that is now.
+    def set_original(self, original: Any) -> list[str]:
+        """Replace the original beneath the layers, since its source has another value now.
 
         Args:
-            original: What lies below all layers from now on.
+            original: The new original.
 
         Returns:
-            The copies that refused the new value, with their errors.
+            The copies that could not be set to the new value, with the errors.
 
         Raises:
-            TargetError: The attribute does not keep what it is given.
+            TargetError: The attribute does not keep the value that is stored.
         """
         with self.guard:
-            if original is self.original or self._is_carried:
+            if original is self.original or self._is_being_updated:
                 return []
             former = self.original
-            # What a stranger has put there, or deleted, stays as it is.
-            is_known = self.knows(read(self.owner, self.name)) and self._is_held()
-            # The first and the last: those between are the other site's to know.
+            # An attribute that somebody else has set or deleted is left as it is.
+            is_known = self.knows(read(self.owner, self.name)) and self._is_on_owner()
+            # Only the first and the last: the other site knows those between.
             self.former_originals = [*self.former_originals[:1], former]
             self.original = original
-            self._is_carried = True
+            self._is_being_updated = True
             try:
                 return self._set(self.layers, copies_only=not is_known)
             except Exception:
                 self.original = former
                 raise
             finally:
-                self._is_carried = False
+                self._is_being_updated = False
 
     def is_intact(self) -> bool:
-        """Whether it still holds what was last put there."""
+        """Whether the attribute still has the value that was stored last."""
         return read(self.owner, self.name) is self.current
 
-    def _is_held(self) -> bool:
-        """Whether a class holds it itself, and does not only inherit an equal one."""
+    def _is_on_owner(self) -> bool:
+        """Whether the owner has the attribute itself; a class may inherit an equal value."""
         if not isinstance(self.owner, type) or isinstance(self.name, Item):
             return True
         return self.name in vars(self.owner)
 
     def code_since(self) -> tuple[FunctionType, CodeType] | None:
-        """Return the function that was put there, if its code was replaced since.
+        """Return the function that was stored here, if its `__code__` has been replaced since.
 
         Returns:
-            The function, and the code that it had when it was put there; None if it still has that
-            code, or if no function was put there.
+            The function, and the code that it had when it was stored; None if it still has that
+            code, or if the value is no function.
         """
         function = function_of(self.current)
         code = self._code
@@ -213,10 +219,10 @@ class Site(Record, frozen=False, eq=False):
         return function, code
 
     def knows(self, value: Any) -> bool:
-        """Whether a value is the original, or was ever put there.
+        """Whether a value is the original, or one that was ever stored here.
 
         Args:
-            value: What is stored here, or in a copy.
+            value: The value of this attribute or of a copy.
         """
         if value is self.current or value is self.original:
             return True
@@ -224,7 +230,7 @@ class Site(Record, frozen=False, eq=False):
         return any(value is former for former in former_values)
 
     def followers(self) -> Iterator[tuple[Any, TargetStep, Any]]:
-        """Yield the copies that still hold what they have from here: owner, name and value."""
+        """Yield owner, name and value of each copy that still has a value from here."""
         for owner, name in list(self.aliases.values()):
             value = read(owner, name)
             if (
@@ -235,22 +241,26 @@ class Site(Record, frozen=False, eq=False):
                 yield owner, name, value
 
     def forget(self, owner: Any, name: TargetStep) -> None:
-        """Leave a copy alone from now on.
+        """Do not repoint a copy any more.
 
         Args:
-            owner: What holds the copy.
+            owner: The module, class or container that has the copy.
             name: Its attribute or item.
         """
         self.aliases.pop(site_key(owner, name), None)
 
     def _set(self, layers: list[Layer], *, copies_only: bool = False) -> list[str]:
-        """Put the value of some layers on the attribute, unless `copies_only`, and on its copies.
+        """Compute the value from some layers, and store it in the attribute and its copies.
+
+        Args:
+            layers: The layers, the innermost first.
+            copies_only: Whether to leave the attribute itself as it is.
 
         Returns:
-            The copies that refused the value, with their errors.
+            The copies that could not be set, with the errors.
         """
         value = self.original
-        is_made = False
+        is_made = False  # whether the outermost layer is a Wrap, which has made a new function
         for layer in layers:
             below = value
             value = layer.make(below)
@@ -258,7 +268,7 @@ class Site(Record, frozen=False, eq=False):
             is_made = value is not below and not layer.base
         former = (self.layers, self.current, self._is_made)
         self._retire_current()
-        # Noted first, the layers before all: what is torn off in the middle can be taken back.
+        # Before anything is stored, so that `remove` can undo it after an interruption.
         self.layers = layers
         self.current = value
         self._is_made = is_made
@@ -267,24 +277,27 @@ class Site(Record, frozen=False, eq=False):
         function = function_of(value) if layers else None
         self._code = None if function is None else function.__code__
         refused = self._repoint()
-        return refused + self.carry_along(self)
+        return refused + self.update_deriving(self)
 
     def _store(self, layers: list[Layer], current: Any, is_made: bool) -> None:
-        """Put the current value on the attribute, or the former state back if it does not stay."""
+        """Store the current value in the attribute; if it does not stay there, restore and raise.
+
+        The arguments are the state before: the layers, the value, and whether Wrap had made that.
+        """
         if not self.layers and not self.own:
             restore(self.owner, self.name, self.original)
             return
         value = self.current
-        if read(self.owner, self.name) is value and self._is_held():
+        if read(self.owner, self.name) is value and self._is_on_owner():
             return
         write(self.owner, self.name, value)
         if read(self.owner, self.name) is not value:
             self._reject(layers, current, is_made)
 
     def _reject(self, layers: list[Layer], current: Any, is_made: bool) -> NoReturn:
-        """Return to the former state, since reading the attribute gives another object.
+        """Restore the former state, and raise a TargetError: the attribute reads as another object.
 
-        So it does where a descriptor or an attribute in C keeps what it is given in its own form.
+        That is so if a descriptor, or an attribute in C, stores a converted value.
         """
         result = read(self.owner, self.name)
         self.layers = layers
@@ -296,7 +309,7 @@ class Site(Record, frozen=False, eq=False):
             restore(self.owner, self.name, self.original)
         restored = read(self.owner, self.name)
         changed = ""
-        # Not identical: each look may make a new one.
+        # Not by identity: such an attribute may make a new object whenever it is read.
         if not is_equal(restored, current):
             changed = f"; it is not as it was: it holds {described(restored)}"
         raise TargetError(
@@ -305,10 +318,8 @@ class Site(Record, frozen=False, eq=False):
         )
 
     def _retire_current(self) -> None:
-        """List the current value among the earlier ones, and drop those that nobody holds."""
-        former = self.replacements
-        if self._is_made:
-            former = self.wrappers
+        """Move the current value to the former ones; drop those that nothing refers to any more."""
+        former = self.wrappers if self._is_made else self.replacements
         if self.layers and all(
             value is not self.current for value in (self.original, *former)
         ):
@@ -318,7 +329,7 @@ class Site(Record, frozen=False, eq=False):
                 values[:] = held_elsewhere(values)
 
     def _repoint(self) -> list[str]:
-        """Put the current value on the copies; return those that refused it, with their errors."""
+        """Store the current value in the copies; return those that cannot be set, with errors."""
         refused: list[str] = []
         if self.current is MISSING:
             return refused
@@ -327,18 +338,19 @@ class Site(Record, frozen=False, eq=False):
                 continue
             try:
                 write(owner, name, self.current)
-            except Exception as error:  # noqa: BLE001 - a stranger's metaclass may raise any
+            except Exception as error:  # noqa: BLE001 - an unknown metaclass may raise anything
                 fault = f"{type(error).__name__}: {error}"
                 refused.append(f"{words(owner, name)} ({fault})")
         return refused
 
 
 def _height(layer: Layer) -> tuple[bool, tuple[int, int]]:
-    """Order layers: those that replace the original first, each sort by rank."""
+    """Sort key of layers: those that replace the original come first, and then rank decides."""
     return not layer.base, layer.rank
 
 
 def _refusal(refused: list[str]) -> str:
+    """Return the message about copies that cannot be set."""
     if len(refused) == 1:
         return (
             f"cannot repoint the read-only copy {refused[0]}; "

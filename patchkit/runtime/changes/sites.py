@@ -1,4 +1,4 @@
-"""Every changed attribute and item of a process, and which of them derive from which."""
+"""Every changed attribute and item of a process, and which of them take their value from which."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -23,7 +23,10 @@ _State = TypeVar("_State")
 
 
 class Sites(Record, frozen=False, eq=False):
-    """Every changed attribute of this process, by owner and name."""
+    """Every changed attribute of this process, by owner and name.
+
+    A copy that is repointed with a site has that site as its leader.
+    """
 
     _sites: dict[SiteKey, Site] = field(default_factory=dict)
     _inheriting: dict[SiteKey, Site] = field(default_factory=dict)
@@ -33,7 +36,7 @@ class Sites(Record, frozen=False, eq=False):
     _guard: threading.RLock = field(default_factory=threading.RLock)
 
     def after_fork(self) -> None:
-        """Forget threads that were changing a site."""
+        """Replace the lock, which a thread that the fork did not copy may have held."""
         self._guard = threading.RLock()
         for site in self:
             site.guard = self._guard
@@ -42,10 +45,10 @@ class Sites(Record, frozen=False, eq=False):
         return iter(list(self._sites.values()))
 
     def at(self, location: Location) -> Site:
-        """Return the site for a location, made if there is none.
+        """Return the site of a location; a new one if there is none yet.
 
-        A site that holds a stranger's value (its module was reloaded, somebody overwrote it) is
-        forgotten: what stands there now is the original of a new one.
+        A site whose attribute somebody else has set since (by a reload of its module, for example)
+        is dropped: the value that is there now is the original of a new one.
 
         Args:
             location: The attribute or item that is to be changed.
@@ -56,8 +59,8 @@ class Sites(Record, frozen=False, eq=False):
             if site is None or _is_foreign(site):
                 is_inherited = can_inherit(location)
                 site = Site(location.owner, location.name, location.value, location.own)
-                site.is_patched = self.holds
-                site.carry_along = self._carry_along
+                site.is_patched = self.is_patched
+                site.update_deriving = self._update_deriving
                 site.guard = self._guard
                 self._sites[key] = site
                 if is_inherited:
@@ -67,7 +70,7 @@ class Sites(Record, frozen=False, eq=False):
         return site
 
     def forget(self, module: str) -> None:
-        """Let go of what was changed in a module that has executed anew, and is not any more.
+        """Drop the sites without layers of a module that has been executed anew.
 
         Args:
             module: The name of the module.
@@ -83,16 +86,17 @@ class Sites(Record, frozen=False, eq=False):
         """Return the latest site of an attribute; None if it was never changed.
 
         Args:
-            owner: What holds the attribute.
+            owner: The object or container that has the attribute.
             name: The attribute or item.
         """
-        return self._sites.get(site_key(owner, name))  # it keeps its owner alive
+        # The key has the owner's id. The site refers to the owner, so no other object gets that id.
+        return self._sites.get(site_key(owner, name))
 
     def leader(self, owner: object, name: TargetStep) -> Site | None:
-        """Return the site that a copy was last repointed with; None if it goes with none.
+        """Return the site that a copy is repointed with; None if it is repointed with none.
 
         Args:
-            owner: What holds the copy.
+            owner: The module, class or container that has the copy.
             name: Its attribute or item.
         """
         if not self._leaders:
@@ -107,8 +111,8 @@ class Sites(Record, frozen=False, eq=False):
         """Have a copy repointed with a site from now on, and with no other.
 
         Args:
-            site: The site that the copy goes with.
-            owner: What holds the copy.
+            site: The site.
+            owner: The module, class or container that has the copy.
             name: Its attribute or item.
         """
         key = site_key(owner, name)
@@ -119,10 +123,10 @@ class Sites(Record, frozen=False, eq=False):
         site.aliases[key] = (owner, name)
 
     def deriving_from(self, site: Site) -> list[Site]:
-        """List the patched attributes and items that derive from a changed one.
+        """List the patched attributes and items whose original comes from a changed one.
 
-        Those are attributes of subclasses and instances that inherit it, or a copy of it, and
-        copies of it that have patches of their own.
+        These are attributes of subclasses and instances that inherit it or a copy of it, and copies
+        of it that have patches of their own.
 
         Args:
             site: The changed attribute.
@@ -141,26 +145,33 @@ class Sites(Record, frozen=False, eq=False):
                 deriving.append(copy)
         return deriving
 
-    def _carry_along(self, site: Site) -> list[str]:
-        """Have what derives from a site lie on what that holds now; one that is gone is left."""
+    def _update_deriving(self, site: Site) -> list[str]:
+        """Make the value of a site the original of the sites that derive from it.
+
+        Nothing is done for one that would inherit nothing any more.
+
+        Returns:
+            Copies that could not be set, with the errors.
+        """
         refused: list[str] = []
         for other in self.deriving_from(site):
             value = site.current
             if not other.own:
-                # Now, as one of the others may lie between.
+                # Looked up in this loop, since it may inherit from one that was just updated.
                 value = inherited(other.owner, str(other.name))
             if value is not MISSING and value is not other.original:
-                refused += other.carry(value)
+                refused += other.set_original(value)
                 self._moved.append(other)
         return refused
 
     def _inherits_from(self, inheriting: Site, site: Site) -> bool:
-        """Whether an attribute inherits what a site, or a copy that goes with one, holds or held.
+        """Whether an attribute inherits the value of a site, or of a copy repointed with a site.
 
-        What a stranger has put on a base since is left to him.
+        If somebody else has set the attribute of the base since, it does not.
         """
         name = str(inheriting.name)
         bases = bases_of(inheriting.owner)
+        # The site may have been deleted from the base, so that `vars` below does not show it.
         is_on_base = name == site.name and any(site.owner is base for base in bases)
         if is_on_base and site.knows(inheriting.original):
             return True
@@ -174,34 +185,34 @@ class Sites(Record, frozen=False, eq=False):
         return False
 
     def take_moved(self) -> list[Site]:
-        """Return the patched sites that have followed what they derive from since the last time."""
+        """Return the patched sites that got a new original since the last call of this method."""
         moved = self._moved
         self._moved = []
         return [site for site in moved if site.layers]
 
-    def holds(self, owner: object, name: TargetStep) -> bool:
-        """Whether a patch lies on this very attribute.
+    def is_patched(self, owner: object, name: TargetStep) -> bool:
+        """Whether an attribute has a site with layers.
 
         Args:
-            owner: What holds the attribute.
+            owner: The object or container that has the attribute.
             name: The attribute or item.
         """
         site = self.get(owner, name)
         return site is not None and bool(site.layers)
 
     def has_noted(self, kind: str) -> bool:
-        """Whether a kind of change remembers anything in this process.
+        """Whether `noted` has made an object of a class in this process.
 
         Args:
-            kind: The name of the class of what is remembered; it is not imported for the question.
+            kind: The name of the class, so that the caller need not import it.
         """
         return any(noted.__name__ == kind for noted in list(self._states))
 
     def noted(self, kind: Callable[[], _State]) -> _State:
-        """Return what a kind of change remembers in this process.
+        """Return this process's only object of a class, in which a kind of change keeps its state.
 
         Args:
-            kind: The class of what is remembered; it is made when it is first asked for.
+            kind: The class, as `CodeSites` for Edit; the first call makes the object.
         """
         if kind not in self._states:
             self._states[kind] = kind()
@@ -209,10 +220,10 @@ class Sites(Record, frozen=False, eq=False):
 
 
 def _is_foreign(site: Site) -> bool:
-    """Whether a site says nothing of what its attribute holds now.
+    """Whether the value of an attribute does not come from its site.
 
-    A stranger has put it there; or the site has no patches any more, and its attribute has followed
-    what it was got from since.
+    Somebody else has set it; or the site has no layers any more, and the attribute has been
+    repointed as a copy of another site since.
     """
     value = read(site.owner, site.name)
     if not site.knows(value):

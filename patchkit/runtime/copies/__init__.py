@@ -1,7 +1,8 @@
-"""Finds the copies of an original, repoints those that can be, and names the others.
+"""Finds the copies of a changed attribute, repoints those that it can, and names the others.
 
-A copy is found by identity, and known by where it was bound from: the same object elsewhere is
-somebody else's. What `from x import y` left in a module and what a class body stored is repointed,
-where the row's `rebind` says so. What holds one otherwise (a default, a closure, a container) is
-out of reach.
+If a patch replaces `x.y`, every module that ran `from x import y` before still has the former
+object: a copy. A pass searches the loaded modules for this very object. An attribute of a module or
+class that was bound from `x.y` is set to the new value, if the row's `rebind` allows it; the code
+that bound it tells (`origins`), since the same object may be there for another reason. Other
+holders (a parameter's default, a closure, a container) are only reported.
 """

@@ -1,4 +1,8 @@
-"""Reads in a module's source what its names are bound to: imports, other names, attributes."""
+"""Finds in the source of a module what each name is bound to.
+
+In `from a import b`, `c = b.d` and `e = []`, `b` is bound to the attribute `b` of module `a`, `c`
+to the attribute `d` of `b`, and `e` to a new object.
+"""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -6,12 +10,13 @@ from typing import Any, NamedTuple
 
 
 class NameSource(NamedTuple):
-    """What a name was bound to, by the names that lead there.
+    """Another name or attribute that a name is bound to.
 
     Args:
-        names: Attributes, each of the one before.
-        module: The module whose attribute the first is; None for a name of the same code.
-        level: How many dots the import has before the module.
+        names: The dotted name, split: `("b", "d")` for `b.d`.
+        module: The module that an import takes the first name from; None if it is a name in the
+            same code.
+        level: The number of dots before the module in a relative import.
     """
 
     names: tuple[str, ...]
@@ -20,17 +25,17 @@ class NameSource(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """What stands in the code itself, or is made there: a text, a function, a new list.
+    """A literal that a name is bound to, or a new object: a string, a function, a new list.
 
     Args:
-        constant: The value, where the code states one.
+        constant: The value of a literal; None for a new object.
     """
 
     constant: Any = None
 
 
 Value = NameSource | Constant | None
-"""None: what a call returned, an item was, and whatever else the code does not tell."""
+"""What a name is bound to; None if the code does not show it, as for the result of a call."""
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*FUNCTIONS, ast.ClassDef)
@@ -40,11 +45,13 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _BY_TEXT = frozenset(
     ("globals", "locals", "vars", "setattr", "exec", "__dict__", "__setattr__")
 )
-"""What binds names that are made up as the program runs."""
+"""Names whose use may bind names that are known only at run time."""
 
 
 class Bindings:
-    """The bindings that a module's or a class's own code makes; of others nothing is known.
+    """The bindings in the code of one module or class; those in functions do not count.
+
+    A `global` name in a function counts, as one that may be bound to anything.
 
     Args:
         scope: The syntax tree of the module or class.
@@ -74,31 +81,34 @@ class Bindings:
                 self._bind(name, None)
 
     def own(self, name: str) -> set[Value]:
-        """Return all that this code binds `name` to, which may be an attribute's (`A.name`)."""
+        """Return everything that this code binds `name` to; `A.name` for an attribute is fine."""
         return self._names.get(name, set())
 
     def may_set(self, name: str) -> bool:
-        """Whether `name` may be bound by what `own` does not see: `setattr`, `cls.name = …`."""
+        """Whether `name` may be bound in a way that `own` misses: `setattr`, `cls.name = …`."""
         setting: list[ast.AST] = []
         for node in ast.walk(self._scope):
             mentioned = getattr(node, "id", None)
             if isinstance(node, ast.Attribute):
                 mentioned = node.attr
                 is_stored = isinstance(node.ctx, ast.Store)
+                # `self.name = …` sets an attribute of an instance.
                 if is_stored and mentioned == name and _dotted(node) != f"self.{name}":
                     setting.append(node)
             if mentioned in _BY_TEXT:
                 return True
+        # What is set outside of functions, `own` has.
         return bool(setting) and not set(setting).issubset(_own_nodes(self._scope))
 
     def inner(self, path: Iterable[str]) -> "list[Bindings]":
-        """Return the bindings of each body of a class.
+        """Return the bindings in the body of a nested class.
 
         Args:
-            path: The names of the classes that lead to it, its own last.
+            path: The names of the classes around it and its own: `("A", "B")` for `A.B`.
 
         Returns:
-            One for each class statement; none where a function makes the class.
+            One for each `class` statement with that name, as in the branches of an `if`; none if
+            the class is made in a function.
         """
         bodies: list[ast.AST] = [self._scope]
         for name in path:
@@ -109,6 +119,7 @@ class Bindings:
         return [Bindings(body) for body in bodies]
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Add the names that an import binds."""
         for alias in node.names:
             top, *submodules = alias.name.split(".")
             if isinstance(node, ast.ImportFrom):
@@ -125,13 +136,14 @@ class Bindings:
                 self._bind(name, source)
 
     def _bind(self, name: str, value: Value) -> None:
+        """Add a binding; '' is the name of a target that is not known, and is left out."""
         if name:
             values = self._names.setdefault(name, set())
             values.add(value)
 
 
 def _value(node: ast.AST | None) -> Value:
-    """Tell what an expression is, as far as its code says."""
+    """Return what a name is bound to by assigning an expression to it."""
     if isinstance(node, ast.Name):
         return NameSource((node.id,))
     if isinstance(node, ast.Attribute):
@@ -148,7 +160,7 @@ def _value(node: ast.AST | None) -> Value:
 
 
 def _declared_global(module: ast.Module) -> Iterator[str]:
-    """Find the names of a module that its functions, and the bodies of its classes, may bind."""
+    """Yield the names in the `global` statements of functions and classes."""
     for scope in all_scopes(module):
         for node in _statements(scope):
             if isinstance(node, ast.Global):
@@ -158,7 +170,7 @@ def _declared_global(module: ast.Module) -> Iterator[str]:
 def all_scopes(
     scope: Any,
 ) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    """Yield every function and class in the code of `scope`, at any depth."""
+    """Yield every function and class in the code of `scope`, and those inside them."""
     for node in _statements(scope):
         if isinstance(node, _SCOPES):
             yield node
@@ -166,6 +178,7 @@ def all_scopes(
 
 
 def _classes_named(name: str, body: ast.AST) -> list[ast.ClassDef]:
+    """Return the `class` statements with a name in a module or class, without nested scopes."""
     statements = _statements(body)
     return [
         node
@@ -175,7 +188,10 @@ def _classes_named(name: str, body: ast.AST) -> list[ast.ClassDef]:
 
 
 def _statements(scope: Any) -> Iterator[ast.AST]:
-    """Yield the statements of a scope, in blocks too; not those of functions and classes in it."""
+    """Yield the statements of a scope, with those in `if`, `try` and the like.
+
+    A function or class in it is yielded, but its own statements are not.
+    """
     pending = [scope]
     while pending:
         node = pending.pop()
@@ -188,7 +204,7 @@ def _statements(scope: Any) -> Iterator[ast.AST]:
 
 
 def _live_blocks(node: ast.AST) -> tuple[str, ...]:
-    """Name the blocks of a statement that Python compiles: one of two in `if 0:`."""
+    """Return the names of a statement's blocks that may run: only one of the two for `if 0:`."""
     if not isinstance(node, ast.If):
         return _BLOCKS
     if not isinstance(node.test, ast.Constant):
@@ -199,7 +215,7 @@ def _live_blocks(node: ast.AST) -> tuple[str, ...]:
 
 
 def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """Yield the statements of a scope, and the expressions that run where they stand."""
+    """Yield the statements of a scope, and all nodes of the expressions that are part of them."""
     for statement in _statements(scope):
         yield statement
         children = ast.iter_child_nodes(statement)
@@ -209,7 +225,7 @@ def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of an expression, without those that have a scope of their own."""
+    """Yield the nodes of an expression, without those in the scope of a lambda or comprehension."""
     pending = [node]
     while pending:
         node = pending.pop()
@@ -224,7 +240,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """Yield what is bound to a value as it is, and the value; not what is taken apart."""
+    """Yield target and value of each assignment of a statement; none for `a, b = value`."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             yield target, node.value
@@ -233,7 +249,7 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
 
 
 def _dotted(node: Any) -> str:
-    """Write a name, or an attribute of one; '' for anything else."""
+    """Return the dotted name of an expression such as `a.b.c`; '' for any other expression."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):

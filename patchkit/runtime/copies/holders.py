@@ -1,7 +1,10 @@
-"""Looks at what an object holds one step down: defaults, closures, items, attributes, slots.
+"""Lists the parts of objects: a function's defaults and closure, items, attributes, slots.
 
-Nothing is asked that could run somebody's code: no `isinstance`, which asks `__class__`, and no
-attribute of an object of an unknown type.
+An object with a copy as one of its parts is a holder. Parts of parts do not count, with few
+exceptions.
+
+No code of the objects is run: there is no `isinstance`, which reads `__class__`, and no attribute
+look-up on an object of an unknown type.
 """
 
 import gc
@@ -25,7 +28,7 @@ from patchkit.runtime.changes.owners import WRAPPERS, inside, namespace
 from patchkit.runtime.copies.scope import class_namespace
 
 MOST = 1000
-"""A container with more items is not looked through."""
+"""The most items of a container that is searched; a larger one counts as empty."""
 
 _IRRELEVANT_MODULES = (
     "builtins",
@@ -37,10 +40,12 @@ _IRRELEVANT_MODULES = (
     "_frozen_importlib",
     "_frozen_importlib_external",
 )
-"""Modules whose objects hold nothing of interest: module specs, annotations, notes on classes."""
+"""Modules of types whose objects are not searched: module specs, annotations, notes on classes."""
 
 
 class _AKey:
+    """The key in `KEY`, with a name for messages."""
+
     def __repr__(self) -> str:
         return "a key"
 
@@ -53,11 +58,11 @@ _NamedParts = Iterator[tuple[str, Any]]
 
 
 class HolderKind(NamedTuple):
-    """How to look into objects of some types.
+    """How to list the parts of objects of some types.
 
     Args:
-        parts: Returns what an object holds, with more where that is quicker.
-        named: Yields what an object holds, each with the words for messages: ` (default of x)`.
+        parts: Returns the parts of an object quickly; there may be some more than in `named`.
+        named: Yields the parts of an object, each with its name for messages: ` (default of x)`.
     """
 
     parts: Callable[[Any], _Parts]
@@ -65,14 +70,16 @@ class HolderKind(NamedTuple):
 
 
 class HolderKinds(dict[type, "HolderKind | None"]):
-    """The kind of each type that was met; None where there is nothing to look into."""
+    """The kind of each type, found when it is first asked for; None for a type without parts."""
 
     def __missing__(self, type_: type) -> HolderKind | None:
+        """Find the kind of a type, and keep it."""
         self[type_] = kind = _kind_of(type_)
         return kind
 
 
 def _kind_of(type_: type) -> HolderKind | None:
+    """Return the kind of a type: from the table, or by its slots and instance dict; else None."""
     for types, kind in _KINDS:
         if issubclass(type_, types):
             return kind
@@ -86,7 +93,10 @@ def _kind_of(type_: type) -> HolderKind | None:
 
 
 def _function_parts(function: FunctionType) -> _Parts:
-    """Written for speed: there are some ten thousand functions, most of which hold nothing."""
+    """Return a function's defaults and closure variables, and the parts of these.
+
+    It is written for speed: there are some ten thousand functions, most of them without parts.
+    """
     parts: list[Any] = []
     defaults = function.__defaults__
     if defaults is not None:
@@ -103,6 +113,7 @@ def _function_parts(function: FunctionType) -> _Parts:
 
 
 def _function_named(function: FunctionType) -> _NamedParts:
+    """Yield a function's defaults and closure variables, and the parts of these, with names."""
     code = function.__code__
     defaults = function.__defaults__ or ()
     positional = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
@@ -111,7 +122,7 @@ def _function_named(function: FunctionType) -> _NamedParts:
     for name, value in (function.__kwdefaults__ or {}).items():
         yield f" (default of {name})", value
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
-        if name == "__class__":  # a class's own methods have it for `super()`
+        if name == "__class__":  # in each method of a class that uses `super()`
             continue
         content = _content(cell)
         for value in (content, *_inner_parts(content)):
@@ -119,9 +130,9 @@ def _function_named(function: FunctionType) -> _NamedParts:
 
 
 def _inner_parts(content: Any) -> _Parts:
-    """List what the content of a closure holds.
+    """Return the parts of a closure variable: items, or another function's closure and its items.
 
-    `singledispatch` has its registry one function further.
+    The registry of a `singledispatch` function is in the closure of an inner function.
     """
     if type(content) is not FunctionType:
         return _items(content)
@@ -130,14 +141,15 @@ def _inner_parts(content: Any) -> _Parts:
 
 
 def _content(cell: CellType) -> Any:
+    """Return the value of a closure variable; None if it has none."""
     try:
         return cell.cell_contents
-    except ValueError:  # it is empty
+    except ValueError:
         return None
 
 
 def _items(value: Any) -> _Parts:
-    """Return the items of a plain container, a dict's keys too; nothing of anything else."""
+    """Return the items of a list, tuple, set or dict (also its keys); nothing for other types."""
     kind = _PLAIN_CONTAINERS.get(type(value))
     if kind is None:
         return ()
@@ -145,6 +157,7 @@ def _items(value: Any) -> _Parts:
 
 
 def _wrapper_parts(value: Any) -> _Parts:
+    """Return the functions of a method, property or partial, their parts, and its arguments."""
     functions = inside(value)
     parts: list[Any] = [*functions]
     for function in functions:
@@ -156,6 +169,7 @@ def _wrapper_parts(value: Any) -> _Parts:
 
 
 def _wrapper_named(value: Any) -> _NamedParts:
+    """Yield the same as `_wrapper_parts`, with names."""
     for part in inside(value):
         yield f" ({type(value).__name__})", part
         if type(part) is FunctionType:
@@ -165,23 +179,25 @@ def _wrapper_named(value: Any) -> _NamedParts:
             yield " (partial)", part
 
 
-# What derives from a container is read as its base reads it: it may have an `__iter__` of its own.
+# A subclass of a container may have an `__iter__` or `items` of its own. So the methods of the base
+# are called.
 
 
 def _mapping_parts(value: Any) -> _Parts:
+    """Return the keys and values of a dict."""
     if dict.__len__(value) > MOST:
         return ()
     return (*dict.keys(value), *dict.values(value))
 
 
 def keys_of(value: Any) -> tuple[Any, ...]:
-    """Return the keys of a dict; `HolderKind.named` has its values.
+    """Return the keys of a dict, which are not among its named parts.
 
     Args:
-        value: A dict, or what derives from one.
+        value: A dict, or an object of a subclass.
 
     Returns:
-        Its keys; none where there are more than `MOST`.
+        The keys; none if there are more than `MOST`.
     """
     if dict.__len__(value) > MOST:
         return ()
@@ -189,6 +205,7 @@ def keys_of(value: Any) -> tuple[Any, ...]:
 
 
 def _mapping_named(value: Any) -> _NamedParts:
+    """Yield the values of a dict, named by their keys."""
     if dict.__len__(value) > MOST:
         return
     for key, part in tuple(dict.items(value)):
@@ -199,9 +216,10 @@ def _mapping_named(value: Any) -> _NamedParts:
 
 
 def _sequence_parts(value: Any) -> _Parts:
+    """Return the items of a list, tuple, set or deque."""
     base: Any = type(value)
     if base not in _SEQUENCES:
-        bases = base.__mro__
+        bases = base.__mro__  # of a subclass
         base = next(sequence for sequence in _SEQUENCES if sequence in bases)
     if base.__len__(value) > MOST:
         return ()
@@ -210,13 +228,15 @@ def _sequence_parts(value: Any) -> _Parts:
 
 
 def _sequence_named(value: Any) -> _NamedParts:
+    """Yield the items of a list, tuple, set or deque, named by their indexes."""
     is_set = issubclass(type(value), (set, frozenset))
     for index, part in enumerate(_sequence_parts(value)):
         yield " (a member)" if is_set else f"[{index}]", part
 
 
 def _proxy_named(value: Any) -> _NamedParts:
-    """Name what a mapping proxy has, if it is of a dict: others have methods of their own."""
+    """Yield the keys and values of the dict behind a mapping proxy; nothing for another mapping."""
+    # The proxy's own methods would call those of the mapping.
     for mapping in gc.get_referents(value):
         if issubclass(type(mapping), dict):
             for key in keys_of(mapping):
@@ -225,16 +245,17 @@ def _proxy_named(value: Any) -> _NamedParts:
 
 
 def _alias_parts(value: Any) -> _Parts:
-    """Return what `C[int]`, `list[C]`, `C | None` and `Optional[C]` are made of."""
-    values = namespace(value)  # of the aliases that are written in Python
-    if not values:
+    """Return the types in `C[int]`, `list[C]`, `C | None` and `Optional[C]`."""
+    values = namespace(value)
+    if not values:  # an alias implemented in C
         return (getattr(value, "__origin__", None), *value.__args__)
     arguments = values.get("__args__", ())
     return (values.get("__origin__"), *arguments, *values.get("__metadata__", ()))
 
 
 def _alias_named(value: Any) -> _NamedParts:
-    parts = {id(part): part for part in _alias_parts(value)}  # one may be there twice
+    """Yield the types in an alias, each of them once."""
+    parts = {id(part): part for part in _alias_parts(value)}
     for part in parts.values():
         yield " (type alias)", part
 
@@ -243,7 +264,7 @@ _Slots = tuple[MemberDescriptorType, ...]
 
 
 def _slots_of(type_: type) -> _Slots:
-    """Return what reads the slots that classes in Python give to their instances."""
+    """Return the descriptors of all `__slots__` in a class and its bases."""
     slots: list[MemberDescriptorType] = []
     for cls in type_.__mro__:
         members = class_namespace(cls)
@@ -257,26 +278,31 @@ def _slots_of(type_: type) -> _Slots:
 
 
 def _slotted(slots: _Slots) -> HolderKind:
+    """Return the kind of a type with slots; its objects may have a `__dict__` as well."""
+
     def named(value: Any) -> _NamedParts:
         yield from _instance_named(value)
         for slot in slots:
             try:
                 yield f".{slot.__name__}", slot.__get__(value)
-            except AttributeError:  # it is empty
+            except AttributeError:  # the slot has no value
                 continue
 
     return HolderKind(_parts_of(named), named)
 
 
 def _parts_of(named: Callable[[Any], _NamedParts]) -> Callable[[Any], _Parts]:
+    """Return a kind's `parts`, made from its `named`."""
     return lambda value: [part for _, part in named(value)]
 
 
 def _instance_parts(value: Any) -> _Parts:
+    """Return the values of an object's `__dict__`."""
     return namespace(value).values()
 
 
 def _instance_named(value: Any) -> _NamedParts:
+    """Yield the values of an object's `__dict__`, with their names."""
     for name, part in tuple(namespace(value).items()):
         yield f".{name}", part
 
@@ -286,14 +312,14 @@ _PLAIN_KEYS = (str, int, bytes, bool, type(None))
 _SEQUENCES = (list, tuple, set, frozenset, deque)
 _WITHOUT_PARTS = (ModuleType, str, bytes, int, float)
 _MANAGED_DICT = 1 << 4
-"""The flag of types in C whose instances have a dict without an offset."""
+"""CPython's flag `Py_TPFLAGS_MANAGED_DICT`: objects have a dict although `__dictoffset__` is 0."""
 _ALIASES = (GenericAlias, UnionType, type(ClassVar[int]))
 """Types of aliases; the last one is the base of those of `typing`."""
 CLASS = HolderKind(lambda _: (), lambda _: iter(()))
-"""A class is a place of its own, see `search`."""
+"""A class has no parts here: `search` searches its attributes."""
 INSTANCE = HolderKind(_instance_parts, _instance_named)
 MAPPING = HolderKind(_mapping_parts, _mapping_named)
-"""A dict's keys are places of their own, see `keys`."""
+"""The keys of a dict can be repointed, unlike other parts; see `keys`."""
 _SEQUENCE = HolderKind(_sequence_parts, _sequence_named)
 _PROXY = HolderKind(_parts_of(_proxy_named), _proxy_named)
 _PLAIN_CONTAINERS: dict[type, HolderKind] = {

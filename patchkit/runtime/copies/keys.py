@@ -1,15 +1,19 @@
-"""Repoints keys of dicts: what looks an entry up by a repointed name has to find it."""
+"""Repoints keys of dicts.
+
+In `TABLE[Config]`, code looks up by a class that it has imported. After that name is repointed,
+the look-up must find the entry under the new class.
+"""
 
 from typing import Any
 
 
 class KeyOwner:
-    """A key of a dict, as an owner whose only item is that key.
+    """An owner whose only item is a key of a dict, so that a key can be repointed like an item.
 
     Args:
         holder: The dict.
-        key: One of its keys, by identity.
-        name: The dict, for messages.
+        key: One of its keys; an equal one is not the same.
+        name: The name of the dict for messages.
     """
 
     def __init__(self, holder: dict[Any, Any], key: Any, name: str) -> None:
@@ -18,13 +22,13 @@ class KeyOwner:
         self.__name__ = name
 
     def __getitem__(self, step: object) -> Any:
-        """Return the key that was last put there.
+        """Return the key, if the dict still has it.
 
         Args:
-            step: Anything: there is but one item.
+            step: Not used, since there is only one item.
 
         Raises:
-            KeyError: The dict has it no more.
+            KeyError: The dict does not have the key any more.
         """
         for key in tuple(self._holder):
             if key is self._key:
@@ -32,10 +36,10 @@ class KeyOwner:
         raise KeyError(step)
 
     def __setitem__(self, step: object, key: Any) -> None:
-        """Put another key in its place.
+        """Replace the key in the dict.
 
         Args:
-            step: Anything: there is but one item.
+            step: Not used, since there is only one item.
             key: The new key.
 
         Raises:
@@ -49,12 +53,12 @@ class KeyOwner:
 
 
 def replace_key(holder: dict[Any, Any], old: Any, new: Any) -> None:
-    """Replace a key of a dict; the order of its items stays as it is.
+    """Replace a key of a dict, in place and without changing the order of the items.
 
     Args:
-        holder: The dict, which is changed in place, as others may have it, too.
-        old: A key of it, by identity.
-        new: What comes in its place.
+        holder: The dict.
+        old: A key of it; an equal one is not the same.
+        new: The new key.
 
     Raises:
         KeyError: The dict does not have the key.
@@ -65,12 +69,12 @@ def replace_key(holder: dict[Any, Any], old: Any, new: Any) -> None:
         raise ValueError("it has an equal key")
     keys = list(holder)
     position = next((number for number, key in enumerate(keys) if key is old), None)
-    if position is None:  # another thread has taken it out
+    if position is None:  # another thread has removed it
         raise KeyError(old)
     following = keys[position + 1 :]
-    # What follows is taken out and put back, which keeps the order.
+    # To keep the order, all items after it are removed and added again.
     old_keys = [old, *following]
     new_keys = [new, *following]
-    # In C from end to end, so that no other thread finds a key missing meanwhile.
+    # One call in C: no other thread runs in between and misses a key.
     values = map(holder.pop, old_keys)
     holder.update(zip(new_keys, values, strict=True))

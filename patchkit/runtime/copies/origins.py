@@ -1,44 +1,41 @@
-"""Finds where an attribute was bound from, by reading the code that bound it.
+"""Finds where an attribute of a module or class was bound from, by reading the code that bound it.
 
-An attribute is one of a module or a class. Its code leads to another attribute, and so on, up to a
-changed one, or to where somebody else made what is there.
+`from a import f` leads from this module's `f` to the `f` of `a`; `from .b import f` in `a` leads on
+to the `f` of `a.b`, and so on. The search ends at a changed attribute, or at code that binds the
+name to something else.
 """
 
-import ast
 import sys
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.machinery import SourceFileLoader
-from importlib.util import MAGIC_NUMBER
-from pathlib import Path
-from types import FunctionType, ModuleType
-from typing import Any, NamedTuple, cast
+from types import ModuleType
+from typing import Any, NamedTuple
 
 from patchkit.runtime.changes.owners import MISSING, namespace, peek
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.copies.bindings import Bindings, NameSource, Value, all_scopes
+from patchkit.runtime.copies.bindings import Bindings, NameSource, Value
+from patchkit.runtime.copies.module_source import code_of
 from patchkit.runtime.copies.scope import UNRELATED, UnrelatedOrigin
 
 
 class _Attribute(NamedTuple):
-    """An attribute of a module or a class, where anything else leads nowhere."""
+    """An attribute of a module or class."""
 
     owner: Any
     name: str
 
     def is_among(self, attributes: Iterable["_Attribute"]) -> bool:
-        """Whether it is one of these; owners are told apart by identity."""
+        """Whether it is one of some attributes; owners are compared by identity."""
         return any(
             self.owner is owner and self.name == name for owner, name in attributes
         )
 
 
 _Ends = Iterator[Site | bool | None]
-"""Where code leads: to a changed attribute, or to something else.
+"""The ends of a search: a changed attribute, or something else.
 
-True is something else that holds the value, False one that does not; None is where the code does
-not say.
+True stands for something else that has the searched value, False for something without it, and
+None for code that does not show what a name is bound to.
 """
 
 
@@ -55,27 +52,27 @@ class Origins:
         self._classes: dict[type, list[Bindings]] = {}
 
     def of(self, owner: Any, name: str, value: Any) -> Site | UnrelatedOrigin | None:
-        """Find the changed attribute that another attribute got its value from.
+        """Find the changed attribute that another attribute was bound from.
 
         Args:
-            owner: The module or class that has the other one.
-            name: Its name.
-            value: What it holds.
+            owner: The module or class that has the other attribute.
+            name: The name of that attribute.
+            value: Its value.
 
         Returns:
-            The site of the changed attribute. UNRELATED where the code names something else that
-            holds the value; None where the code does not say, names both, or may bind the attribute
-            by other means too.
+            The site of the changed attribute; UNRELATED if the code binds the other one to
+            something else with this value; None if the code does not show it: it binds a result of
+            a call, binds the name several times to different things, or uses `setattr`.
         """
         attribute = _Attribute(owner, name)
         ends = set(self._ends(attribute, value, ()))
         sites = [end for end in ends if isinstance(end, Site)]
-        is_held_elsewhere = True in ends
-        if len(sites) == 1 and not is_held_elsewhere:
+        is_something_else = True in ends
+        if len(sites) == 1 and not is_something_else:
             return sites[0]
         if sites or None in ends:
             return None
-        if not is_held_elsewhere:
+        if not is_something_else:
             return None
         code = self._code(owner)
         if code is not None and code.may_set(name):
@@ -83,16 +80,16 @@ class Origins:
         return UNRELATED
 
     def is_copy(self, owner: Any, name: str) -> bool:
-        """Whether the code says that the attribute `name` of `owner` is bound from another."""
+        """Whether the code binds the attribute `name` of `owner` from another name or attribute."""
         bound = self._bound(owner, name)
         return bool(_sources(bound))
 
     def leads(self, start: tuple[Any, str], goal: tuple[Any, str]) -> bool:
-        """Whether an attribute got what it holds from another one, as far as the code says.
+        """Whether the code binds an attribute from another one, directly or by further ones.
 
         Args:
             start: Owner and name of the attribute.
-            goal: Owner and name of the other one.
+            goal: Owner and name of the other attribute.
         """
         first = _Attribute(*start)
         pending = [first]
@@ -111,7 +108,13 @@ class Origins:
     def _ends(
         self, attribute: _Attribute, value: Any, path: tuple[_Attribute, ...]
     ) -> _Ends:
-        """Follow the code of an attribute to all ends; a path leads to no attribute twice."""
+        """Yield all ends that the code of an attribute leads to.
+
+        Args:
+            attribute: The attribute.
+            value: The searched value.
+            path: The attributes on the way here, which are not followed once more.
+        """
         bound = self._bound(*attribute)
         if not bound:
             yield None
@@ -130,6 +133,7 @@ class Origins:
         value: Any,
         path: tuple[_Attribute, ...],
     ) -> _Ends:
+        """Yield the ends that one binding of an attribute leads to; see `_ends`."""
         origins = self._follow(source, attribute)
         if not origins:
             yield None
@@ -140,15 +144,18 @@ class Origins:
     def _ends_at(
         self, origin: _Attribute, value: Any, path: tuple[_Attribute, ...]
     ) -> _Ends:
-        """Tell where an attribute leads that another one was bound from."""
+        """Yield the ends of an attribute that another one was bound from.
+
+        A patched attribute that has or had the value is an end. From others, the search goes on.
+        """
         site = self._sites.get(*origin)
-        knowing = None
-        if site is not None and site.knows(value):
-            knowing = site
-        if knowing is not None and knowing.layers:
-            yield knowing
+        is_known = site is not None and site.knows(value)
+        if site is not None and is_known and site.layers:
+            yield site
             return
-        leader = knowing or self._sites.leader(*origin)
+        # The code of the attribute may lead on to patched ones. If it does not: a site without
+        # patches by now, or the site that the attribute is repointed with.
+        leader = site if is_known else self._sites.leader(*origin)
         ends = self._ends(origin, value, path)
         further = [end for end in ends if isinstance(end, Site)]
         if not further and leader is not None:
@@ -158,17 +165,18 @@ class Origins:
             current = values.get(origin.name, MISSING)
             yield None if current is MISSING else current is value
         elif site is not None and site.layers:
-            yield site  # patched when it held another value of where it is from
+            # It was patched when it had another value of the same source.
+            yield site
         else:
             yield from further
 
-    # -- from what the code says to an attribute ---------------------------------------------------
+    # -- from names in the code to attributes ------------------------------------------------------
 
     def _follow(self, source: NameSource, attribute: _Attribute) -> list[_Attribute]:
-        """List the attributes that a source names, of which one is it; none where nobody can tell.
+        """Return the attributes that a name in the code may stand for; none if that is unknown.
 
         Args:
-            source: What the code binds the attribute to.
+            source: The name that the code binds the attribute to.
             attribute: The attribute.
         """
         owner, name = attribute
@@ -182,17 +190,17 @@ class Origins:
         if names:
             objects = self._objects(owner, module, first)
             return _attributes(objects, names)
-        # In a class's body a name may be the class's own, or the module's.
+        # In the body of a class, a name may be one of the class or of the module.
         may_be_inner = owner is not module and first != name
         if may_be_inner and self._bound(owner, first):
             return [_Attribute(owner, first)]
         return [_Attribute(module, first)]
 
     def _objects(self, owner: Any, module: ModuleType, name: str) -> list[Any]:
-        """Return what a name stood for: what it is now, and all that it was bound to."""
+        """Return the objects that a name may have stood for: its value, and all it was bound to."""
         current = []
-        for holder in (owner, module):
-            values = namespace(holder)
+        for scope in (owner, module):
+            values = namespace(scope)
             if name in values:
                 current.append(values[name])
         objects = current[:1]
@@ -207,13 +215,14 @@ class Origins:
         return objects
 
     def _bound(self, owner: Any, name: str) -> set[Value]:
-        """Return all that the code binds an attribute to."""
+        """Return everything that the code binds an attribute to."""
         code = self._code(owner)
         if code is None:
             return set()
         if not isinstance(owner, type):
             own = code.own(name)
             return own | _by_star(code, name, owner)
+        # Of a class: in its body, and by `Class.name = …` in its module.
         path = owner.__qualname__.split(".")
         bodies = self._classes.get(owner)
         if bodies is None:
@@ -225,7 +234,10 @@ class Origins:
         return bound
 
     def _code(self, owner: Any) -> Bindings | None:
-        """Return the bindings of the module of an owner; None where there is no source."""
+        """Return the bindings in the module of an owner; None if there is no source.
+
+        Each module is parsed once.
+        """
         module = _module_of(owner)
         if module is None:
             return None
@@ -240,10 +252,12 @@ class Origins:
 
 
 def _sources(values: Iterable[Value]) -> list[NameSource]:
+    """Select the values that are other names."""
     return [value for value in values if isinstance(value, NameSource)]
 
 
 def _module_of(owner: Any) -> ModuleType | None:
+    """Return a module itself, or the module of a class; None for any other object."""
     if isinstance(owner, type):
         module_name = namespace(owner).get("__module__")
         owner = sys.modules.get(str(module_name))
@@ -253,7 +267,7 @@ def _module_of(owner: Any) -> ModuleType | None:
 
 
 def _imported(source: NameSource, module: ModuleType) -> Any:
-    """Return the module that a source names; None where it is not loaded."""
+    """Return the module that an import names; None if it is not loaded."""
     package = namespace(module).get("__package__") or ""
     parts = str(package).split(".")
     outer: list[str] = []
@@ -264,13 +278,16 @@ def _imported(source: NameSource, module: ModuleType) -> Any:
 
 
 def _attributes(owners: Iterable[Any], names: Sequence[str]) -> list[_Attribute]:
-    """Walk from each owner to the attribute of the last name, as far as there is one."""
+    """Return the attribute that a dotted name leads to from each owner, if there is one."""
     attributes = (_walk(owner, names) for owner in owners)
     return [attribute for attribute in attributes if attribute is not None]
 
 
 def _walk(owner: Any, names: Sequence[str]) -> _Attribute | None:
-    """Walk to the attribute of the last name, through modules and classes as they are now."""
+    """Return the attribute that a dotted name leads to; None if it leads to no module or class.
+
+    An inherited attribute is that of the base.
+    """
     *path, last = names or ("",)
     for name in path:
         owner = _step(owner, name)
@@ -285,6 +302,7 @@ def _walk(owner: Any, names: Sequence[str]) -> _Attribute | None:
 
 
 def _step(owner: Any, name: str) -> Any:
+    """Return an attribute's value; a submodule counts as one even if it is not set there."""
     value = peek(owner, name)
     if value is MISSING and isinstance(owner, ModuleType):
         return sys.modules.get(f"{owner.__name__}.{name}")
@@ -292,7 +310,7 @@ def _step(owner: Any, name: str) -> Any:
 
 
 def _by_star(code: Bindings, name: str, module: ModuleType) -> set[Value]:
-    """Name every star import that brings a name, of which any may have been the last."""
+    """Return all star imports that bind a name; any of them may have been the last."""
     stars: set[Value] = set()
     for star in code.stars:
         if _exports(namespace(_imported(star, module)), name):
@@ -301,99 +319,13 @@ def _by_star(code: Bindings, name: str, module: ModuleType) -> set[Value]:
 
 
 def _exports(values: dict[str, Any], name: str) -> bool:
-    """Whether a star import of a module brings a name."""
+    """Whether a star import of a module binds a name.
+
+    Args:
+        values: The module's attributes.
+        name: The name.
+    """
     listed = values.get("__all__")
     if listed is None:
         return name in values and name[0] != "_"
     return name in list(listed)
-
-
-def code_of(module: ModuleType) -> ast.Module | None:
-    """Parse the source that a module was made by.
-
-    Args:
-        module: The module.
-
-    Returns:
-        Its syntax tree; None if there is no source, or it is another by now.
-    """
-    values = namespace(module)
-    try:
-        source = _source_of(values)
-        if source is None:
-            return None
-        tree = _parsed(source)
-    except Exception:  # noqa: BLE001 - a stranger's loader may raise anything
-        return None
-    if not _has_made(tree, values):
-        return None
-    return tree
-
-
-def _source_of(values: dict[str, Any]) -> str | bytes | None:
-    """Read the source of a module; None if its file is newer than the module."""
-    file = str(values.get("__file__") or "")
-    spec = cast("Any", values.get("__spec__"))
-    path = Path(file)
-    if not file.endswith(".py") or not path.exists():
-        source: str = spec.loader.get_source(spec.name)  # in a zip file
-        return source.removeprefix("\ufeff")
-    if not _is_as_imported(path, spec):
-        return None
-    return path.read_bytes()
-
-
-def _parsed(source: bytes | str) -> ast.Module:
-    """Parse a source; what Python warns of in it was told when it was compiled."""
-    name = "patchkit_copies"  # only this one's: another thread may warn of its own meanwhile
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module=name)
-        return ast.parse(source, name)
-
-
-def _is_as_imported(file: Path, spec: Any) -> bool:
-    """Whether the file is not newer than Python's cache, which each import brings up to date."""
-    cached_name = getattr(spec, "cached", None) or ""
-    cached = Path(str(cached_name))
-    if not cached.is_file():
-        return True
-    if type(spec.loader) is not SourceFileLoader:
-        return True
-    with cached.open("rb") as opened:
-        magic = opened.read(4)
-        flags = opened.read(4)
-        time_and_size = opened.read(8)
-    if sys.dont_write_bytecode:
-        return True
-    if magic != MAGIC_NUMBER:
-        return False
-    has_hash = flags != bytes(4)  # in place of time and size
-    return has_hash or time_and_size == _time_and_size(file)
-
-
-def _time_and_size(file: Path) -> bytes:
-    """Return what the cache has of a source file, the lower half of each number."""
-    stat = file.stat()
-    seconds = int(stat.st_mtime)
-    time = seconds.to_bytes(8, "little")
-    size = stat.st_size.to_bytes(8, "little")
-    return time[:4] + size[:4]
-
-
-def _has_made(tree: ast.Module, values: dict[str, Any]) -> bool:
-    """Whether a module's functions are from this source, as far as it has any of its own file."""
-    own = set()
-    for value in tuple(values.values()):
-        if type(value) is FunctionType:
-            code = value.__code__
-            is_own = code.co_filename == values.get("__file__")
-            if is_own and code.co_name != "<lambda>":
-                own.add((code.co_name, code.co_firstlineno))
-    if not own:
-        return True
-    defined = set()
-    for node in all_scopes(tree):
-        parts = (node, *node.decorator_list)
-        first_line = min(part.lineno for part in parts)
-        defined.add((node.name, first_line))
-    return not own.isdisjoint(defined)

@@ -1,11 +1,11 @@
-"""Runs one pass: finds the copies, repoints those that may be, and reports the others."""
+"""Runs a pass: finds the copies of changed attributes, repoints or reports each of them."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from patchkit.core.rows.target import Item, TargetStep
-from patchkit.runtime.changes.owners import MISSING, words, write
+from patchkit.runtime.changes.owners import MISSING, namespace, words, write
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.copies.holders import KEY
 from patchkit.runtime.copies.scope import (
@@ -15,19 +15,21 @@ from patchkit.runtime.copies.scope import (
     SearchScope,
     home_of,
     is_within,
-    modules_named_by,
+    maker_of,
 )
 from patchkit.runtime.copies.search import CopySearch
 from patchkit.runtime.copies.stale import StaleValues
 
 
 def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outcome:
-    """Repoint the copies of what attributes held before; the sites carry them along after that.
+    """Set the copies of changed attributes to the new values.
+
+    Every copy is registered with its site, which repoints it from now on when the value changes.
 
     Args:
         sites: The changed attributes.
-        scope: The modules to look through.
-        keepers: Those whose copies are left alone.
+        scope: The modules to search.
+        keepers: The modules whose copies stay.
 
     Returns:
         The copies that were found.
@@ -35,19 +37,43 @@ def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outc
     stale = StaleValues(sites, keepers)
     near: frozenset[str] = frozenset()
     if not scope.late:
-        near = modules_named_by(stale.sites)
+        near = _defining_modules(stale.sites)
     search = CopySearch(stale, keepers, late=scope.late, near=near)
     run = _Pass(stale, keepers)
     if stale.ids:
         run.settle(search.through(dict.fromkeys((*scope.modules, *near))))
     for site in stale.sites:
         run.take_over(site)
-    moved = run.carry()
-    if moved:
+    moved = run.update_patched_copies()
+    if moved:  # these have new values now, and may have copies themselves
         later = repoint(moved, scope, keepers)
         run.outcome.rebound.extend(later.rebound)
         run.outcome.left.extend(later.left)
     return run.outcome
+
+
+def _defining_modules(sites: Collection[Site]) -> frozenset[str]:
+    """Return the modules that defined objects in the targets' modules, such as decorators.
+
+    They were loaded before the targets' modules, and cannot have imported from these. But a
+    decorator may have stored a target in its own module (a registry).
+
+    Args:
+        sites: The changed attributes.
+
+    Returns:
+        The names of those modules that lie in the packages of the sites' `rebind`.
+    """
+    makers: set[str] = set()
+    packages: set[str] = set()
+    for site in sites:
+        packages.update(site.rebind)
+    for home in set(map(home_of, sites)):
+        for value in tuple(namespace(sys.modules.get(home)).values()):
+            maker = maker_of(value)
+            if isinstance(maker, str):
+                makers.add(maker)
+    return frozenset(name for name in makers if is_within(name, packages))
 
 
 def restore(
@@ -57,24 +83,23 @@ def restore(
     *,
     deep: bool = False,
 ) -> Outcome:
-    """Repoint the copies of what a layer has made that was taken off.
+    """Set copies of values of a patch to the restored values, after the patch was undone.
 
     Args:
-        sites: The attributes that it was taken off.
-        scope: The modules to look through.
-        keepers: Those whose copies are left alone.
-        deep: Whether to look for what is out of reach, too.
+        sites: The attributes that it had changed.
+        scope: The modules to search.
+        keepers: The modules whose copies stay.
+        deep: Whether to search also for copies that are out of reach.
 
     Returns:
-        The copies that were repointed, and those that are out of scope; what else holds one only
-        where it was looked for.
+        The copies that were found.
     """
     stale = StaleValues(sites, keepers, originals=False)
     search = CopySearch(stale, keepers, late=True, deep=deep)
     run = _Pass(stale, keepers)
     if stale.ids:
         run.settle(search.through(scope.modules))
-    moved = run.carry()
+    moved = run.update_patched_copies()
     if moved:
         later = restore(moved, scope, keepers, deep=deep)
         run.outcome.rebound.extend(later.rebound)
@@ -86,7 +111,12 @@ def restore(
 
 
 class _Pass:
-    """One pass, and what it has found so far."""
+    """One pass, with the copies that it has found so far.
+
+    Args:
+        stale: The values to search for.
+        keepers: The modules whose copies stay.
+    """
 
     def __init__(self, stale: StaleValues, keepers: Keepers) -> None:
         self.stale = stale
@@ -98,39 +128,42 @@ class _Pass:
         for holder in holders:
             rebind = holder.site.rebind
             if holder.owner is None:
-                self._leave(holder)
+                self._report(holder)
             elif not is_within(holder.module, rebind):
-                self._leave(holder, " (out of scope)")
+                self._report(holder, " (out of scope)")
             elif self._keepers.keeps(holder.module, rebind):
-                self._leave(holder, " (of a pack)")
+                self._report(holder, " (of a pack)")
             else:
                 self._write(holder)
 
     def take_over(self, site: Site) -> None:
-        """Let the copies of a site go with it, which went with the site's own origin so far."""
+        """Repoint with a site the copies that were bound from it, and not with its source any more.
+
+        Before the site had patches of its own, it was a copy of the source like them.
+        """
         leader = self._keepers.sites.leader(site.owner, site.name)
         if leader is None or isinstance(site.name, Item):
             return
         for owner, step, value in leader.followers():
             if step is KEY:
-                continue  # code does not tell by which name a key was given
+                continue  # the code does not show where a key is from
             if value is site.current:
                 continue
             named_owner, name = _named(owner, step)
-            if self.stale.comes_from(named_owner, name, site):
+            if self.stale.is_bound_from(named_owner, name, site):
                 self._write(Holder(words(named_owner, name), site, owner, step))
 
-    def carry(self) -> list[Site]:
-        """Have patched attributes and items lie on what others that they were got from hold now.
+    def update_patched_copies(self) -> list[Site]:
+        """Update the patched sites that are copies of a changed site: they get a new original.
 
         Returns:
-            The sites that hold another value since.
+            The sites whose values have changed by that.
         """
         moved: list[Site] = []
         sites = list(self._keepers.sites)
         if len(sites) == 1:
-            return moved
-        for site in filter(self.stale.lies_on_another, sites):
+            return moved  # there is no other one to be a copy of
+        for site in filter(self.stale.may_be_copy, sites):
             label = words(site.owner, site.name)
             source = self.stale.source_of(site)
             if source is None or source.current is MISSING:
@@ -138,12 +171,12 @@ class _Pass:
             holder = Holder(label, source, site.owner, site.name)
             module = home_of(site) or site.home
             if not is_within(module, source.rebind):
-                self._leave(holder, " (out of scope)")
+                self._report(holder, " (out of scope)")
                 continue
             self._keepers.sites.follow(source, site.owner, site.name)
             if source.current is site.original:
                 continue
-            refused = site.carry(source.current)
+            refused = site.set_original(source.current)
             for refusal in refused:
                 self.outcome.left.append(holder._replace(words=refusal))
             moved.append(site)
@@ -151,7 +184,10 @@ class _Pass:
         return moved
 
     def rejoin(self, site: Site) -> None:
-        """Let a site without patches, that is a copy itself, go with its own origin again."""
+        """Repoint a site with its source again, now that it has no patches of its own.
+
+        Its copies follow. Nothing is done if it is not a copy.
+        """
         name = site.name
         value = site.current
         claims = self.stale.claims(value)
@@ -170,26 +206,27 @@ class _Pass:
             self._write(Holder(words(owner, step), origin, owner, step))
 
     def _write(self, holder: Holder) -> None:
-        """Repoint a copy, if it can be."""
+        """Set a copy to the value of its site, or report why that is not possible."""
         site = holder.site
         if site.current is MISSING:
-            self._leave(holder, " (what was added stays where it was copied to)")
+            self._report(holder, " (what was added stays where it was copied to)")
             return
-        # First: what is torn off in the middle is carried back too.
+        # Registered first, so that undo restores it even after an interruption.
         self._keepers.sites.follow(site, holder.owner, holder.step)
         refusal = _write_current(holder.owner, holder.step, site)
         if refusal is None:
             self.outcome.rebound.append(holder)
         else:
             site.forget(holder.owner, holder.step)
-            self._leave(holder, f" ({type(refusal).__name__}: {refusal})")
+            self._report(holder, f" ({type(refusal).__name__}: {refusal})")
 
-    def _leave(self, holder: Holder, why: str = "") -> None:
+    def _report(self, holder: Holder, why: str = "") -> None:
+        """Report a copy that is not repointed."""
         self.outcome.left.append(holder._replace(words=holder.words + why))
 
 
 def _named(owner: Any, step: TargetStep) -> tuple[Any, str]:
-    """Return the module or class, and the name, of a copy that is an attribute."""
+    """Return the module or class that has a copy, and the attribute's name."""
     if isinstance(owner, dict):  # a module's
         owner = sys.modules.get(str(owner.get("__name__")))
     if isinstance(step, Item):
@@ -198,12 +235,16 @@ def _named(owner: Any, step: TargetStep) -> tuple[Any, str]:
 
 
 def _write_current(owner: Any, step: TargetStep, site: Site) -> Exception | None:
-    """Write what a site holds by now; return what a class raises instead."""
+    """Set a copy to the value of a site, again if another thread has changed that meanwhile.
+
+    Returns:
+        The error if it cannot be set; else None.
+    """
     try:
         while True:
             value = site.current
             write(owner, step, value)
             if value is site.current:
                 return None
-    except Exception as error:  # noqa: BLE001 - the place's own
+    except Exception as error:  # noqa: BLE001 - the owner's `__setattr__` may raise anything
         return error

@@ -1,6 +1,8 @@
-"""Decides which copies are repointed or reported; tells whose an object is, by what it says itself.
+"""Decides which modules a pass searches, and which copies it repoints or reports.
 
-What an object says is its `__module__` and `__qualname__`.
+Also names what was built from a changed object and cannot follow it: subclasses, compiled code.
+And tells which module an object belongs to, by what the object says itself: its `__module__` and
+`__qualname__`, or the globals of a function.
 """
 
 import sys
@@ -26,16 +28,17 @@ from patchkit.runtime.imports.half_imported import (
 )
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
-"""Values of these types are shared by code that has nothing to do with each other."""
+"""Types of values that unrelated code shares, so that identity does not show a copy."""
 
 
 class SearchScope(NamedTuple):
-    """The modules to look through.
+    """The modules that a pass searches.
 
     Args:
         modules: Their names.
-        late: Whether they have had time to copy by any means: then those of the target's package
-            are looked into also where they name nothing of the target's module.
+        late: Whether other code has run since the target's module was imported, and may have copied
+            in any way. Then all modules of the target's package are searched, and not only those
+            that refer to the target's module or to objects of it.
     """
 
     modules: Sequence[str]
@@ -43,7 +46,7 @@ class SearchScope(NamedTuple):
 
 
 NO_MODULES = SearchScope((), late=False)
-"""Nothing can have been copied yet."""
+"""The scope if nothing can have been copied yet."""
 
 
 def all_modules() -> SearchScope:
@@ -52,16 +55,16 @@ def all_modules() -> SearchScope:
 
 
 def modules_since(name: str) -> SearchScope:
-    """Return the scope of a module and of those that began to load after it did.
+    """Return the scope of a module that was just imported: itself and all modules loaded after it.
 
-    At its first execution nobody else can have copied from it; what decorates its objects can have
-    put them into modules that it names, which the pass adds.
+    No other module can have copied from it, with one exception that the pass adds: a decorator may
+    have stored its objects in the decorator's own module.
 
     Args:
         name: The name of the module.
 
     Returns:
-        The scope, the module that was loaded last first.
+        The scope; the module that was loaded last comes first.
     """
     loaded = list(sys.modules)
     since = loaded.index(name) if name in loaded else 0
@@ -69,9 +72,9 @@ def modules_since(name: str) -> SearchScope:
 
 
 def untraced(site: Site) -> str | None:
-    """Return why copies of the original of a `site` are not looked for; None if they are.
+    """Return why nobody searches for copies of the original of a `site`.
 
-    None is also the answer if there is nothing that anybody could have copied from there.
+    None if copies are searched for, or if the original cannot have been copied from this attribute.
     """
     if (
         not can_be_copied(site)
@@ -83,13 +86,13 @@ def untraced(site: Site) -> str | None:
 
 
 def untraced_targets(sites: Iterable[tuple[str, Site]]) -> dict[str, str]:
-    """Return why copies of targets are not looked for.
+    """Return the targets whose copies are not searched for, with the reasons.
 
     Args:
-        sites: The changed attributes, each with the target that led there.
+        sites: The targets, each with its changed attribute.
 
     Returns:
-        The reasons by target, of those that have one.
+        The reasons by target.
     """
     reasons: dict[str, str] = {}
     for target, site in sites:
@@ -101,13 +104,13 @@ def untraced_targets(sites: Iterable[tuple[str, Site]]) -> dict[str, str]:
 
 
 def built_before(site: Site) -> list[str]:
-    """Name what was built from what a changed attribute held, and does not follow it.
+    """Name what was built from the original of a changed attribute and keeps using it.
 
     Args:
         site: The changed attribute.
 
     Returns:
-        Subclasses, what embeds a class, and compiled code, as messages show them.
+        Subclasses, pydantic classes with a field of a class, and compiled code, in words.
     """
     return [
         *subclasses_left(site.original, site.current),
@@ -117,14 +120,15 @@ def built_before(site: Site) -> list[str]:
 
 
 def subclasses_left(original: Any, replacement: Any) -> list[str]:
-    """Name the classes that go on deriving from a replaced class; nothing can repoint a base.
+    """Name the subclasses of a replaced class, whose base stays the original.
 
     Args:
-        original: What was replaced.
-        replacement: What stands there instead.
+        original: The replaced object.
+        replacement: The new object.
 
     Returns:
-        The subclasses, as messages show them; none if it is no class that was replaced.
+        The subclasses in words, without bases of the replacement; none if one of the two is no
+        class.
     """
     if not isinstance(original, type) or not isinstance(replacement, type):
         return []
@@ -137,14 +141,14 @@ def subclasses_left(original: Any, replacement: Any) -> list[str]:
 
 
 def embedded_left(original: Any, replacement: Any) -> list[str]:
-    """Name what pydantic has built of a replaced class: classes with a field of it, adapters.
+    """Name the pydantic classes and adapters with a field or type that is a replaced class.
 
     Args:
-        original: What was replaced.
-        replacement: What stands there instead.
+        original: The replaced object.
+        replacement: The new object.
 
     Returns:
-        What goes on with the original, as messages show it; none if it is no class with fields.
+        The classes and adapters in words; none if the original is no dataclass or pydantic class.
     """
     if original is replacement or "pydantic" not in sys.modules:
         return []
@@ -156,13 +160,13 @@ def embedded_left(original: Any, replacement: Any) -> list[str]:
 
 
 def compiled_left(original: Any) -> list[str]:
-    """Name a function that torch.jit has compiled: that goes on as it was, and so do its callers.
+    """Name a function that torch.jit has compiled: the compiled code does not change.
 
     Args:
-        original: What was changed, or the function whose code was.
+        original: The original of a changed attribute, or a function whose code was edited.
 
     Returns:
-        The function, as messages show it; none if nobody has compiled it.
+        The function in words; an empty list if it was not compiled, or is no function.
     """
     state = sys.modules.get("torch.jit._state")
     if state is None:
@@ -177,10 +181,10 @@ def compiled_left(original: Any) -> list[str]:
 
 
 class Latecomers:
-    """Modules that are half imported now, by other threads most often, or begin to be from now on.
+    """Modules that are being imported while a pass runs, mostly by other threads.
 
-    The pass may look into one before it takes its copy, from a module that the pass has yet to come
-    to; or while the copy lies in the body of a class that is not there yet.
+    The pass may search such a module before it copies, from a module that the pass has yet to
+    reach; or while a class with a copy is not created yet. So these are searched once more.
 
     Args:
         modules: The names of the modules that are loaded now.
@@ -194,10 +198,11 @@ class Latecomers:
         ]
 
     def revisit(self, search: Callable[[str], None]) -> None:
-        """Call `search` with the name of each as soon as it has been imported."""
+        """Call `search` with the name of each of them, as soon as its import has ended."""
         new = [name for name in list(sys.modules) if name not in self._loaded]
         for name in (*self._half_imported, *new):
             spec = _spec(name)
+            # False if the import has ended in the meantime.
             is_postponed = is_initializing(spec) and when_initialized(
                 spec, search, name
             )
@@ -206,6 +211,7 @@ class Latecomers:
 
 
 def _spec(name: str) -> object:
+    """Return the import spec of a loaded module; None if it is not loaded."""
     module = sys.modules.get(name)
     if module is None:
         return None
@@ -213,21 +219,21 @@ def _spec(name: str) -> object:
 
 
 class UnrelatedOrigin:
-    """The origin of a place that did not get what it holds from any changed attribute."""
+    """The origin of an attribute that was not bound from any changed attribute."""
 
 
 UNRELATED = UnrelatedOrigin()
 
 
 class Holder(NamedTuple):
-    """What holds a copy of what a changed attribute held.
+    """A place that refers to a copy: an attribute of a module or class, a default, a list item.
 
     Args:
-        words: What messages call it.
-        site: The changed attribute.
-        owner: What the copy can be repointed on; None where it cannot.
-        step: Its name there, or item.
-        module: The module that it lies in.
+        words: Its name for messages.
+        site: The changed attribute that the copy is from.
+        owner: The object to set the copy on, to repoint it; None if it is out of reach.
+        step: The attribute or item of the owner.
+        module: The name of the module that it belongs to.
     """
 
     words: str
@@ -238,11 +244,11 @@ class Holder(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a pass has found.
+    """The result of a pass.
 
     Args:
         rebound: The copies that were repointed.
-        left: What is out of reach, or out of scope.
+        left: The copies that were not: out of reach, or out of scope.
     """
 
     rebound: list[Holder]
@@ -250,12 +256,14 @@ class Outcome(NamedTuple):
 
 
 class Keepers(NamedTuple):
-    """Those whose copies a pass leaves alone.
+    """The modules in which a pass does not repoint copies: packs and bodies.
+
+    A body imports the original that it replaces, to call it.
 
     Args:
-        packages: Names of packages that keep originals: packs, whose bodies call them.
-        bodies: Names of modules that keep them in any case.
-        sites: The changed attributes of this process.
+        packages: The names of packs. A row can name one in `rebind`, and it is repointed then.
+        bodies: The names of bodies, which are never repointed.
+        sites: All changed attributes of this process.
     """
 
     packages: tuple[str, ...]
@@ -263,7 +271,12 @@ class Keepers(NamedTuple):
     sites: Sites
 
     def keeps(self, module: str, rebind: Iterable[str]) -> bool:
-        """Whether a `module` keeps originals, though a row names packages to `rebind`."""
+        """Whether copies in a module stay, even if they are of a row with these `rebind` packages.
+
+        Args:
+            module: The name of the module.
+            rebind: The packages whose copies the row repoints.
+        """
         if module in self.bodies:
             return True
         if not is_within(module, self.packages):
@@ -273,14 +286,15 @@ class Keepers(NamedTuple):
 
 
 def scope_of(module: str, rebind: bool | Collection[str]) -> frozenset[str]:
-    """Name the packages in which a change repoints copies.
+    """Return the packages in which a change repoints copies.
 
     Args:
-        module: The module that the change is made in.
-        rebind: What the change says: whether to repoint any, or which packages beside its own.
+        module: The module of the change's target.
+        rebind: The change's `rebind`: whether to repoint copies at all; or further packages,
+            beside the target's own.
 
     Returns:
-        Their names.
+        The names of the packages.
     """
     if rebind is False:
         return frozenset()
@@ -298,21 +312,21 @@ def is_within(name: str, packages: Iterable[str]) -> bool:
 
 
 def can_be_traced(original: Any) -> bool:
-    """Whether identity tells a copy of an `original` from a chance equal."""
+    """Whether an object that is identical to the `original` must be a copy of it."""
     return original is not MISSING and not isinstance(original, _ATOMS)
 
 
 def can_be_copied(site: Site) -> bool:
-    """Whether anybody can have copied the original of a `site` from there.
+    """Whether other code can have copied the original of a `site` from its owner.
 
-    What a class inherits is copied from its base; what the `__getattr__` of a module serves is in
-    no dict, and yet the module's.
+    An inherited attribute counts as copied from the base. One from a module's `__getattr__` is in
+    no `__dict__`, but can be copied.
     """
     return site.own or is_served(site)
 
 
 def is_served(site: Site) -> bool:
-    """Whether the original of a `site` is what the `__getattr__` of a module has returned."""
+    """Whether the original of a `site` came from the `__getattr__` of a module."""
     if site.own or site.original is MISSING:
         return False
     return isinstance(site.owner, ModuleType)
@@ -325,30 +339,33 @@ class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__[
 
 
 def is_defined_at(value: Any, owner: Any, name: TargetStep) -> bool:
-    """Whether a function or class was defined under the name that it is looked at by.
+    """Whether an attribute has the function or class that was defined there under this name.
 
     Args:
-        value: The function or class, or a method or property of a function.
-        owner: The module or class whose attribute it is.
+        value: The function or class, or a method or property.
+        owner: The module or class that has the attribute.
         name: The name of the attribute.
     """
     functions = inside(value)
-    if functions:
-        value = functions[0]
-    if isinstance(value, (type, FunctionType)):
-        qualname: str | None = value.__qualname__
+    defined = functions[0] if functions else value
+    if isinstance(defined, (type, FunctionType)):
+        qualname: str | None = defined.__qualname__
     else:
-        qualname = namespace(value).get("__qualname__")
+        qualname = namespace(defined).get("__qualname__")
     expected = f"{owner.__qualname__}.{name}" if isinstance(owner, type) else str(name)
-    return qualname == expected and origin_of(value) == _module_of(owner)
+    return qualname == expected and origin_of(defined) == _module_of(owner)
 
 
 def home_of(site: Site) -> str:
-    """Return the name of the module of `site`, or '' where only the row knows it."""
+    """Return the name of the module whose attribute a `site` is, or whose class has it.
+
+    '' for any other owner, such as a dict.
+    """
     return _module_of(site.owner)
 
 
 def _module_of(owner: Any) -> str:
+    """Return the name of a module, or of the module of a class; '' for any other object."""
     attribute = "__name__" if isinstance(owner, ModuleType) else "__module__"
     module = namespace(owner).get(attribute)
     if not isinstance(module, str):
@@ -357,9 +374,9 @@ def _module_of(owner: Any) -> str:
 
 
 def origin_of(value: Any) -> Any:
-    """Return the module that `value` says it was made in; None for what says nothing.
+    """Return the `__module__` of a function or class; None for an object without one of its own.
 
-    An instance says nothing: its class's `__module__` is not its maker's.
+    For an instance that is None: the `__module__` of its class is not where it was made.
     """
     if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
         return value.__module__
@@ -367,7 +384,10 @@ def origin_of(value: Any) -> Any:
 
 
 def maker_of(value: Any) -> Any:
-    """Return the module whose code made `value`; of an instance, that of its class."""
+    """Return the module in which `value` was defined; for an instance, that of its class.
+
+    For a function this is the module of its globals, which `functools.wraps` does not change.
+    """
     kind = type(value)
     if kind is FunctionType:
         return value.__globals__.get("__name__")
@@ -375,26 +395,3 @@ def maker_of(value: Any) -> Any:
         return namespace(value).get("__name__")
     cls = value if issubclass(kind, type) else kind
     return class_namespace(cls).get("__module__")
-
-
-def modules_named_by(sites: Collection[Site]) -> frozenset[str]:
-    """Name the modules in scope that made anything that the targets' modules hold.
-
-    They were there before, and cannot have copied; but what decorates a target may put it there.
-
-    Args:
-        sites: The changed attributes; the packages of their `rebind` are the scope.
-
-    Returns:
-        The names of the modules.
-    """
-    makers: set[str] = set()
-    packages: set[str] = set()
-    for site in sites:
-        packages.update(site.rebind)
-    for home in set(map(home_of, sites)):
-        for value in tuple(namespace(sys.modules.get(home)).values()):
-            maker = maker_of(value)
-            if isinstance(maker, str):
-                makers.add(maker)
-    return frozenset(name for name in makers if is_within(name, packages))

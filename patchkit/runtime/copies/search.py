@@ -1,4 +1,8 @@
-"""Searches modules and their classes for copies, in a fixed order, and visits each object once."""
+"""Searches loaded modules, and the classes in them, for copies.
+
+Whether an object is a copy is decided by its `id`. So a module is skipped quickly: its attributes'
+ids and the ids of the stale values have none in common.
+"""
 
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -21,12 +25,20 @@ from patchkit.runtime.copies.scope import (
 from patchkit.runtime.copies.stale import StaleValues
 
 OURS = ("patchkit",)
+"""The packages that are never searched."""
+
 UNKNOWN = " (origin unknown)"
 _A_KEY = " (a key)"
 
 
 class _Container(NamedTuple):
-    """A module or a class with its own attributes, and the name of the module."""
+    """A module or a class to search.
+
+    Args:
+        owner: The module or class.
+        values: Its attributes.
+        module: The name of the module.
+    """
 
     owner: Any
     values: Mapping[str, Any]
@@ -34,28 +46,31 @@ class _Container(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """`pkg.mod:`, or `pkg.mod:Class.`"""
+        """The start of its attributes' names in messages: `pkg.mod:`, or `pkg.mod:Class.`"""
         if isinstance(self.owner, type):
             return f"{self.module}:{self.owner.__qualname__}."
         return f"{self.module}:"
 
     def location(self, name: str) -> tuple[Any, TargetStep]:
-        """Return what to write to: a module's dict, as its class may watch assignments."""
+        """Return the owner and step to set an attribute; for a module those of its dict's item.
+
+        The class of a module may have a `__setattr__` that does more than to set it.
+        """
         if isinstance(self.owner, type):
             return self.owner, name
         return self.values, Item(name)
 
 
 class CopySearch:
-    """A search for copies.
+    """One search for copies, which visits each object once.
 
     Args:
-        stale: The values that are looked for.
-        keepers: Those whose copies are left alone.
-        late: Whether to look into every module of the packages that are in scope; otherwise only
-            into those `near`, and into those that know the targets' modules.
-        near: Names of modules.
-        deep: Whether to look for what is out of reach too.
+        stale: The values to search for.
+        keepers: The modules whose copies stay.
+        late: Whether to search all modules of the packages in scope; otherwise only those in
+            `near`, and those that refer to the targets' modules.
+        near: The names of modules to search in any case.
+        deep: Whether to search also for copies that are out of reach.
     """
 
     def __init__(
@@ -74,18 +89,22 @@ class CopySearch:
         self._visited: set[int] = set()
         self._reported: set[int] = set()
         self._copied_by: set[tuple[str, Site]] = set()
-        """Modules that have copied a site's value by name."""
+        """Each module that has an attribute bound from a site, with that site."""
         self._late = late
         self._packages = frozenset(near)
-        """Names of modules, and of packages if late, that are looked into in any case."""
+        """The names of modules (if late: of packages) that are searched in any case."""
         self._prefixes: tuple[str, ...] = ()
         if late:
             self._packages = frozenset().union(*(site.rebind for site in stale.sites))
             self._prefixes = tuple(f"{name}." for name in self._packages)
 
     def through(self, modules: Iterable[str]) -> Iterator[Holder]:
-        """Yield what holds a copy in the modules of these names: `modules`."""
-        ids = self._stale.ids | _kin(self._stale.sites, late=self._late)
+        """Yield the copies in loaded modules.
+
+        Args:
+            modules: The names of the modules.
+        """
+        ids = self._stale.ids | _related_ids(self._stale.sites, late=self._late)
         loaded = sys.modules
         read = object.__getattribute__
         packages = self._packages
@@ -96,14 +115,14 @@ class CopySearch:
             except AttributeError:
                 continue
             if not isinstance(values, dict):
-                continue  # a class that poses as a module has no dict that one may write to
+                continue  # a class in `sys.modules`, whose attributes are read-only here
             is_near = name.startswith(prefixes) or name in packages
-            # In C from end to end, so that no other thread changes the dict meanwhile.
+            # One call in C: no other thread can change the dict in between.
             if is_near or not ids.isdisjoint(map(id, values.values())):
                 yield from self._in_module(_Container(loaded.get(name), values, name))
 
     def _in_module(self, module: _Container) -> Iterator[Holder]:
-        """Yield what holds a copy in a module and in the classes of its package that it has."""
+        """Yield the copies in a module, and in the classes of its package that it refers to."""
         name = module.module
         ids = self._stale.ids
         if name in self._keepers.bodies or is_within(name, OURS):
@@ -112,6 +131,7 @@ class CopySearch:
         parts: list[Any] = []
         classes = self._new_classes(values, name.partition(".")[0], parts)
         containers = (module, *classes)
+        # Names are looked at only if there is a copy among the values.
         if not ids.isdisjoint(map(id, values)):
             for container in containers:
                 attributes = tuple(container.values.values())
@@ -125,12 +145,12 @@ class CopySearch:
     def _new_classes(
         self, values: list[Any], top: str, parts: list[Any]
     ) -> list[_Container]:
-        """List the classes of a package among values, and inside of these, that are new.
+        """Return the classes of a package among some values, and inside those, not yet visited.
 
         Args:
-            values: What a module holds; what the classes hold is added.
+            values: A module's attributes. Those of the found classes are added to this list.
             top: The name of the package.
-            parts: What the new objects hold is added here.
+            parts: The parts of the other new objects (closures, items) are added to this list.
         """
         kinds = self._kinds
         visited = self._visited
@@ -151,49 +171,54 @@ class CopySearch:
                 elif self._deep:
                     parts += kind.parts(value)
                 elif kind is MAPPING:
+                    # Keys can be repointed, so they are searched in any case.
                     parts += keys_of(value)
                 visited.add(id(value))
             values += added
             unread = added
         return classes
 
-    # -- by name, where there is something ---------------------------------------------------------
+    # -- once there is something to find: with names -----------------------------------------------
 
     def _attributes(self, container: _Container) -> Iterator[Holder]:
-        """Yield the attributes of a module or class that hold a copy."""
+        """Yield the attributes of a module or class that are copies."""
         for name, value in tuple(container.values.items()):
             site = self._stale.site_of(value)
-            if site is None or self._keepers.sites.holds(container.owner, name):
+            if site is None or self._keepers.sites.is_patched(container.owner, name):
                 continue
             if id(value) in self._stale.values:
                 yield from self._copy(container, name, value)
-            else:
+            else:  # the `__func__` of a changed static method, for example
                 yield Holder(f"{container.prefix}{name} (the function inside)", site)
 
     def _copy(self, container: _Container, name: str, value: Any) -> Iterator[Holder]:
-        """Yield an attribute that holds a copy, if that is of a site and not as it should be."""
+        """Yield an attribute whose value is stale, if it was bound from a site.
+
+        If it has the current value of that site already, it is only registered with the site.
+        """
         stale = self._stale
         module = container.module
         claimants = stale.claims(value)
         claims = [site for site in claimants if is_within(module, site.rebind)]
-        is_told = bool(claims) or any(map(is_served, claimants))
-        if not is_told and stale.proven(value) is None:
-            return  # another package's business, most probably, and its code is not read
+        is_relevant = bool(claims) or any(map(is_served, claimants))
+        if not is_relevant and stale.proven(value) is None:
+            return  # probably unrelated: another package's, whose code need not be parsed
         label = container.prefix + name
         origin = stale.origin(container.owner, name, value)
         if origin is None:
+            # Uncertain: reported only in packages where it would be repointed.
             if claims:
                 yield Holder(label + UNKNOWN, claims[0])
-        elif isinstance(origin, Site) and origin.rebind:
+        elif isinstance(origin, Site) and origin.rebind:  # and not UNRELATED
             self._copied_by.add((module, origin))
             owner, step = container.location(name)
             if value is not origin.current:
                 yield Holder(label, origin, owner, step, module)
             elif is_within(module, origin.rebind):
-                self._keepers.sites.follow(origin, owner, step)  # it is as it should be
+                self._keepers.sites.follow(origin, owner, step)
 
     def _holders(self, container: _Container) -> Iterator[Holder]:
-        """Yield what holds a copy in the objects of a module or class."""
+        """Yield the copies inside the objects of a module or class: defaults, closures, items."""
         for name, value in tuple(container.values.items()):
             kind = self._kinds[type(value)]
             if kind is None or id(value) in self._reported:
@@ -203,10 +228,11 @@ class CopySearch:
             parts = map(id, kind.parts(value))
             if self._stale.ids.isdisjoint(parts):
                 continue
-            if self._is_left_out(container, name, value):
+            if self._is_excluded(container, name, value):
                 continue
             self._reported.add(id(value))
             label = container.prefix + name
+            # A function may be found as a copy; its own name says more (if it is not `<lambda>`).
             if type(value) is FunctionType and "<" not in value.__qualname__:
                 label = f"{value.__module__}:{value.__qualname__}"
             if kind is MAPPING:
@@ -217,11 +243,15 @@ class CopySearch:
     def _keys(
         self, module: str, label: str, holder: dict[Any, Any]
     ) -> Iterator[Holder]:
-        """Yield keys that are copies; they can be repointed where they prove whose they are."""
+        """Yield the keys of a dict that are copies.
+
+        A key can be repointed if its site is certain.
+        """
         for key in keys_of(holder):
             if self._stale.site_of(key) is None:
                 continue
             origin = self._stale.proven(key) or self._body_site(module, key)
+            # Uncertain, or of a subclass with a `__setitem__` of its own: only reported.
             if type(holder) is not dict or origin is None or not origin.rebind:
                 yield from self._parts(module, label, [(_A_KEY, key)])
             elif key is not origin.current:
@@ -229,7 +259,10 @@ class CopySearch:
                 yield Holder(label + _A_KEY, origin, owner, KEY, module)
 
     def _body_site(self, module: str, key: Any) -> Site | None:
-        """Return the site from which a module has an object of a body, by name and as a key."""
+        """Return the site that a key is from, if a patch has put the key's object there.
+
+        The module must have bound the same object by name, too; else None.
+        """
         claims = self._stale.claims(key)
         if len(claims) != 1:
             return None
@@ -239,32 +272,36 @@ class CopySearch:
         return site
 
     def _knows(self, module: str, site: Site) -> bool:
-        """Whether a module has copied a site's value by name, or is the site's own."""
+        """Whether a module has an attribute bound from a site, or is the site's own module."""
         return (module, site) in self._copied_by or module == home_of(site)
 
     def _parts(
         self, module: str, label: str, parts: Iterable[tuple[str, Any]]
     ) -> Iterator[Holder]:
-        """Yield those parts of an object that are copies; none can be repointed."""
+        """Yield the parts of an object that are copies; none of them can be repointed."""
         for part_label, part in parts:
             site = self._stale.site_of(part)
             if site is None:
                 continue
-            if self._stale.is_its_own(part, site):
+            if self._stale.is_certainly_from(part, site):
                 yield Holder(label + part_label, site)
             elif self._knows(module, site):
-                # Others share the value.
+                # The same object is also the value of unrelated attributes.
                 yield Holder(label + part_label + UNKNOWN, site)
 
-    def _is_left_out(self, container: _Container, name: str, value: Any) -> bool:
-        """Whether a patch or a pack made it, or it says what is there (`__orig_bases__`)."""
+    def _is_excluded(self, container: _Container, name: str, value: Any) -> bool:
+        """Whether an attribute is not searched.
+
+        That is a value of a patch, a function of a pack, or Python's own notes on a class, such as
+        `__orig_bases__`.
+        """
         if name.startswith("__") and isinstance(
             value, (dict, list, tuple, set, frozenset)
         ):
             return True
         if id(value) in self._stale.ours:
             return True
-        if self._keepers.sites.holds(container.owner, name):
+        if self._keepers.sites.is_patched(container.owner, name):
             return True
         if type(value) is not FunctionType:
             return False
@@ -273,7 +310,7 @@ class CopySearch:
 
 
 def _container_of(cls: type, top: str) -> _Container | None:
-    """Return the namespace of a class; None if it is of another package."""
+    """Return a class as a container; None if it is of another package than `top`."""
     values = class_namespace(cls)
     home = values.get("__module__")
     if not isinstance(home, str) or home.partition(".")[0] != top:
@@ -281,10 +318,15 @@ def _container_of(cls: type, top: str) -> _Container | None:
     return _Container(cls, values, home)
 
 
-def _kin(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
-    """Identify what a module has in its globals, if it has copied from the targets' modules.
+def _related_ids(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
+    """Return the ids of objects that a module with a copy is expected to refer to.
 
-    That is one of these modules, a package that it is reached through, or what one defines.
+    They are the targets' modules, the packages around them (`a` for `import a.b`), and the
+    functions and classes that these modules define.
+
+    Args:
+        sites: The changed attributes.
+        late: Whether all modules of the targets' packages count, too.
     """
     homes = set(map(home_of, sites)) - {""}
     names: set[str] = set()
@@ -296,6 +338,7 @@ def _kin(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
         )
     else:
         for home in homes:
+            # `a`, `a.b` and `a.b.c` for `a.b.c`.
             names.update(accumulate(home.split("."), "{}.{}".format))
     ids: set[int] = set()
     for name in names:
@@ -308,13 +351,14 @@ def _kin(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
 
 
 def _key_owner(holder: dict[Any, Any], key: Any, name: str) -> Any:
+    """Return an owner whose only item is a key of a dict."""
     from patchkit.runtime.copies.keys import KeyOwner  # noqa: PLC0415 - few processes have one
 
     return KeyOwner(holder, key, name)
 
 
 def _defined_in(home: str) -> Iterator[Any]:
-    """Yield the functions and classes that a module defines, and has by name."""
+    """Yield the functions and classes among a module's attributes that it has defined."""
     for value in tuple(namespace(sys.modules.get(home)).values()):
         type_ = type(value)
         if type_ is FunctionType:

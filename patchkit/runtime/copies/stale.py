@@ -1,4 +1,4 @@
-"""Tells the values that a pass looks for, by identity, and whose each of them is."""
+"""Tells which values a pass searches for, and which changed attribute each of them is from."""
 
 from __future__ import annotations
 
@@ -31,12 +31,15 @@ if TYPE_CHECKING:
 
 
 class StaleValues:
-    """What changed attributes held before, which is what a pass looks for.
+    """The former values of changed attributes, which a pass searches for.
+
+    A site claims all values that it has or has had. Several sites may claim one object; then the
+    code that has bound a copy decides which of them it is from.
 
     Args:
         sites: The changed attributes; those that repoint nothing are left out.
-        keepers: Those whose copies a pass leaves alone.
-        originals: Whether to look for originals too, and not only for what patches have made.
+        keepers: The modules whose copies stay.
+        originals: Whether to search for originals too, and not only for values of patches.
     """
 
     def __init__(
@@ -48,15 +51,16 @@ class StaleValues:
         self._bodies = keepers.bodies
         patched = list(_patched_values(self.sites))
         self.values: dict[int, Site] = {}
-        """What the sites held before, by id."""
+        """The site of each former value, by the value's id."""
         self.inner: dict[int, Site] = {}
-        """The functions inside of static methods, class methods and properties among them."""
+        """The same for functions inside originals: static methods, class methods, properties."""
         sought: Iterable[tuple[Any, Site]] = patched
         if not originals:
-            sought = _held_by_others(patched, keepers)
+            sought = _referred_to_elsewhere(patched, keepers)
         for value, site in sought:
             if value is not site.current and can_be_traced(value):
                 self.values[id(value)] = site
+        # After the values of patches: an object that is both counts as an original.
         if originals:
             for site in filter(_is_old, self.sites):
                 self.values[id(site.original)] = site
@@ -68,48 +72,56 @@ class StaleValues:
             parts = _inside(value)
             ours.update(map(id, parts))
         self.ours = frozenset(ours)
-        """What patches have made. Whatever it holds, it holds on purpose."""
+        """The ids of values of patches. If one refers to an original, that is on purpose."""
         self.ids = frozenset((*self.values, *self.inner))
 
-    def lies_on_another(self, site: Site) -> bool:
-        """Whether a patched site may have got its original from another changed one.
+    def may_be_copy(self, site: Site) -> bool:
+        """Whether the original of a patched site may be a copy from another site.
 
         Args:
             site: Any site.
         """
         if not site.layers or not site.own or not can_be_traced(site.original):
             return False
+        # This pass is only about its own sites, and about sites whose original is stale.
         is_of_pass = site in self._sites or id(site.original) in self.values
         return is_of_pass and len(self.claims(site.original)) > 1
 
     def source_of(self, site: Site) -> Site | None:
-        """Find the other site that a site got its original from; None where nobody can tell.
+        """Find the site that another site's original was copied from.
 
         Args:
             site: A site of any attribute or item.
 
         Returns:
-            The other site, which may have lost its patches since.
+            The source, which may have no patches any more; None if there is none, or if it is
+            uncertain.
         """
         value = site.original
         if isinstance(site.owner, (ModuleType, type)) and isinstance(site.name, str):
             origin = self.origin(site.owner, site.name, value)
         else:
-            # No code tells of an item, nor of an attribute of an instance.
+            # The code shows this only for attributes of modules and classes.
             origin = self._all_sites.leader(site.owner, site.name)
         if isinstance(origin, Site) and origin is not site:
             return origin
         if origin is UNRELATED:
             return None
+        # The code does not show it. But if only one other site can have had the value first, it is
+        # from there.
         others = [claimant for claimant in self.claims(value) if claimant is not site]
         makers = [other for other in others if self._is_made_at(value, other)]
         if len(makers) != 1:
             return None
         (maker,) = makers
-        return self._onwards(maker)
+        return self._behind_unpatched(maker)
 
     def _is_made_at(self, value: Any, site: Site) -> bool:
-        """Whether a value was made for a site, or defined there; what others have is no sign."""
+        """Whether a value was first stored at a site: by a patch of it, or as its definition.
+
+        A wrapper is made for one site. An object of a body counts only if the body defines it,
+        since bodies also store objects of other modules.
+        """
         if any(value is wrapper for wrapper in site.wrappers):
             return True
         if value is site.current and site.layers:
@@ -120,51 +132,52 @@ class StaleValues:
         return is_defined_at(value, site.owner, site.name)
 
     def site_of(self, value: Any) -> Site | None:
-        """Return a site that held `value`, or something that `value` is the inside of."""
+        """Return a site with `value` as a former value, or with one that has it inside; or None."""
         key = id(value)
         return self.values.get(key) or self.inner.get(key)
 
     def claims(self, value: Any) -> list[Site]:
-        """Return every site that has or had `value`."""
+        """Return all sites that have or have had `value`."""
         return self._claims.get(id(value), [])
 
     def origin(
         self, owner: Any, name: str, value: Any
     ) -> Site | UnrelatedOrigin | None:
-        """Find the changed attribute whose value another attribute holds.
+        """Find the changed attribute that the value of another attribute was bound from.
 
         Args:
-            owner: The module or class that has the other one.
-            name: Its name.
-            value: What it holds.
+            owner: The module or class that has the other attribute.
+            name: The name of that attribute.
+            value: Its value.
 
         Returns:
-            The site; UNRELATED where it is no site's, None where nobody can tell.
+            The site; UNRELATED if it was not bound from any, None if that is uncertain.
         """
         site = self.proven(value)
         if site is not None:
-            return self._onwards(site)
+            return self._behind_unpatched(site)
         if is_defined_at(value, owner, name):
-            return UNRELATED  # a proven one is a copy of the module, `__main__` beside its own name
+            return UNRELATED  # it is the definition itself, and not a copy of it
         origin = self._origins.of(owner, name, value)
         if origin is None:
+            # The site may be the copy, and this attribute its source.
             for claimant in self.claims(value):
-                if self._site_comes_from(claimant, owner, name):
+                if self._is_site_bound_from(claimant, owner, name):
                     return UNRELATED
             origin = self._all_sites.leader(owner, name)
         if isinstance(origin, Site):
-            return self._onwards(origin)
+            return self._behind_unpatched(origin)
         return origin
 
-    def _site_comes_from(self, site: Site, owner: Any, name: str) -> bool:
-        """Whether the site itself got what it holds from an attribute."""
+    def _is_site_bound_from(self, site: Site, owner: Any, name: str) -> bool:
+        """Whether the code binds a site from an attribute: the site is a copy of that."""
         if isinstance(site.name, Item):
             return False
         start = (site.owner, site.name)
         return self._origins.leads(start, (owner, name))
 
-    def comes_from(self, owner: Any, name: str, site: Site) -> bool:
-        """Whether an attribute got what it holds from a site, as the code that bound it says.
+    def is_bound_from(self, owner: Any, name: str, site: Site) -> bool:
+        """Whether an attribute was bound from a site, according to the code that bound it.
 
         Args:
             owner: The module or class that has the attribute.
@@ -174,37 +187,46 @@ class StaleValues:
         goal = (site.owner, str(site.name))
         return self._origins.leads((owner, name), goal)
 
-    def _onwards(self, site: Site) -> Site:
-        """Go on from a site without patches that is a copy itself, and was patched as one."""
+    def _behind_unpatched(self, site: Site) -> Site:
+        """Return the source of a site that has no patches any more and is a copy itself.
+
+        Any other site is returned as it is.
+        """
         if site.layers or isinstance(site.name, Item):
             return site
         claims = self.claims(site.current)
-        if len(claims) == 1:
+        if len(claims) == 1:  # no other site has the value
             return site
         origin = self._origins.of(site.owner, site.name, site.current)
         if not isinstance(origin, Site):
             return site
-        return self._onwards(origin)
+        return self._behind_unpatched(origin)
 
-    def is_its_own(self, value: Any, site: Site) -> bool:
-        """Whether what holds a `value` has it from the `site`, as far as anybody can tell."""
+    def is_certainly_from(self, value: Any, site: Site) -> bool:
+        """Whether a copy of `value` is certainly from the `site`, whatever the code says.
+
+        Args:
+            value: The value of the copy.
+            site: A site that claims the value.
+        """
         if self.inner.get(id(value)) is site:
             return True
         if self.proven(value) is site:
             return True
         if any(value is wrapper for wrapper in site.wrappers):
-            return True  # made here, also where another site lay on it
+            return True  # made for this site, even if others have it as their original
         if value is not site.original:
             return False
+        # An original that was made elsewhere may have been copied from there.
         if is_served(site) or _is_foreign(site):
             return False
         name = str(site.name)
         return not self._origins.is_copy(site.owner, name)
 
     def proven(self, value: Any) -> Site | None:
-        """Return the one site that has made `value`, or that is its own definition.
+        """Return the one site that `value` was made for, or defined at.
 
-        None where there is no such site, or more than one has or had the value.
+        None if there is no such site, or if more than one site claims the value.
         """
         claims = self.claims(value)
         if len(claims) != 1:
@@ -219,14 +241,17 @@ class StaleValues:
 
     @cached_property
     def _origins(self) -> Origins:
-        # It reads source by `ast`, and most passes find no copy whose origin is in doubt.
+        """The origins of attributes, made only in a pass that needs them: this imports `ast`."""
         from patchkit.runtime.copies.origins import Origins  # noqa: PLC0415
 
         return Origins(self._all_sites)
 
     @cached_property
     def _claims(self) -> dict[int, list[Site]]:
-        """The sites that have or had a value, by its id; those that had it first before others."""
+        """For each value, by id, the sites that have or have had it.
+
+        Those that have it as an original come before those that got it from a patch.
+        """
         claims: dict[int, dict[Site, None]] = {}
         with_repeats = (*self._all_sites, *self.sites)
         sites = list(dict.fromkeys(with_repeats))
@@ -242,7 +267,7 @@ class StaleValues:
 
 
 def _patched_values(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:
-    """Yield each value that patches have put on a site, and the site."""
+    """Yield each value of a site that is from patches, and the site."""
     for site in sites:
         values = (*site.wrappers, *site.replacements, site.current)
         for value in values:
@@ -250,12 +275,16 @@ def _patched_values(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:
                 yield value, site
 
 
-def _held_by_others(
+def _referred_to_elsewhere(
     patched: list[tuple[Any, Site]], keepers: Keepers
 ) -> Iterator[tuple[Any, Site]]:
-    """Leave out the values that only sites and bodies refer to, as nobody has copied them.
+    """Select the values that other objects than sites and bodies refer to: they may be copied.
 
-    After most undos none is left, and no module has to be looked through.
+    Reference counts decide. After most undos none is left, so that no module has to be searched.
+
+    Args:
+        patched: Values of patches, with their sites.
+        keepers: The bodies, and all sites of this process.
     """
     references = Counter(id(value) for value, _ in patched)
     for site in keepers.sites:
@@ -263,15 +292,15 @@ def _held_by_others(
     bodies = [namespace(sys.modules.get(name)) for name in keepers.bodies]
     for namespace_of_body in {id(body): body for body in bodies}.values():
         references.update(map(id, tuple(namespace_of_body.values())))
-    # What looking adds: the name in the loop and the argument. A list holds the object, too.
-    (looking,) = (sys.getrefcount(value) - 1 for value in [object()])
+    # The loop variable and the argument refer to the value, too. (So does the list, which is -1.)
+    (by_this_loop,) = (sys.getrefcount(value) - 1 for value in [object()])
     for value, site in patched:
-        if sys.getrefcount(value) > looking + references[id(value)]:
+        if sys.getrefcount(value) > by_this_loop + references[id(value)]:
             yield value, site
 
 
 def _is_old(site: Site) -> bool:
-    """Whether a site had an original that can have been copied, and holds something else now."""
+    """Whether a site has another value now than its original, and that can have been copied."""
     original = site.original
     if not can_be_copied(site) or original is site.current:
         return False
@@ -281,7 +310,7 @@ def _is_old(site: Site) -> bool:
 
 
 def _is_foreign(site: Site) -> bool:
-    """Whether the original of a site says that it was made in another package."""
+    """Whether the original of a site was defined in another package than the site's."""
     maker = origin_of(site.original)
     home = home_of(site)
     if not home:
@@ -294,6 +323,7 @@ def _is_foreign(site: Site) -> bool:
 
 
 def _inside(value: Any) -> tuple[Any, ...]:
+    """Return the functions in a static method, class method or property; else nothing."""
     if isinstance(value, (staticmethod, classmethod, property)):
         return inside(value)
     return ()

@@ -14,4 +14,4 @@ if TYPE_CHECKING:
 def push(site: Site, layer: Layer) -> Callable[[], None]:
     """Put a layer on and return what takes it off."""
     site.put(layer)
-    return functools.partial(site.take, layer)
+    return functools.partial(site.remove, layer)

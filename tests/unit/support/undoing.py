@@ -45,4 +45,4 @@ def disarm(session: Session) -> None:
     finally:
         for site in session.sites:
             for layer in [layer for layer in site.layers if not layer.patch]:
-                site.take(layer)
+                site.remove(layer)

@@ -22,16 +22,16 @@ from patchkit.runtime.changes.owners import (
     FIELDS,
     MISSING,
     Location,
-    heirs,
     is_pydantic,
     locate,
+    subclasses_with,
 )
 from patchkit.runtime.changes.site import Layer, Site
 from patchkit.runtime.changes.sites import Sites
 
 
 class PreparedField(PreparedLayers, frozen=False):
-    """A field to add: layers on the class, and on subclasses that have fields of their own.
+    """A field to add: layers on a class, and on its subclasses that are dataclasses.
 
     Args:
         cls: The class.
@@ -44,7 +44,7 @@ class PreparedField(PreparedLayers, frozen=False):
 
     @property
     def classes(self) -> tuple[type, ...]:
-        """The class that has to be rebuilt, with all that embeds it."""
+        """The classes to rebuild, with their subclasses and the classes with a field of one."""
         return (self.cls,)
 
     def apply(self) -> None:
@@ -54,10 +54,10 @@ class PreparedField(PreparedLayers, frozen=False):
 
     @property
     def left(self) -> list[str]:
-        """The subclasses that were made with the field, and have it after an undo."""
+        """The subclasses that were created while the field was there, and keep it after undo."""
         return [
             f"{cls.__module__}:{cls.__qualname__} (derives from it)"
-            for cls in heirs(self.cls, FIELDS)
+            for cls in subclasses_with(self.cls, FIELDS)
             if self.name in vars(cls)[FIELDS]
         ]
 
@@ -89,6 +89,7 @@ def prepare(change: AddField, context: Context) -> PreparedField:
 
 
 def _refuse(cls: Any, name: str, sites: Sites) -> None:
+    """Raise a TargetError if a class is no dataclass, or cannot get a field of this name."""
     if not isinstance(cls, type) or FIELDS not in vars(cls):
         raise TargetError(
             f"found {_kind(cls)}, expected a dataclass or a pydantic dataclass"
@@ -101,7 +102,7 @@ def _refuse(cls: Any, name: str, sites: Sites) -> None:
             f"{cls.__name__} keeps its fields in __slots__ and cannot get another"
         )
     if is_pydantic(cls):
-        return  # its __init__ is pydantic's, which takes what the schema has
+        return  # pydantic's own __init__ takes every field that is in the schema
     generated = [site.name for site in generated_sites(cls, sites)]
     if "__init__" not in generated:
         raise TargetError(
@@ -111,6 +112,7 @@ def _refuse(cls: Any, name: str, sites: Sites) -> None:
 
 
 def _refuse_taken(cls: type, name: str) -> None:
+    """Raise a TargetError if a class has or inherits an attribute or a field of this name."""
     for base in cls.__mro__:
         if name in vars(base):
             raise TargetError(
@@ -121,7 +123,7 @@ def _refuse_taken(cls: type, name: str) -> None:
 
 
 def _kind(value: Any) -> str:
-    """Return words for what was found in place of a dataclass."""
+    """Describe what was found where a dataclass was expected."""
     if not isinstance(value, type):
         return f"{value!r}"
     if is_pydantic(value):
@@ -133,7 +135,16 @@ def _kind(value: Any) -> str:
 
 
 def _type(declared: Any, cls: type, context: Context) -> Any:
-    """Return the type of a field, which the change gives as an object or as text."""
+    """Return the type of the field as an object; a string is evaluated.
+
+    Args:
+        declared: The type in the row: an object, or a string such as `"list[int] | None"`.
+        cls: The dataclass. Names in the string are looked up in it, in its module and in the body.
+        context: What the change is prepared with.
+
+    Raises:
+        TargetError: A name is unknown, or the type is not one of a field (`ClassVar`, `InitVar`).
+    """
     annotation = declared
     if isinstance(declared, str):
         module = sys.modules.get(cls.__module__, context.module)
@@ -156,10 +167,14 @@ def _type(declared: Any, cls: type, context: Context) -> Any:
 def _layers(
     cls: type, change: AddField, annotation: Any, context: Context
 ) -> Iterator[tuple[Site, Layer]]:
+    """Yield the layers that add a field: annotation, default, and field of each class.
+
+    A subclass that has a field of this name already keeps its own.
+    """
     sites = context.sites
     name = change.name
     yield _annotation(cls, name, annotation, context)
-    # What instances read that were made without the field.
+    # Instances that were made before read the default from the class.
     late = (
         change.default
         if is_shared(change.default)
@@ -168,14 +183,17 @@ def _layers(
     on_class = sites.at(Location(cls, name, MISSING, own=False))
     yield on_class, context.layer(lambda _: late, base=True)
     definition = _definition(name, annotation, change.default)
-    for owner in (cls, *heirs(cls, FIELDS)):
+    for owner in (cls, *subclasses_with(cls, FIELDS)):
         if name not in vars(owner)[FIELDS]:
             layer = context.layer(field_inserter(owner, name, definition), base=True)
             yield from parts_of(owner, layer, sites).parts
 
 
 def _definition(name: str, annotation: Any, default: Any) -> Any:
-    """Return a field as the decorator leaves it, which fills in what it needs to know of one."""
+    """Return a `dataclasses.Field` as in `__dataclass_fields__`.
+
+    The decorator fills in its name, type and kind, so a stand-in class is decorated for it.
+    """
     declared = dataclasses.field(**options(default), kw_only=True)
     stand_in = dataclasses.make_dataclass("StandIn", [(name, annotation, declared)])
     return vars(stand_in)[FIELDS][name]
@@ -184,13 +202,11 @@ def _definition(name: str, annotation: Any, default: Any) -> Any:
 def _annotation(
     cls: type, name: str, annotation: Any, context: Context
 ) -> tuple[Site, Layer]:
-    """Return the site of the class's annotations, and the layer that adds one."""
-    table = cls.__annotations__  # the class's own; Python makes one where there is none
-    # Where to replace it is to lose what it is made from.
-    if sys.version_info >= (
-        3,
-        14,
-    ):
+    """Return the site of the class's annotations, and the layer that adds one to them."""
+    table = cls.__annotations__  # the class's own; Python makes one if there is none
+    # From Python 3.14 on, setting `__annotations__` deletes the function that evaluates them. So
+    # the dict itself gets the item.
+    if sys.version_info >= (3, 14):
         location = Location(table, Item(name), MISSING, own=False)
         return context.sites.at(location), context.layer(
             lambda _: annotation, base=True

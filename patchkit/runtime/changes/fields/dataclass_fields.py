@@ -1,7 +1,7 @@
-"""Changes fields of a dataclass and their defaults in place.
+"""Changes the fields of a dataclass and their defaults in place.
 
-The class stays the same object. What the decorator had generated from the fields is generated
-again; what somebody wrote by hand stays.
+The class stays the same object. Methods that the decorator had generated from the fields
+(`__init__`, `__repr__`, …) are generated again; those written by hand stay.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,12 @@ from types import FunctionType
 from typing import Any
 
 from patchkit.runtime.changes.context import PreparedLayers
-from patchkit.runtime.changes.owners import FIELDS, Location, heirs, is_pydantic
+from patchkit.runtime.changes.owners import (
+    FIELDS,
+    Location,
+    is_pydantic,
+    subclasses_with,
+)
 from patchkit.runtime.changes.site import Layer, Site
 from patchkit.runtime.changes.sites import Sites
 
@@ -32,24 +37,26 @@ _GENERATED = (
     "__delattr__",
     "__doc__",
 )
-"""What the decorator makes of the fields. `__match_args__` holds no keyword-only ones."""
+"""What the decorator generates from the fields. (`__match_args__` has no keyword-only fields.)"""
 
 _PARAMETERS = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
-"""Parameters of the decorator that decide what it makes of the fields."""
+"""Parameters of the decorator that decide what it generates."""
 
 
 def generated(
     cls: type, fields: Fields, *, calls_post_init: bool = False
 ) -> dict[str, Any]:
-    """Return what the decorator makes of some fields, on a stand-in for the class.
+    """Return the methods that `@dataclass` generates from some fields, without changing the class.
+
+    The decorator is called with a stand-in: a class of the same name that has these fields.
 
     Args:
-        cls: The dataclass, which the decorator has been given with the same parameters.
+        cls: The dataclass, whose parameters (`frozen=True`, …) are used again.
         fields: The fields, inherited ones included.
-        calls_post_init: Whether the `__init__` calls `__post_init__`.
+        calls_post_init: Whether the `__init__` is to call `__post_init__`.
 
     Returns:
-        The members by name.
+        The methods, and the docstring, by name.
     """
     stand_in = _stand_in(cls, fields)
     if calls_post_init:
@@ -62,14 +69,14 @@ def generated(
     }
     for member in members.values():
         for cell in getattr(member, "__closure__", None) or ():
-            # What is made for a frozen class knows its class.
+            # The `__setattr__` of a frozen class has the class in its closure.
             if cell.cell_contents is stand_in:
                 cell.cell_contents = cls
     return members
 
 
 def _stand_in(cls: type, fields: Fields) -> type:
-    """Return a class of the same name that has these fields only, not decorated yet."""
+    """Return an undecorated class of the same name that declares these fields and nothing else."""
     namespace = {
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
@@ -84,15 +91,15 @@ def _stand_in(cls: type, fields: Fields) -> type:
 
 
 def parts_of(cls: type, layer: Layer, sites: Sites) -> PreparedLayers:
-    """Prepare a change of a dataclass's fields, and of all that was generated from them.
+    """Prepare a change of a dataclass's fields, and of all methods generated from them.
 
     Args:
         cls: The dataclass.
-        layer: The layer on its table of fields.
+        layer: The layer on its `__dataclass_fields__`.
         sites: All changed attributes of this process.
 
     Returns:
-        The layer, and those of the generated members.
+        That layer, and one on each generated method.
     """
     generator = _Generator(cls, sites)
     layers = [
@@ -103,18 +110,18 @@ def parts_of(cls: type, layer: Layer, sites: Sites) -> PreparedLayers:
 
 
 def post_init_parts(member: Site, sites: Sites) -> Iterator[tuple[Site, Layer]]:
-    """Prepare what calls a `__post_init__` that a dataclass got: each generated `__init__`.
+    """Prepare to have generated `__init__` methods call a `__post_init__` that a patch has added.
 
     Args:
-        member: The `__post_init__`, which a patch has added.
+        member: The `__post_init__`.
         sites: All changed attributes of this process.
 
     Yields:
-        The sites of the `__init__` of the class and of its subclasses, each with a layer. pydantic
-        makes these itself of its classes.
+        The sites of the `__init__` of the class and of its subclasses, each with a layer. Those of
+        pydantic's classes are left to pydantic.
     """
     patch = member.layers[-1].patch
-    for cls in (member.owner, *heirs(member.owner, FIELDS)):
+    for cls in (member.owner, *subclasses_with(member.owner, FIELDS)):
         if is_pydantic(cls) or _calls_post_init(cls, sites):
             continue
         for site in generated_sites(cls, sites):
@@ -124,7 +131,7 @@ def post_init_parts(member: Site, sites: Sites) -> Iterator[tuple[Site, Layer]]:
 
 @dataclass(eq=False)
 class _Generator:
-    """Generates all members of a dataclass once, whenever its fields are others."""
+    """Generates the methods of a dataclass, all of them together whenever its fields change."""
 
     cls: type
     sites: Sites
@@ -133,10 +140,12 @@ class _Generator:
     _members: dict[str, Any] = field(default_factory=dict)
 
     def layer(self, name: str, patch: str) -> Layer:
-        # Below any Replace of the same method, wherever its row stands.
+        """Return a layer with the generated method of a name."""
+        # Its rank is the lowest: a Replace of the same method always lies above it.
         return Layer(partial(self.member, name), base=True, patch=patch)
 
     def member(self, name: str, _below: Any) -> Any:
+        """Return the method of a name, generated from the fields that the class has now."""
         fields = vars(self.cls)[FIELDS]
         calls = _calls_post_init(self.cls, self.sites) or _has_new_post_init(
             self.cls, self.sites
@@ -149,14 +158,16 @@ class _Generator:
 
 
 def generated_sites(cls: type, sites: Sites) -> list[Site]:
-    """Find the members of a dataclass that the decorator generated: those made again the same.
+    """Find the methods of a dataclass that the decorator generated, and nobody wrote by hand.
+
+    They are generated again from the original fields: a method that equals the new one was.
 
     Args:
         cls: The dataclass.
         sites: All changed attributes of this process.
 
     Returns:
-        The sites of these members.
+        The sites of these methods.
     """
     fields = _site(cls, FIELDS, sites).original
     members = generated(cls, fields, calls_post_init=_calls_post_init(cls, sites))
@@ -169,9 +180,9 @@ def _site(cls: type, name: str, sites: Sites) -> Site:
 
 
 def _calls_post_init(cls: type, sites: Sites) -> bool:
-    """Whether an `__init__` that is generated anew calls `__post_init__`, as upstream's does."""
+    """Whether the `__init__` of upstream calls `__post_init__`."""
     if "__init__" not in vars(cls):
-        # With `init=False` there is none; dataclasses would write the call into one.
+        # The class has none (`init=False`). The decorator would generate one with the call.
         return hasattr(cls, "__post_init__")
     unpatched = _site(cls, "__init__", sites).original
     code = getattr(unpatched, "__code__", None)
@@ -179,12 +190,12 @@ def _calls_post_init(cls: type, sites: Sites) -> bool:
 
 
 def _has_new_post_init(cls: type, sites: Sites) -> bool:
-    """Whether a patch has given a class a `__post_init__`, or one that it inherits."""
-    return any(sites.holds(base, "__post_init__") for base in cls.__mro__)
+    """Whether a patch lies on the `__post_init__` of a class or of one of its bases."""
+    return any(sites.is_patched(base, "__post_init__") for base in cls.__mro__)
 
 
 def _is_same(original: Any, member: Any) -> bool:
-    """Whether a member of a class is the same as what was generated again."""
+    """Whether a method or docstring of a class equals the one that was generated again."""
     if not isinstance(member, FunctionType):
         return (
             member is not None
@@ -193,17 +204,17 @@ def _is_same(original: Any, member: Any) -> bool:
         )
     if not isinstance(original, FunctionType) or original.__code__ != member.__code__:
         return False
-    # A generated __repr__ lies in a wrapper that is everybody's.
+    # Every generated __repr__ has the same wrapper, around code of its own.
     inner = getattr(member, "__wrapped__", None)
     return inner is None or _is_same(getattr(original, "__wrapped__", None), inner)
 
 
 def field_inserter(cls: type, name: str, value: Any) -> Callable[[Fields], Fields]:
-    """Return a function that adds a field to a class's table of fields.
+    """Return a function that adds a field to the fields of a class, in the right place.
 
-    The field comes where it would be if the class had been written with it. A base that was given
-    the same field is changed before its subclasses, so that its fields stay before theirs: where
-    `A` has `a` and `B(A)` has `b`, a field `x` of `A` makes `a, x` of `A`, and `a, x, b` of `B`.
+    That is where it would be if the class had been written with it, inherited fields first: if
+    `A` has `a` and `B(A)` has `b`, then with a new field `x` of `A` the class `A` has `a, x`, and
+    `B` has `a, x, b`. The new field has to be added to bases before their subclasses.
 
     Args:
         cls: The class.
@@ -211,12 +222,13 @@ def field_inserter(cls: type, name: str, value: Any) -> Callable[[Fields], Field
         value: The field.
 
     Returns:
-        A function that makes the new table of the one that the layer below has left.
+        A function that takes the fields by name and returns the new ones: a layer's `make`.
     """
 
     def insert(table_below: Fields) -> Fields:
+        """Return the fields with the new one, in the order of the bases."""
         fields = {**table_below, name: value}
-        order: list[str] = []  # the first mention of a name counts
+        order: list[str] = []  # a name may occur several times; the first one counts
         for base in reversed(cls.__mro__[1:]):
             order += vars(base).get(FIELDS, ())
         order += fields
@@ -229,7 +241,10 @@ def options(default: Any) -> dict[str, Any]:
     """Return the arguments of `dataclasses.field` or pydantic's `Field` for a default.
 
     Args:
-        default: The default; instances get copies of it unless they may share it.
+        default: The default. Each instance gets a copy of one that is mutable, such as a list.
+
+    Returns:
+        Either `default` or `default_factory`.
     """
     if is_shared(default):
         return {"default": default}
@@ -237,7 +252,7 @@ def options(default: Any) -> dict[str, Any]:
 
 
 def is_shared(default: Any) -> bool:
-    """Whether all instances may hold the very same object: what has a hash does not change.
+    """Whether all instances may have the very same object; one with a hash counts as immutable.
 
     Args:
         default: The default of a field.
@@ -250,14 +265,14 @@ def is_shared(default: Any) -> bool:
 
 
 class LateDefault:
-    """Stands on a class for a field that instances made earlier lack.
+    """A descriptor for a new field with a mutable default, for instances that were made before it.
 
-    Each gets its own copy when it is first read. The class itself has no such attribute, like with
-    any `default_factory`.
+    Each of them gets its own copy of the default when the attribute is first read. The class itself
+    seems to have no such attribute, as with any `default_factory`.
 
     Args:
         name: The name of the field.
-        default: What is copied.
+        default: The default, which is copied.
     """
 
     def __init__(self, name: str, default: Any) -> None:
@@ -265,6 +280,7 @@ class LateDefault:
         self._default = default
 
     def __get__(self, instance: Any, owner: type) -> Any:
+        """Return an instance's copy of the default, and store it; the class has no attribute."""
         if instance is None:
             raise AttributeError(
                 f"type object {owner.__name__!r} has no attribute {self._name!r}"

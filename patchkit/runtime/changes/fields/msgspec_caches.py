@@ -1,68 +1,115 @@
-"""Has msgspec forget what it has read off changed classes, and names what does not forget it."""
+"""Has msgspec compile changed classes anew, and names what goes on with a class as it was.
+
+msgspec compiles a dataclass, typed dict, named tuple or struct at its first use into an info (a
+`DataclassInfo`, a `StructInfo`): its fields with their types and defaults. The info of a class
+refers to the info of each class that it has a field of. An info is kept
+
+- as `__msgspec_cache__` of the class, or of a generic alias such as `Box[int]`: once that is
+  deleted, msgspec compiles the class anew;
+- in a slot of a struct class, which Python code cannot reach: the struct goes on with it;
+- in every `Decoder` for a type with that class in it: the decoder goes on with it.
+
+Encoders keep no info: they look at the fields of each object that they are given.
+"""
 
 import gc
 from collections.abc import Iterable
 from typing import Any
 
-from patchkit.runtime.changes.owners import heirs
+from patchkit.runtime.changes.owners import namespace, subclasses_with
 
 _CACHE = "__msgspec_cache__"
-"""In the dict of a dataclass, a typed dict or a named tuple that msgspec has read."""
+
+_PARAMETERS = "__parameters__"
+"""In the dict of a generic class: its type variables."""
 
 
 def forget_caches(changed: Iterable[type]) -> list[str]:
-    """Take off what msgspec has read off some classes, and off those with a field of them.
+    """Delete msgspec's infos of changed classes, and of all classes with a field of these.
 
     Args:
         changed: The changed classes.
 
     Returns:
-        The decoders and structs that go on with what was read, in words: nothing reaches into them.
+        The decoders and structs that go on with a class as it was, in words.
     """
     kept: dict[str, None] = {}
-    readings: list[Any] = []
-    for cls in changed:
-        readings += _taken_off([cls, *heirs(cls, _CACHE)])
-    while readings:
-        holders = gc.get_referrers(*readings)
-        readings = []
-        for holder in holders:
-            kind = type(holder)
-            if kind.__module__.partition(".")[0] != "msgspec":
+    infos = _infos_of(changed)
+    seen = set(infos)
+    # First the infos of the changed classes, then those of classes with a field of one, and so on.
+    while infos:
+        referrers = gc.get_referrers(*infos)
+        deleted = _delete(infos, referrers)
+        # The other infos of structs are in their classes' slots.
+        structs = [
+            _struct_words(info)
+            for info in infos
+            if type(info).__name__ == "StructInfo" and info not in deleted
+        ]
+        kept.update(dict.fromkeys(structs))
+        infos = []
+        for referrer in referrers:
+            kind = type(referrer)
+            if str(kind.__module__).partition(".")[0] != "msgspec":
                 continue
             if kind.__name__ == "Decoder":
-                kept[f"{kind.__module__}.Decoder({holder.type!r})"] = None
-                continue
-            classes = _read_classes(holder)
-            readings += _taken_off(classes)
-            if kind.__name__ == "StructInfo":
-                names = [f"{cls.__module__}:{cls.__qualname__}" for cls in classes]
-                kept.update((f"{name} (read by msgspec)", None) for name in names)
+                kept[f"{kind.__module__}.Decoder({referrer.type!r})"] = None
+            elif kind.__name__.endswith("Info") and referrer not in seen:
+                seen.add(referrer)
+                infos.append(referrer)
     return list(kept)
 
 
-def _read_classes(reading: Any) -> list[type]:
-    """Return the class that a reading is of, which it knows itself, but for a typed dict's."""
-    classes = _classes(gc.get_referents(reading))
-    if classes:
-        return classes
-    namespaces = [
-        holder
-        for holder in gc.get_referrers(reading)
-        if type(holder) is dict and holder.get(_CACHE) is reading
-    ]
-    return _classes(gc.get_referrers(*namespaces))
+def _infos_of(changed: Iterable[type]) -> list[Any]:
+    """Return the infos of changed dataclasses, and of the classes derived from them."""
+    classes: dict[type, None] = {}
+    for cls in changed:
+        derived = [*subclasses_with(cls, _CACHE), *subclasses_with(cls, _PARAMETERS)]
+        classes.update(dict.fromkeys([cls, *derived]))
+    infos = [vars(cls)[_CACHE] for cls in classes if _CACHE in vars(cls)]
+    # Aliases have infos, too; only the garbage collector leads from their class to these.
+    generic = [cls for cls in classes if _PARAMETERS in vars(cls)]
+    if generic:
+        infos += [
+            referrer
+            for referrer in gc.get_referrers(*generic)
+            if type(referrer).__name__ == "DataclassInfo" and referrer not in infos
+        ]
+    return infos
 
 
-def _classes(values: Iterable[Any]) -> list[type]:
-    return [value for value in values if issubclass(type(value), type)]
+def _delete(infos: list[Any], referrers: list[Any]) -> set[Any]:
+    """Delete the infos that are an attribute of a class or a generic alias; return these.
+
+    Args:
+        infos: The infos.
+        referrers: All objects that refer to one of them.
+    """
+    # An info refers to its class, except that of a typed dict.
+    deleted = _delete_from(gc.get_referents(*infos))
+    # Typed dicts and aliases are found from the attribute's value. What refers to that is their
+    # `__dict__`, or (since Python 3.11) the alias itself.
+    attributes = [item for item in referrers if type(item) is dict and _CACHE in item]
+    owners = list(referrers)
+    if attributes:  # each search takes as long as there are objects
+        owners += gc.get_referrers(*attributes)
+    return deleted | _delete_from(owners)
 
 
-def _taken_off(classes: Iterable[type]) -> list[Any]:
-    """Take off what msgspec has put on some classes, and return it."""
-    readings = []
-    for cls in classes:
-        if _CACHE in vars(cls):
-            readings.append(vars(cls)[_CACHE])
-            delattr(cls, _CACHE)
-    return readings
+def _delete_from(owners: Iterable[Any]) -> set[Any]:
+    """Delete the info that an object has as an attribute, of each object that has one."""
+    deleted = set()
+    for owner in owners:
+        if _CACHE in namespace(owner):
+            deleted.add(namespace(owner)[_CACHE])
+            delattr(owner, _CACHE)
+    return deleted
+
+
+def _struct_words(info: Any) -> str:
+    """Return words for the struct class that an info is of."""
+    # It refers to classes of fields, too, but to no other struct.
+    cls = next(
+        item for item in gc.get_referents(info) if hasattr(item, "__struct_fields__")
+    )
+    return f"{cls.__module__}:{cls.__qualname__} (read by msgspec)"

@@ -4,8 +4,9 @@ Classes are rebuilt with pydantic's public `rebuild_dataclass` and `model_rebuil
 schemas, but look neither for decorated methods nor for a custom `__init__` again: that is done
 here. Checked with pydantic 2.10 to 2.14.
 
-pydantic copies the schema of a class into that of every class with a field of it. Who holds it is
-read off the annotations of the fields; 300 classes of vLLM take 10 ms, their schemas 100.
+pydantic copies the schema of a class into that of every class with a field of it, so these have to
+be rebuilt, too. The annotations of the fields show which they are: to read these takes 10 ms for
+300 classes of vLLM, to search the schemas would take 100.
 """
 
 import dataclasses
@@ -21,24 +22,24 @@ from patchkit.runtime.changes.owners import (
     DECORATORS,
     FIELDS,
     MISSING,
-    heirs,
     is_decorated,
     is_pydantic,
     namespace,
+    subclasses_with,
 )
 
 Tables = dict[str, dict[str, Any]]
 """Decorated methods: by the category of their decorator, and by name."""
 
 _BUILT = ("__get_pydantic_core_schema__", "model_config", "__pydantic_config__")
-"""Members of which the schema is built."""
+"""Members that pydantic reads when it builds the schema."""
 
 _SCHEMA = "__pydantic_core_schema__"
 _COMPLETE = "__pydantic_complete__"
 
 
 def is_model(cls: Any) -> bool:
-    """Whether it is a pydantic model (a BaseModel), not a pydantic dataclass.
+    """Whether a class is a pydantic model (a BaseModel), and not a pydantic dataclass.
 
     Args:
         cls: Any class.
@@ -47,25 +48,26 @@ def is_model(cls: Any) -> bool:
 
 
 def matters(cls: Any, name: str, values: Collection[Any]) -> bool:
-    """Whether a pydantic class must be rebuilt once a member is changed.
+    """Whether a pydantic class must be rebuilt because a member has changed.
 
     Args:
         cls: The class.
         name: The name of the member.
-        values: What the member has held and holds.
+        values: The member before and after the change; MISSING for none.
     """
     if name in _BUILT or any(is_decorated(value) for value in values):
         return True
+    # A plain function in place of a validator.
     if any(name in table for table in _tables(vars(cls)[DECORATORS]).values()):
         return True
     if is_model(cls):
         return name in {"__init__", "model_post_init"}
-    # It is called by its name, so only its coming and going matters.
+    # pydantic notes whether there is one, and calls it by its name.
     return name == "__post_init__" and any(value is MISSING for value in values)
 
 
 def is_complete(cls: Any) -> bool:
-    """Whether a pydantic class has been built; otherwise it will be at its first use.
+    """Whether pydantic has built a class; otherwise it does so at its first use.
 
     Args:
         cls: The class.
@@ -74,10 +76,10 @@ def is_complete(cls: Any) -> bool:
 
 
 def forget_schema(cls: Any) -> None:
-    """Keep other classes from copying a class's schema and validator, which are outdated.
+    """Delete the outdated schema of a class, so that no other class copies it.
 
     Args:
-        cls: A pydantic class, which has to be rebuilt then.
+        cls: A pydantic class, which the caller has to rebuild.
     """
     if _SCHEMA in vars(cls):
         delattr(cls, _SCHEMA)
@@ -91,14 +93,15 @@ def rebuild(cls: Any) -> None:
         cls: A pydantic class.
     """
     if is_model(cls):
-        cls.__pydantic_complete__ = True  # it is no news to its hooks
+        # pydantic calls `__pydantic_on_complete__` only if the class was incomplete before.
+        cls.__pydantic_complete__ = True
         cls.model_rebuild(force=True, _types_namespace={})
         return
     from pydantic.dataclasses import rebuild_dataclass  # noqa: PLC0415
 
     own = vars(cls)["__init__"]
-    # pydantic reads the signature off what the standard decorator would have generated, and then
-    # puts its own __init__ on the class: always the same, and somebody may have wrapped it.
+    # pydantic takes the signature from the __init__ that the standard decorator generates, and then
+    # replaces it with its own. That was there before, and may be wrapped by a patch: restore it.
     cls.__init__ = generated(cls, vars(cls)[FIELDS])["__init__"]
     try:
         rebuild_dataclass(cls, force=True, _types_namespace={})
@@ -107,11 +110,11 @@ def rebuild(cls: Any) -> None:
 
 
 def with_default(info: Any, options: dict[str, Any]) -> Any:
-    """Return a copy of a field's description with another default.
+    """Return a copy of a pydantic `FieldInfo` with another default.
 
     Args:
-        info: What `Field(…)` of pydantic returned.
-        options: The new `default` or `default_factory`.
+        info: The `FieldInfo` that `Field(…)` returned.
+        options: The new `default` or `default_factory`, by that name.
     """
     from pydantic.fields import FieldInfo  # noqa: PLC0415
 
@@ -120,7 +123,7 @@ def with_default(info: Any, options: dict[str, Any]) -> Any:
     attributes = dict(info._attributes_set)  # noqa: SLF001
     for name in outdated:
         attributes.pop(name, None)
-    new._attributes_set = {**attributes, **options}  # noqa: SLF001 - what survives later merging
+    new._attributes_set = {**attributes, **options}  # noqa: SLF001 - pydantic rebuilds the info from these
     empty = FieldInfo(annotation=info.annotation)
     new.default = options.get("default", empty.default)
     new.default_factory = options.get("default_factory")
@@ -128,17 +131,19 @@ def with_default(info: Any, options: dict[str, Any]) -> Any:
 
 
 def collect_decorators(cls: Any, original: Any) -> None:
-    """Find the validators and serializers of a class again, as pydantic did when it made the class.
+    """Set the `__pydantic_decorators__` of a class anew: its validators and serializers.
 
-    The bases are done. pydantic took its marks off the methods, so that only what it had found then
-    tells what a method of the class is for.
+    pydantic does this only when it creates a class. It also replaces each decorated object by the
+    plain function, so that nothing but the first `__pydantic_decorators__` tells what the function
+    is for. An object of a patch is still decorated.
 
     Args:
-        cls: A pydantic class.
-        original: What pydantic had found: the class's `__pydantic_decorators__` before any patch.
+        cls: A pydantic class, whose bases have theirs already.
+        original: The class's `__pydantic_decorators__` before any patch.
     """
     from pydantic._internal._decorators import DecoratorInfos  # noqa: PLC0415
 
+    # In pydantic's order: those of the bases, then those of the class, then those of patches.
     tables: Tables = {category: {} for category in _tables(original)}
     for base in reversed(cls.__mro__[1:]):
         if is_pydantic(base):
@@ -154,7 +159,16 @@ def collect_decorators(cls: Any, original: Any) -> None:
 
 
 def _own_decorators(cls: Any, original: Any, inherited: Tables) -> Tables:
-    """Select what the class decorates itself, or a base that is not pydantic's."""
+    """Select the validators and serializers that a class does not inherit from a pydantic class.
+
+    Args:
+        cls: The class.
+        original: Its `__pydantic_decorators__` before any patch.
+        inherited: The validators and serializers of its pydantic bases.
+
+    Returns:
+        Those of the class itself, and those of its other bases (mixins).
+    """
     inherited_names: set[str] = set()
     for table in inherited.values():
         inherited_names.update(table)
@@ -162,6 +176,8 @@ def _own_decorators(cls: Any, original: Any, inherited: Tables) -> Tables:
     for category, table in _tables(original).items():
         own[category] = {}
         for name, decorator in table.items():
+            # A patch may have deleted it. What the class does not have and pydantic bases neither,
+            # it has from a mixin.
             if hasattr(cls, name) and (
                 name in vars(cls) or name not in inherited_names
             ):
@@ -170,7 +186,10 @@ def _own_decorators(cls: Any, original: Any, inherited: Tables) -> Tables:
 
 
 def _find_hooks(cls: Any) -> None:
-    """Note whether these two are somebody's own, as a model does when it is made."""
+    """Note whether a model overrides `__init__` and `model_post_init`.
+
+    pydantic does this only when it creates the class, and calls an override only if it was noted.
+    """
     from pydantic import BaseModel  # noqa: PLC0415
 
     cls.__pydantic_custom_init__ = cls.__init__ is not BaseModel.__init__
@@ -179,6 +198,7 @@ def _find_hooks(cls: Any) -> None:
 
 
 def _tables(infos: Any) -> Tables:
+    """Return the tables of a `DecoratorInfos`: one for field validators, one for serializers, …"""
     return {
         category.name: getattr(infos, category.name)
         for category in dataclasses.fields(infos)
@@ -186,56 +206,66 @@ def _tables(infos: Any) -> Tables:
 
 
 def _enter(tables: Tables, cls: Any, additions: Tables) -> None:
-    """Bind decorators to the class. A name stays where it was, but in one table only."""
+    """Bind decorators to a class and enter them into its tables, each name into one table only.
+
+    A name that is there already keeps its place, which decides the order of calls.
+    """
     for category, addition in additions.items():
         for name, decorator in addition.items():
             for table in tables.values():
                 if table is not tables[category]:
                     table.pop(name, None)
+            # The number of parameters differs between pydantic's releases.
             arguments = (cls, decorator.cls_ref)
             count = len(inspect.signature(decorator.bind_to_cls).parameters)
             tables[category][name] = decorator.bind_to_cls(*arguments[:count])
 
 
 _STANDS_FOR = ("__value__", "__supertype__", "__bound__")
-"""What an alias (`type X = …`), a NewType or a type variable has."""
+"""Attributes of an alias (`type X = …`), a NewType and a type variable: the type behind it."""
 
 
 def dependents(changed: Iterable[type]) -> list[type]:
-    """Find what is built from some classes: they, their subclasses, and who embeds any of these.
+    """Find the classes to rebuild: changed ones, subclasses, and classes with a field of any.
 
     Args:
         changed: Classes whose members or fields are changed.
 
     Returns:
-        The pydantic classes among them, bases and parts first.
+        The pydantic classes among them. Each comes after its bases and after the classes of its
+        fields.
     """
     changed = list(changed)
     packages = packages_of(changed)
     built = set(changed)
     for cls in changed:
-        built.update(heirs(cls, DECORATORS))
+        built.update(subclasses_with(cls, DECORATORS))
     parts = annotated_parts([*_loaded(packages), *built], packages)
     pending = list(built)
-    while pending:  # who embeds what was found, until nothing is added
-        part = pending.pop()
-        holders = [holder for holder, held in parts.items() if part in held]
-        fresh = [holder for holder in holders if holder not in built]
-        built.update(fresh)
-        pending += fresh
+    # Add the classes with a field of a found class, then those with a field of these, and so on.
+    while pending:
+        found = pending.pop()
+        embedding = [cls for cls, named in parts.items() if found in named]
+        new = [cls for cls in embedding if cls not in built]
+        built.update(new)
+        pending += new
     return _in_order(built, parts)
 
 
 def packages_of(classes: Iterable[type]) -> set[str]:
-    """Return the packages of classes, and the script: who may embed them.
+    """Return the packages that may have classes with fields of some classes.
 
     Args:
         classes: The classes.
+
+    Returns:
+        The top packages of the classes, and the names of the script's module.
     """
     return {"__main__", "__mp_main__", *map(_package, classes)}
 
 
 def _package(cls: type) -> str:
+    """Return the top package of a class: `a` for one of module `a.b`."""
     return str(cls.__module__).partition(".")[0]
 
 
@@ -258,14 +288,14 @@ def _loaded(packages: set[str]) -> set[type]:
 
 
 def annotated_parts(classes: list[type], packages: set[str]) -> dict[type, set[type]]:
-    """Map classes to what their annotations name, and these to what theirs name.
+    """Map classes to the classes that the annotations of their fields name.
 
     Args:
-        classes: The classes to begin with.
-        packages: Classes of others know none of what is looked for.
+        classes: The classes to begin with. Those that they name are added, and so on.
+        packages: Only classes of these packages are added.
 
     Returns:
-        What each of the classes names.
+        For each class, the classes that it names.
     """
     parts: dict[type, set[type]] = {}
     pending = list(classes)
@@ -278,11 +308,20 @@ def annotated_parts(classes: list[type], packages: set[str]) -> dict[type, set[t
 
 
 def _in_order(built: set[type], parts: dict[type, set[type]]) -> list[type]:
-    """Sort classes, those first that others derive from or embed; leave out all but pydantic's."""
+    """Sort classes: each after its bases and after the classes of its fields.
+
+    Args:
+        built: The classes.
+        parts: The classes that the fields of each class name.
+
+    Returns:
+        Those that are pydantic's.
+    """
     order: list[type] = []
     visited: set[type] = set()
 
     def visit(classes: Iterable[type]) -> None:
+        """Add classes to the order, each after all that it needs."""
         for cls in classes:
             if cls in built and cls not in visited:
                 visited.add(cls)
@@ -301,7 +340,8 @@ def _name(cls: type) -> str:
 def _annotations(cls: type) -> list[Any]:
     """Return the annotations of a class's fields.
 
-    Pydantic looks into standard dataclasses, typed dicts and named tuples by itself.
+    Beside its own classes, pydantic reads the fields of standard dataclasses, typed dicts and named
+    tuples. Any other class has none.
     """
     if is_pydantic(cls):
         fields = vars(cls).get("__pydantic_fields__") or {}
@@ -310,21 +350,21 @@ def _annotations(cls: type) -> list[Any]:
         return []
     try:
         return list(get_type_hints(cls).values())
-    except Exception:  # noqa: BLE001 - a name that is not there yet: pydantic cannot see it either
+    except Exception:  # noqa: BLE001 - a name that is not defined yet; pydantic cannot resolve it either
         return []
 
 
 def classes_named(
     annotations: list[Any], names: Mapping[str, Any] | None = None
 ) -> set[type]:
-    """Find the classes that annotations name, also as arguments and behind aliases.
+    """Find the classes that annotations name, such as `A`, `B` and `C` in `dict[A, B | list["C"]]`.
 
     Args:
         annotations: The annotations, as objects.
-        names: What text in them names: in Python 3.10, `list["C"]` stays as it is written.
+        names: The objects that strings in them stand for. (Python 3.10 keeps the `"C"`.)
 
     Returns:
-        The classes.
+        The classes, also those behind aliases and type variables.
     """
     classes: set[type] = set()
     pending = list(annotations)

@@ -1,7 +1,8 @@
-"""Builds dataclasses and pydantic's classes anew whose members are changed.
+"""Rebuilds the dataclasses and pydantic classes that a group of changes has changed.
 
-That is done once for all changes of a group, and once more when they are taken back. A member that
-nothing is built from (a plain method) costs two look-ups.
+The decorator and pydantic read members of a class once (fields, defaults, validators) and generate
+methods and schemas from them. So a change of such a member takes effect once the class is built
+again: once for all changes of a group, and once more at their undo.
 """
 
 import contextlib
@@ -38,18 +39,18 @@ from patchkit.runtime.changes.owners import (
     DECORATORS,
     FIELDS,
     MISSING,
-    heirs,
     is_pydantic,
+    subclasses_with,
 )
 from patchkit.runtime.changes.site import Layer, Site
 from patchkit.runtime.changes.sites import Sites
 
 _BuildStep = tuple[type, Callable[[Any], None]]
-"""A class to be built, and what is done to it."""
+"""A class, and a function to call with it."""
 
 
 class Rebuild:
-    """What one group of changes has to rebuild, and what it has rebuilt.
+    """Rebuilds the classes of one group of changes, and does so again at undo.
 
     Args:
         changed: The classes whose fields are changed.
@@ -66,17 +67,17 @@ class Rebuild:
         self._built: list[type] = []
         self._undos: list[Callable[[], None]] = []
         self.kept: list[str] = []
-        """What goes on without the changes, in words."""
+        """Decoders and structs of msgspec that go on without the changes, in words."""
 
     def apply(self) -> None:
-        """Carry the changes, which are made, into what was built.
+        """Rebuild the classes, once the changes have been made.
 
         Raises:
             TargetError: A class cannot be rebuilt.
         """
         classes = dict.fromkeys(self._changed)
         for site in self._members:
-            if self._carry(site):
+            if self._update_generated(site):
                 classes[site.owner] = None
         self._built = list(classes)
         if classes and "msgspec" in sys.modules:
@@ -87,15 +88,21 @@ class Rebuild:
         if errors:
             raise TargetError(_joined(errors)) from errors[0]
 
-    def _carry(self, site: Site) -> bool:
-        """Make a field's default of a member; return whether its class has to be rebuilt."""
+    def _update_generated(self, site: Site) -> bool:
+        """Update what the dataclass decorator had generated from a changed member.
+
+        Returns:
+            Whether pydantic or msgspec has to compile the class anew, too.
+        """
         cls = site.owner
         name = str(site.name)
+        # A class attribute with the name of a field is the field's default.
         if name in vars(cls).get(FIELDS, ()):
             for parts in _default_parts(site, self._sites):
                 self._undos.append(parts.undo)
                 parts.apply()
             return True
+        # The generated `__init__` calls `__post_init__` only if there was one.
         if name == "__post_init__" and site.original is MISSING:
             constructors = PreparedLayers(list(post_init_parts(site, self._sites)))
             self._undos.append(constructors.undo)
@@ -103,10 +110,11 @@ class Rebuild:
         return is_pydantic(cls) and matters(cls, name, (site.original, site.current))
 
     def undo(self) -> None:
-        """Build again without the changes, which are taken back.
+        """Rebuild the classes once more, after the changes have been undone.
 
         Raises:
-            UndoError: A class cannot be rebuilt, or a member put back; all others are.
+            UndoError: A class cannot be rebuilt, or a member cannot be restored. All others have
+                been by then.
         """
         errors = unwind(self._undos)
         built = self._built
@@ -120,20 +128,21 @@ class Rebuild:
 
 
 def _joined(errors: Iterable[Exception]) -> str:
+    """Return the messages of some errors as one."""
     return "; ".join(str(error) for error in errors)
 
 
 @dataclass(eq=False)
 class _RebuiltClass:
-    """One rebuilt class.
+    """A rebuilt pydantic class, with the attributes that rebuilding has replaced.
 
     Args:
         cls: The class.
-        decorators: The decorated methods that pydantic had found before any patch.
-        is_upstreams: Whether `before` is how upstream made the class: it had been built, and with
-            no patched part.
-        before: What rebuilding has changed, as it was.
-        reasons: Who has asked for it to be rebuilt.
+        decorators: The validators and serializers that pydantic had found before any patch.
+        is_upstreams: Whether `before` is the class as upstream had built it: complete, and with no
+            patch on it.
+        before: The attributes that rebuilding has replaced, by name; MISSING for a new one.
+        reasons: The groups of changes that need the class to be rebuilt.
     """
 
     cls: type
@@ -144,7 +153,7 @@ class _RebuiltClass:
 
     @contextlib.contextmanager
     def noting(self) -> Iterator[None]:
-        """Note what changes meanwhile, also where it ends in an error."""
+        """Note in `before` each attribute that the `with` block replaces, even if it raises."""
         former = dict(vars(self.cls))
         try:
             yield
@@ -156,10 +165,10 @@ class _RebuiltClass:
                     self.before.setdefault(name, value)
 
     def restore(self) -> bool:
-        """Put the former objects back if nobody asks for the class any more.
+        """Restore the replaced attributes, if no group of changes needs the rebuilt class any more.
 
         Returns:
-            Whether the class is as upstream made it then, and need not be built.
+            Whether the class is as upstream had built it, and need not be built again.
         """
         if self.reasons or not self.before:
             return False
@@ -172,16 +181,16 @@ class _RebuiltClass:
 
 
 class Rebuilt:
-    """The pydantic classes that are rebuilt in this process, and how they were before."""
+    """The pydantic classes that are rebuilt in this process, with their former attributes."""
 
     def __init__(self) -> None:
         self._records: dict[type, _RebuiltClass] = {}
 
     def build(self, reason: object, changed: list[type]) -> list[Exception]:
-        """Build changed classes, those derived from them, and what embeds any of these.
+        """Build changed classes, their subclasses, and the classes with a field of any of these.
 
         Args:
-            reason: Who asks for it.
+            reason: The group of changes that needs it.
             changed: The classes that are changed.
 
         Returns:
@@ -193,11 +202,11 @@ class Rebuilt:
         return self._build(classes, changed)
 
     def without(self, reason: object, changed: list[type]) -> list[Exception]:
-        """Take that back: what nobody else has changed is as it was; the rest is built anew.
+        """Undo `build`: restore classes that no other group needs rebuilt, and rebuild the others.
 
         Args:
-            reason: Who asked for it.
-            changed: The classes that are changed no more.
+            reason: The group of changes that needed it, and that is undone.
+            changed: The classes that it had changed.
 
         Returns:
             An error for each class or adapter that cannot be built.
@@ -210,6 +219,7 @@ class Rebuilt:
             if reason in records[cls].reasons and cls not in classes
         ]
         for cls in classes:
+            # What `before` has of it was built after `build`, with the changes in it.
             if cls in records and reason not in records[cls].reasons:
                 records[cls].is_upstreams = False
             self._record(cls).reasons.discard(reason)
@@ -221,6 +231,7 @@ class Rebuilt:
         return errors
 
     def _record(self, cls: type) -> _RebuiltClass:
+        """Return the record of a class, a new one before it is rebuilt for the first time."""
         if cls not in self._records:
             self._records[cls] = _RebuiltClass(
                 cls, vars(cls)[DECORATORS], is_complete(cls)
@@ -228,39 +239,42 @@ class Rebuilt:
         return self._records[cls]
 
     def _build(self, classes: list[type], changed: list[type]) -> list[Exception]:
+        """Build classes, and the adapters of changed ones; return an error for each failure."""
         errors: list[Exception] = []
         for cls, step in self._steps(classes, changed):
             label = f"{cls.__module__}:{cls.__qualname__}"
-            with self._records[cls].noting(), _errors_kept(label, errors):
+            with self._records[cls].noting(), _collecting_errors(label, errors):
                 step(cls)
         for adapter in adapters_of(changed):
-            with _errors_kept(adapter_words(adapter), errors):
+            with _collecting_errors(adapter_words(adapter), errors):
                 rebuild_adapter(adapter)
         return errors
 
     def _steps(self, classes: list[type], changed: list[type]) -> list[_BuildStep]:
-        """List what has to be done to build some classes, in order."""
+        """List the calls that build some classes, in the order in which they have to be made."""
         derived = [cls for cls in classes if not set(cls.__mro__).isdisjoint(changed)]
         complete = [cls for cls in classes if is_complete(cls)]
-        # These may inherit a changed method.
+        # A validator that was changed may be inherited.
         steps: list[_BuildStep] = [(cls, self._collect_decorators) for cls in derived]
-        # Classes that embed one another have no right order. Of one that is built later the fields
-        # are read, and these are the new ones once the changed classes have been built.
-        ring: list[type] = []
+        # Classes with fields of one another have no right order: one of them is built while the
+        # schema of another is missing, and pydantic reads that one's fields instead. These are
+        # right once the changed classes have been built; so those are built twice.
+        built_first: list[type] = []
         if len(complete) > 1:
-            ring = [cls for cls in complete if cls in derived]
-        for built in (ring, complete):
+            built_first = [cls for cls in complete if cls in derived]
+        for built in (built_first, complete):
             steps += [(cls, forget_schema) for cls in complete]
             steps += [(cls, rebuild) for cls in built]
         return steps
 
     def _collect_decorators(self, cls: type) -> None:
+        """Find the validators and serializers of a class again."""
         collect_decorators(cls, self._records[cls].decorators)
 
 
 @contextlib.contextmanager
-def _errors_kept(label: str, errors: list[Exception]) -> Iterator[None]:
-    """Add the error to a list with which something cannot be rebuilt."""
+def _collecting_errors(label: str, errors: list[Exception]) -> Iterator[None]:
+    """Add an error that the `with` block raises to a list, with a label in front."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - pydantic raises what it likes
@@ -270,7 +284,15 @@ def _errors_kept(label: str, errors: list[Exception]) -> Iterator[None]:
 
 
 def _default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
-    """Prepare the default of a field, which is a member of the class that has the field."""
+    """Prepare to make a changed class attribute the default of the field with its name.
+
+    Args:
+        site: The class attribute.
+        sites: All changed attributes of this process.
+
+    Yields:
+        The layers on the class, and those on each subclass that inherits the field.
+    """
     owner = site.owner
     name = str(site.name)
     outermost = site.layers[-1]
@@ -279,15 +301,21 @@ def _default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
     def change(below: Mapping[str, Any]) -> Mapping[str, Any]:
         return {**below, name: _with_default(below[name], site.current)}
 
-    for cls in (owner, *heirs(owner, FIELDS)):
-        # A subclass may have one of its own.
+    for cls in (owner, *subclasses_with(owner, FIELDS)):
+        # A subclass that declares the field itself has another default.
         if vars(cls)[FIELDS].get(name) is replaced:
             layer = Layer(change, base=True, rank=outermost.rank, patch=outermost.patch)
             yield parts_of(cls, layer, sites)
 
 
 def _with_default(definition: Any, value: Any) -> Any:
-    """Return a copy of a dataclass's field with another default."""
+    """Return a copy of a dataclass's field with another default.
+
+    Args:
+        definition: The `dataclasses.Field`. In a pydantic class, its default may be the `FieldInfo`
+            that has the actual default.
+        value: The new default.
+    """
     new = copy(definition)
     arguments = options(value)
     if type(definition.default).__module__ == "pydantic.fields":

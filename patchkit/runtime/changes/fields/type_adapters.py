@@ -1,6 +1,8 @@
-"""Rebuilds what pydantic has built of types beside their classes: adapters, validated functions.
+"""Finds and rebuilds pydantic's `TypeAdapter` objects and `@validate_call` functions.
 
-Whatever keeps one, it refers to its class, and the garbage collector knows all that do.
+pydantic compiles the schema of their types once, so they go on with a class as it was. pydantic has
+no list of them. But each one refers to its own class (`TypeAdapter`), and the garbage collector can
+list all objects that refer to that.
 """
 
 import gc
@@ -22,11 +24,14 @@ _BUILDERS = (
     ("pydantic.type_adapter", _ADAPTER),
     ("pydantic._internal._validate_call", "ValidateCallWrapper"),
 )
-_MAKES_AGAIN = {"rebuild", "_create_validators"}
+"""The classes of such objects, by module and name."""
+
+_REBUILD_METHODS = {"rebuild", "_create_validators"}
+"""The methods with which such a class compiles an object's schema anew."""
 
 
 def built_of(replaced: type) -> list[str]:
-    """Name what pydantic has built of a class, and goes on with it when it is replaced.
+    """Name what pydantic has compiled with a class, and what keeps using it once it is replaced.
 
     Args:
         replaced: The class.
@@ -43,21 +48,24 @@ def built_of(replaced: type) -> list[str]:
 
 
 def adapters_of(changed: Collection[type]) -> list[Any]:
-    """Find the adapters and validated functions whose types are some classes, or embed these.
+    """Find the adapters and validated functions with one of some classes in their types.
+
+    For `C`, these are `TypeAdapter(C)`, `TypeAdapter(list[C])`, an adapter of a class with a field
+    of type `C`, and a `@validate_call` function with a parameter of any such type.
 
     Args:
         changed: The classes.
 
     Returns:
-        The adapters, and what calls the functions.
+        The `TypeAdapter` objects, and the `ValidateCallWrapper` of each function.
     """
     loaded = [
         vars(sys.modules[module])[name]
         for module, name in _BUILDERS
         if module in sys.modules
     ]
-    # pydantic 2.10 forgets of what function it has built a validator.
-    classes = {cls for cls in loaded if not _MAKES_AGAIN.isdisjoint(vars(cls))}
+    # In pydantic 2.10 a wrapper does not keep its function, so that nothing can rebuild it.
+    classes = {cls for cls in loaded if not _REBUILD_METHODS.isdisjoint(vars(cls))}
     if not classes:
         return []
     packages = packages_of(changed)
@@ -74,28 +82,32 @@ def adapters_of(changed: Collection[type]) -> list[Any]:
 
 
 def rebuild_adapter(adapter: Any) -> None:
-    """Rebuild an adapter, or what calls a validated function, of its type as that is now.
+    """Have pydantic compile an adapter or a validated function anew, with its types as they are.
 
     Args:
-        adapter: One of `adapters_of`.
+        adapter: One of the objects that `adapters_of` returns.
     """
     if type(adapter).__name__ == _ADAPTER:
         adapter.rebuild(force=True, _types_namespace=_names(adapter))
     else:
-        adapter._create_validators()  # noqa: SLF001 - what its first call may do, too
+        adapter._create_validators()  # noqa: SLF001 - pydantic itself calls it at the first call
 
 
 def _names(adapter: Any) -> dict[str, Any]:
-    """Return the globals where an adapter, or a validated function, was made."""
+    """Return the globals of the module that made an adapter, or a validated function."""
     attribute = "_module_name" if type(adapter).__name__ == _ADAPTER else "module"
     module = getattr(adapter, attribute, None)
     return namespace(sys.modules.get(str(module)))
 
 
 def _annotations(adapter: Any) -> list[Any]:
+    """Return the type of an adapter, or the types of a validated function's parameters.
+
+    Strings are resolved (`list["C"]` to `list[C]`) if all names in them are known.
+    """
     names = None
     if type(adapter).__name__ == _ADAPTER:
-        # One that another thread is making may have no type yet.
+        # An adapter that another thread is making may have no type yet.
         kind = namespace(adapter).get("_type")
         annotated: Any = SimpleNamespace(__annotations__={"type": kind})
         names = _names(adapter)
@@ -103,7 +115,7 @@ def _annotations(adapter: Any) -> list[Any]:
         annotated = adapter.schema_type
     try:
         hints = get_type_hints(annotated, names, include_extras=True)
-    except Exception:  # noqa: BLE001 - a name that pydantic has looked up in a function
+    except Exception:  # noqa: BLE001 - a name from inside a function, which pydantic could see
         hints = annotated.__annotations__
     return list(hints.values())
 
@@ -112,7 +124,7 @@ def adapter_words(adapter: Any) -> str:
     """Return the name of an adapter or a validated function for messages.
 
     Args:
-        adapter: One of `adapters_of`.
+        adapter: One of the objects that `adapters_of` returns.
     """
     if type(adapter).__name__ == _ADAPTER:
         return f"{adapter!r} of {adapter._module_name}"  # noqa: SLF001 - nobody else knows

@@ -1,7 +1,7 @@
-"""Does what Python does with a member when it creates the class, where `setattr` does less.
+"""Does what Python does with a member when it creates a class, and what `setattr` does not do.
 
-`abc` lists the abstract methods, `__eq__` takes `__hash__` away, and an `__init__` that dataclasses
-generate calls `__post_init__` only if there is one by then.
+`abc` lists the abstract methods of a class, a class with `__eq__` but no `__hash__` gets
+`__hash__ = None`, and `__new__` becomes a static method.
 """
 
 import dis
@@ -17,10 +17,10 @@ from patchkit.runtime.changes.foreign import described
 from patchkit.runtime.changes.owners import (
     CACHED,
     Location,
-    heirs,
     inside,
     namespace,
     peek,
+    subclasses_with,
 )
 from patchkit.runtime.changes.site import Layer, Site
 from patchkit.runtime.changes.sites import Sites
@@ -29,20 +29,22 @@ _ABSTRACT = "__abstractmethods__"
 """In the dict of every class that `ABCMeta` made: the names of its abstract methods."""
 
 _BESIDE_CALLS = ("PUSH_NULL", "PRECALL", "EXTENDED_ARG")
-"""Instructions that may stand between a function and its first argument."""
+"""Instructions that may come between those that load a function and its first argument."""
 
 _CLASS_METHODS = ("__init_subclass__", "__class_getitem__")
+"""Names of functions that Python makes class methods."""
 
 
 def as_in_body(name: str, function: FunctionType) -> Any:
-    """Return what a class stores of a plain function that stands in its body.
+    """Return what Python stores for a plain function in the body of a class.
 
     Args:
-        name: The function's name there.
+        name: The function's name in the class.
         function: The function.
 
     Returns:
-        A class or static method for the names of which Python makes one unasked.
+        A class method for `__init_subclass__` and `__class_getitem__`, a static method for
+        `__new__`; else the function.
     """
     if name in _CLASS_METHODS:
         return classmethod(function)
@@ -52,44 +54,44 @@ def as_in_body(name: str, function: FunctionType) -> Any:
 
 
 class PreparedMember(PreparedLayers, frozen=False):
-    """A member to put in a class, with what follows from it.
+    """A member to store in a class, with the changes that Python would have made for it.
 
     Args:
-        parts: The layer with the member, then those that follow from it.
-        abstract: What keeps the lists of abstract methods.
+        parts: The layer with the member, then one for `__hash__` if the member is `__eq__`.
+        abstract: Updates the lists of abstract methods.
     """
 
     abstract: "AbstractNames"
 
     @property
     def sites(self) -> tuple[Site, ...]:
-        """The site of the member: of what follows from it, no copies are looked for."""
+        """The site of the member; nobody has copies of a `__hash__`."""
         site, _ = self.parts[0]
         return (site,)
 
     def apply(self) -> None:
-        """Put the member in, then what follows from it."""
+        """Store the member, and update the lists of abstract methods."""
         super().apply()
-        self.abstract.follow()
+        self.abstract.update()
 
     def undo(self) -> None:
-        """Take the member out, then what followed from it."""
+        """Restore the original member, and the lists of abstract methods."""
         try:
             super().undo()
         finally:
-            self.abstract.follow()
+            self.abstract.update()
 
 
 def prepared_member(location: Location, new: Any, context: Context) -> PreparedLayers:
-    """Prepare to put a member in a class, as if the class had been written with it.
+    """Prepare to store a member in a class, as if the class had been created with it.
 
     Args:
-        location: Where it goes.
-        new: The member, as it is stored.
-        context: Where the change works.
+        location: The attribute of the class.
+        new: The member.
+        context: What the change is prepared with.
 
     Returns:
-        The layers that only have to be put on.
+        The layers, to be applied.
     """
     sites = context.sites
     site = sites.at(location)
@@ -98,6 +100,7 @@ def prepared_member(location: Location, new: Any, context: Context) -> PreparedL
     name = str(location.name)
     parts = [(site, layer)]
     if name == "__eq__" and not site.own and "__hash__" not in vars(cls):
+        # Of the lowest rank: a row may give the class a `__hash__` of its own.
         below_all = Layer(lambda _: None, base=True, patch=layer.patch)
         inherited = Location(cls, "__hash__", peek(cls, "__hash__"), own=False)
         parts.append((sites.at(inherited), below_all))
@@ -105,15 +108,16 @@ def prepared_member(location: Location, new: Any, context: Context) -> PreparedL
 
 
 def _is_abstract(member: Any) -> bool:
+    """Whether a member was made by `@abstractmethod`."""
     return bool(getattr(member, "__isabstractmethod__", False))
 
 
 class AbstractNames:
-    """Keeps a name in the lists of abstract methods, or out of them, as its member is.
+    """Updates the `__abstractmethods__` of a class and its subclasses when a member changes.
 
     Args:
-        cls: The class that has the member.
-        name: The name.
+        cls: The class.
+        name: The name of the member.
         sites: All changed attributes of this process.
     """
 
@@ -121,24 +125,29 @@ class AbstractNames:
         self._cls = cls
         self._name = name
         self._originals = sites.noted(_Originals)
-        # Somebody has set these by hand, as tests do to make an object of an abstract class.
-        self._left: Collection[type] = list(self._wrong())
+        # Other code has set these by hand, as tests do to make an object of an abstract class.
+        self._set_by_hand: Collection[type] = list(self._outdated())
 
-    def follow(self) -> None:
-        """Add the name to the lists, or take it off, where the member is another now."""
-        for cls in self._wrong():
-            if cls in self._left:
+    def update(self) -> None:
+        """Add the name to each list, or remove it, depending on the member that the class has."""
+        for cls in self._outdated():
+            if cls in self._set_by_hand:
                 continue
             names: frozenset[str] = vars(cls)[_ABSTRACT]
             original = self._originals.setdefault(cls, names)
+            # Removes the name if it is there, else adds it.
             changed = names ^ {self._name}
+            # Undo restores the very same object.
             if changed == original:
                 changed = self._originals.pop(cls)
             type.__setattr__(cls, _ABSTRACT, changed)
 
-    def _wrong(self) -> list[type]:
-        """Return the classes, also those made since, whose list does not fit the member."""
-        classes = heirs(self._cls, _ABSTRACT)
+    def _outdated(self) -> list[type]:
+        """Return the classes whose list has the name though the member is concrete, or vice versa.
+
+        Subclasses that were created since are among them.
+        """
+        classes = subclasses_with(self._cls, _ABSTRACT)
         if _ABSTRACT in vars(self._cls):
             classes.append(self._cls)
         return [
@@ -150,24 +159,27 @@ class AbstractNames:
 
 
 class _Originals(dict[type, frozenset[str]]):
-    """The lists of abstract methods that were changed, as they were."""
+    """The original `__abstractmethods__` of classes for which it was changed."""
 
 
 def refuse_super(cls: type, member: Any, label: str) -> None:
-    """Refuse a function whose `super()` does not find the class that it is put in.
+    """Refuse a function with a `super()` that does not work in the class that it is stored in.
+
+    Python binds `super()` without arguments to the class in whose body the function was written.
 
     Args:
         cls: The class.
-        member: What is put in it.
-        label: The change as its row declares it, which begins the error.
+        member: The function, or a descriptor around it.
+        label: The start of the message: the change, as its row declares it.
 
     Raises:
-        TargetError: Each call of the `super()` would fail.
+        TargetError: The function was written in another class, or in none.
     """
     for part in inside(member) or (member,):
         if not isinstance(part, FunctionType) or "super" not in part.__code__.co_names:
             continue
         cells = zip(part.__code__.co_freevars, part.__closure__ or (), strict=True)
+        # A function that was written in a class and has a `super()` has the class in its closure.
         cell = dict(cells).get("__class__")
         fault = ""
         if cell is not None and cell.cell_contents not in cls.__mro__:
@@ -182,15 +194,17 @@ def refuse_super(cls: type, member: Any, label: str) -> None:
 
 
 def refuse_recursion(location: Location, new: Any, label: str) -> None:
-    """Refuse a class in place of its base if methods of that say `super(Name, self)`.
+    """Refuse a subclass in place of its base if a method of the base has `super(Name, self)`.
+
+    `Name` would be the subclass then, and its `super` the base: the method would call itself.
 
     Args:
-        location: The name in a module that holds the base.
-        new: The class that it is to hold.
-        label: The change as its row declares it, which begins the error.
+        location: The name in a module, with the base as its value.
+        new: The subclass that replaces it.
+        label: The start of the message: the change, as its row declares it.
 
     Raises:
-        TargetError: Such a method, which may be called, would go on to itself.
+        TargetError: The base has such a method, and the subclass may call it.
     """
     old = location.value
     name = location.name
@@ -210,7 +224,7 @@ def refuse_recursion(location: Location, new: Any, label: str) -> None:
 
 
 def _functions(member: Any) -> Iterator[FunctionType]:
-    """Yield the functions that a member is made of, below their decorators."""
+    """Yield the functions inside a member of a class, without their decorators."""
     for part in inside(member) or (member,):
         if isinstance(part, (FunctionType, CACHED)):
             function = inspect.unwrap(part)
@@ -219,7 +233,14 @@ def _functions(member: Any) -> Iterator[FunctionType]:
 
 
 def _classes_named(code: CodeType) -> set[str]:
-    """Return the global names of classes that are given to `super`; "" where none is given."""
+    """Return the global names that code passes to `super` as its first argument.
+
+    Args:
+        code: The code; functions inside it count as well.
+
+    Returns:
+        The names, as `Name` for `super(Name, self)`; and "" if there is a `super()`.
+    """
     names: set[str] = set()
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -1,7 +1,7 @@
-"""Gives a wrapper of what a class inherits what `super()` finds there at each call.
+"""Has the wrapper of an inherited method call what `super()` finds at each call.
 
-So does a member that is written in the body of the class: a class that derives from it and from
-another one has that one's member next, and a base that changes later is followed.
+That is what an overriding method in the class would do. With multiple inheritance, the next method
+depends on the class of the object; and a base may be patched later.
 """
 
 import functools
@@ -11,9 +11,10 @@ from patchkit.runtime.changes.site import Site
 
 
 def from_above(by: Any, site: Site) -> Any:
-    """Return a body's wrapper that is given what follows the class of a site at the call.
+    """Return a body's wrapper whose `wrapped` is `super().name`, found anew at each call.
 
-    What is called by hand, with what is no object of the class, gets what the wrapper is around.
+    In a call with an object of another class, as in `Class.method(other)`, `wrapped` is the
+    method that was wrapped.
 
     Args:
         by: The body's function.
@@ -26,9 +27,9 @@ def from_above(by: Any, site: Site) -> Any:
 
     @functools.wraps(by)
     def by_above(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        start = instance
+        start = instance  # the object, or for a class method the class, that `super()` is for
         if is_static:
-            # Only `__new__` is told the class of the call.
+            # No static method but `__new__` gets the class of the call.
             start = args[0] if args and name == "__new__" else owner
         kind = start if is_of_class else type(start)
         if owner in getattr(kind, "__mro__", ()):

@@ -1,11 +1,13 @@
-"""Finds where upstream keeps what runs past a name: kernels like Triton's, operators of torch.
+"""Finds what to change for targets that upstream does not call by name: kernels and operators.
 
-All launches `kernel[grid](…)` go through the kernel's `run`, so that is what is changed, on the
-object itself: whoever has imported it launches the changed one, and the compiler still knows it.
+All launches `kernel[grid](…)` of a Triton kernel call its `run`. So `run` is what is changed, on
+the kernel object itself: all code that has imported the kernel launches the changed one, and for
+the compiler it is still the same object.
 
-torch's dispatcher holds an operator's kernels, whatever the module's names hold. One is overridden
-with a `torch.library.Library`, and comes back when that is taken down. Shapes (fake kernels) and
-gradients stay. torch is never imported here: a target that is an operator has imported it.
+An operator of torch calls the kernels that torch's dispatcher has for it, one for each kind of
+device. A kernel is overridden with a `torch.library.Library`, and is in effect again when that is
+destroyed. Shapes (fake kernels) and gradients are not changed. torch is never imported here: if a
+target is an operator, torch has been imported.
 """
 
 import inspect
@@ -24,7 +26,7 @@ _COMPOSITE = (
     "CompositeExplicitAutogradNonFunctional",
     "CompositeImplicitAutograd",
 )
-"""Dispatch keys of kernels that serve every device without one of its own."""
+"""Dispatch keys of kernels for all devices that have none of their own."""
 
 _DEVICES = (
     "CPU",
@@ -40,10 +42,10 @@ _DEVICES = (
     "VE",
 )
 _KEYS = (*_DEVICES, *_COMPOSITE)
-"""Dispatch keys under which an operator's own code lies."""
+"""Dispatch keys of an operator's own code, and not of autograd, autocast and the like."""
 
 _MODIFIER = "_torchscript_modifier"
-"""Where `@torch.jit.ignore` notes what it is for."""
+"""The attribute of a function in which `@torch.jit.ignore` stores its mark."""
 _UNSUPPORTED = (
     "found {name} with a Wrap of patchkit on it, expected a function whose source is all that it "
     "does. Replace or Edit it instead of the Wrap, or script what calls it"
@@ -51,10 +53,10 @@ _UNSUPPORTED = (
 
 
 def is_kernel(value: Any) -> bool:
-    """Whether this is a kernel like Triton's, or one with a tuner or heuristics around it.
+    """Whether an object is a Triton kernel, or one with `autotune` or `heuristics` around it.
 
     Args:
-        value: What a target holds.
+        value: The value of a target.
     """
     if isinstance(value, (type, ModuleType, FunctionType)):
         return False
@@ -64,7 +66,7 @@ def is_kernel(value: Any) -> bool:
 
 
 def launch_location(kernel: Any) -> Location:
-    """Return the location that every launch of a kernel goes through.
+    """Return the location of the `run` that every launch of a kernel calls.
 
     Args:
         kernel: An object for which `is_kernel` is true.
@@ -74,12 +76,12 @@ def launch_location(kernel: Any) -> Location:
 
 
 def keep_from_torch_script(wrapper: FunctionType) -> None:
-    """Have code that torch.jit compiles call a wrapper, and refuse to compile the wrapper itself.
+    """Mark a wrapper so that torch.jit does not compile it, and compiled code calls it.
 
-    torch.jit reads the source through `__wrapped__`, which is that of the original.
+    torch.jit would compile the source that it finds through `__wrapped__`: that of the original.
 
     Args:
-        wrapper: The function, to which it is told.
+        wrapper: The function, which gets the marks as attributes.
     """
     torch_jit = sys.modules.get("torch._jit_internal")
     modifiers: Any = getattr(torch_jit, "FunctionModifiers", None)
@@ -87,6 +89,7 @@ def keep_from_torch_script(wrapper: FunctionType) -> None:
         return
     attributes = wrapper.__dict__
     attributes["__script_unsupported"] = _UNSUPPORTED.format(name=wrapper.__name__)
+    # The mark of `@torch.jit.unused`, which the wrapper has from the original, stays.
     if attributes.get(_MODIFIER) is not modifiers.UNUSED:
         attributes[_MODIFIER] = modifiers.IGNORE
 
@@ -95,8 +98,8 @@ class Operator(NamedTuple):
     """Where a change of an operator of torch has to be made.
 
     Args:
-        locations: The items that hold its kernels, one for each dispatch key.
-        wrap_fault: Why its kernels cannot be called from a wrapper; "" where they can.
+        locations: The items that are its kernels, one for each dispatch key.
+        wrap_fault: Why a wrapper cannot call its kernels; "" if it can.
     """
 
     locations: tuple[Location, ...]
@@ -104,14 +107,14 @@ class Operator(NamedTuple):
 
 
 def operator_at(location: Location, sites: Sites) -> Operator | None:
-    """Return the operator of torch that a location holds.
+    """Return the operator of torch that a target is.
 
     Args:
-        location: Where a target lies.
-        sites: Those of this process, which remember the kernels of each operator.
+        location: The location of the target.
+        sites: All changed attributes of this process; the operators' kernels are kept with them.
 
     Returns:
-        None where the location holds no operator.
+        The operator; None for any other target.
 
     Raises:
         TargetError: The operator has several overloads, or no kernel of its own here.
@@ -142,14 +145,14 @@ def operator_at(location: Location, sites: Sites) -> Operator | None:
 
 
 def refuse_registered(value: Any, label: str) -> None:
-    """Refuse a function that an operator of torch goes on calling.
+    """Refuse a function that an operator of torch was made from, and would go on calling.
 
     Args:
-        value: What the target holds.
-        label: The change as its row declares it, which begins the error.
+        value: The value of the target.
+        label: The start of the message: the change, as its row declares it.
 
     Raises:
-        TargetError: An operator was made of the function.
+        TargetError: An operator was made from the function.
     """
     if not isinstance(value, FunctionType):
         return
@@ -162,10 +165,11 @@ def refuse_registered(value: Any, label: str) -> None:
 
 
 def _operator_made_of(function: FunctionType) -> str | None:
-    """Name the operator that was made of a function, as far as that can be told.
+    """Return the name of the operator that was made from a function; None if none is found.
 
-    torch does not tell which function a kernel is. It is taken for one where an operator with a
-    kernel from Python has its name and its arguments, and it does not call that operator itself.
+    torch does not say which function a kernel is. So this is a guess: the operator has a kernel
+    from Python, the name of the function (without `_` or `_impl`) and its parameters, and the
+    function does not call the operator.
     """
     torch = loaded_torch()
     if torch is None:
@@ -175,7 +179,7 @@ def _operator_made_of(function: FunctionType) -> str | None:
     ends = (f"::{plain}\n", f"::_{plain}\n", f"::{base}\n")
     definitions = torch.library._defs  # noqa: SLF001 - what Python has defined; torch has no other list
     text = "\n".join((*definitions, ""))
-    # Most are not: this takes some microseconds.
+    # One search in a long string takes microseconds, and mostly finds nothing.
     if not any(end in text for end in ends):
         return None
     names = [name for name in text.splitlines() if f"{name}\n".endswith(ends)]
@@ -189,7 +193,7 @@ def _operator_made_of(function: FunctionType) -> str | None:
 def _operator_named(torch: Any, name: str) -> Any:
     """Return the operator that was defined as `library::operator.overload`.
 
-    What a library defined that is gone is listed still, and None is returned for it.
+    None if its library has been destroyed; torch still lists the definition then.
     """
     library, _, in_library = name.partition("::")
     packet_name, _, overload = in_library.partition(".")
@@ -199,9 +203,9 @@ def _operator_named(torch: Any, name: str) -> Any:
 
 
 def _runs(overload: Any, function: FunctionType) -> bool:
-    """Whether an operator runs a function, as its name, its kernels and its arguments say."""
+    """Whether an operator seems to run a function; see `_operator_made_of`."""
     _, _, name = overload.name().partition("::")
-    names_in_call = {overload.namespace, name}
+    names_in_call = {overload.namespace, name}  # of `torch.ops.namespace.name(…)`
     calls_operator = names_in_call.issubset(function.__code__.co_names)
     if calls_operator or not has_python_kernel(overload):
         return False
@@ -211,7 +215,7 @@ def _runs(overload: Any, function: FunctionType) -> bool:
 
 
 def loaded_torch() -> Any:
-    """Return torch where it has been imported, and is no stand-in without operators; else None."""
+    """Return torch if it has been imported, and is no stub without operators; else None."""
     torch = sys.modules.get("torch")
     parts = ("_C", "_library", "_ops", "library", "ops")
     if all(hasattr(torch, part) for part in parts):
@@ -220,17 +224,21 @@ def loaded_torch() -> Any:
 
 
 def has_python_kernel(overload: Any) -> bool:
-    """Whether Python has registered a kernel of an operator.
+    """Whether an operator has a kernel that was registered from Python.
 
     Args:
         overload: One overload of the operator; torch has been imported.
     """
-    registrations = loaded_torch().library._impls  # noqa: SLF001 - kernels that came from Python
+    registrations = loaded_torch().library._impls  # noqa: SLF001 - torch's set of these kernels
     return any(_registration(overload, key) in registrations for key in _KEYS)
 
 
 def _only_overload(operator: Any) -> Any:
-    """Return the only overload of an operator; an overload itself is returned as it is."""
+    """Return the only overload of an operator; an overload itself is returned as it is.
+
+    Raises:
+        TargetError: The operator has several overloads.
+    """
     if not hasattr(operator, "overloads"):
         return operator
     names = operator.overloads()
@@ -242,14 +250,14 @@ def _only_overload(operator: Any) -> Any:
 
 
 class _Override(NamedTuple):
-    """A kernel that was put over an operator's own: it stays as long as its library does."""
+    """A kernel that overrides an operator's own one for as long as its library exists."""
 
     function: Any
     library: Any
 
 
 class Kernels:
-    """An operator's kernels by dispatch key: items that a site can read, set and delete.
+    """An operator's kernels as items by dispatch key, which a site can read, set and delete.
 
     Args:
         torch: The loaded module.
@@ -263,8 +271,8 @@ class Kernels:
         self._torch = torch
         self._originals: dict[str, Any] = {}
         self._overrides: dict[str, _Override] = {}
-        # Before the first override of a key.
         self._was_from_python: dict[str, bool] = {}
+        """Whether the kernel of a key was from Python before the first override."""
 
     def at(self, key: str) -> Location:
         """Return the location of a kernel.
@@ -278,7 +286,7 @@ class Kernels:
         """Whether there is a kernel for this very key.
 
         Args:
-            key: A dispatch key, which this torch need not know.
+            key: A dispatch key, which may be unknown to this release of torch.
         """
         has_kernel = self._torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001 - the only way
         if key not in self._dispatch_keys:
@@ -286,6 +294,7 @@ class Kernels:
         return bool(has_kernel(self.overload.name(), key))
 
     def __getitem__(self, key: str) -> Any:
+        """Return the overriding function of a key; if there is none, one that runs the kernel."""
         if key in self._overrides:
             return self._overrides[key].function
         if key not in self._originals:
@@ -293,15 +302,16 @@ class Kernels:
         return self._originals[key]
 
     def __setitem__(self, key: str, function: Any) -> None:
+        """Override the kernel of a key with a function; the original one restores it."""
         if function is self._originals.get(key):
             del self[key]
             return
-        registrations = self._torch.library._impls  # noqa: SLF001 - for undo
+        registrations = self._torch.library._impls  # noqa: SLF001 - noted for undo
         is_from_python = _registration(self.overload, key) in registrations
         self._was_from_python.setdefault(key, is_from_python)
         library = self._torch.library.Library(self.overload.namespace, "IMPL")
         with warnings.catch_warnings():
-            # That a kernel is overridden is the point.
+            # torch warns that a kernel is overridden.
             warnings.filterwarnings(
                 "ignore", message="Warning only once", category=UserWarning
             )
@@ -311,32 +321,38 @@ class Kernels:
         self._take_down(key, former)
 
     def __delitem__(self, key: str) -> None:
+        """Remove the override of a key, so that the original kernel is in effect again."""
         override = self._overrides.pop(key, None)
         self._take_down(key, override)
 
     def _take_down(self, key: str, override: _Override | None) -> None:
-        """Remove an override from torch, after another has taken its place, or none has."""
+        """Remove an override from torch.
+
+        Args:
+            key: Its dispatch key, which may have a newer override by now.
+            override: The override; for None nothing is done.
+        """
         if override is None:
             return
         library = override.library
-        # A library that is destroyed takes its own keys out of torch's set of kernels that come
-        # from Python, though another library may have put the same key there. So it has none.
+        # A library that is destroyed removes its keys from torch's set of kernels from Python,
+        # though another library may have the same key there. So it gets no keys to remove.
         library._op_impls.clear()  # noqa: SLF001
         library._destroy()  # noqa: SLF001 - as `torch.library._scoped_library` does
-        # The key goes with the last override, and only if it came with the first.
+        # The key is removed with the last override, if the first override had added it.
         if not self._was_from_python[key] and key not in self._overrides:
             registrations = self._torch.library._impls  # noqa: SLF001
             registrations.discard(_registration(self.overload, key))
 
     @property
     def _dispatch_keys(self) -> Any:
-        """Those that this torch knows, by their names."""
+        """The dispatch keys of this release of torch, by name."""
         return self._torch._C.DispatchKey.__members__  # noqa: SLF001
 
     def _original(self, key: str) -> Any:
-        """Return a function that runs the kernel that is there now, also once it is overridden."""
+        """Return a function that runs the present kernel of a key, even after it is overridden."""
         runs_as = key
-        # For any device: found at one that has no kernel of its own.
+        # A kernel for all devices is found under a device that has no kernel of its own.
         if key in _COMPOSITE:
             devices = (device for device in _DEVICES if device in self._dispatch_keys)
             runs_as = next(device for device in devices if not self.has(device))
@@ -355,7 +371,7 @@ class Kernels:
 
 
 class _KernelsByOverload(dict[Any, Kernels]):
-    """The kernels of each operator that was changed."""
+    """The kernels of each operator that was a target, by its overload."""
 
 
 def _name(overload: Any) -> str:
@@ -364,5 +380,5 @@ def _name(overload: Any) -> str:
 
 
 def _registration(overload: Any, key: str) -> str:
-    """Return the text by which torch notes that a kernel comes from Python."""
+    """Return the string that is in torch's set of kernels from Python for a kernel."""
     return f"{overload.namespace}/{_name(overload)}/{key}"

@@ -1,4 +1,7 @@
-"""Refuses targets that cannot be replaced, wrapped or added, before anything is changed."""
+"""Refuses targets that cannot be replaced, wrapped or added, before anything is changed.
+
+A fault is the reason as text; "" or None stands for no fault.
+"""
 
 import enum
 import inspect
@@ -21,31 +24,35 @@ from patchkit.runtime.changes.owners import (
     FIELDS,
     MISSING,
     Location,
-    heirs,
     is_built,
     is_decorated,
+    subclasses_with,
 )
 
 _HEAP = 1 << 9
-"""`Py_TPFLAGS_HEAPTYPE` of CPython: the class was made at run time."""
+"""CPython's flag `Py_TPFLAGS_HEAPTYPE`: the class was created at run time."""
 
 _IMMUTABLE = 1 << 8
-"""`Py_TPFLAGS_IMMUTABLETYPE` of CPython: nobody can set its attributes."""
+"""CPython's flag `Py_TPFLAGS_IMMUTABLETYPE`: the attributes of the class cannot be set."""
 
 _TUPLE_FIELD = type(vars(namedtuple("_Single", "field"))["field"])
 _SLOTS = (MemberDescriptorType, GetSetDescriptorType, _TUPLE_FIELD)
-"""What `__slots__`, msgspec and NamedTuple put on a class for each field."""
+"""Types of the descriptors that `__slots__`, msgspec and NamedTuple make for each field."""
 
 _SET_ITEM = (dict.__setitem__, OrderedDict.__setitem__, list.__setitem__)
+"""The `__setitem__` of containers that store an item as it is."""
+
 _MEMBER_HOOKS = ("__new__", "__init__", "_generate_next_value_", "_ignore_")
-"""What runs, or is read, while the members of an enum are made."""
+"""Methods and attributes of an enum that are used only while its members are created."""
 
 _ATTRS_HOOKS = ("__attrs_pre_init__", "__attrs_post_init__")
+"""Methods that attrs looks for only when it generates the `__init__` of a class."""
+
 _LAZY_RESULT = re.compile(
     r"\b(Async)?(Awaitable|Coroutine|Future|Task|Iterator|Iterable|Generator)\b"
     r"|\b(Any|object)\b"
 )
-"""Found in the annotation of what may be a coroutine or a generator."""
+"""Matches a return annotation of a function that may return a coroutine or a generator."""
 
 _OF_TYPES = re.compile(
     r"__(call|init|new|del|repr|str|bytes|format|hash|bool|dir|sizeof|copy|fspath"
@@ -55,20 +62,21 @@ _OF_TYPES = re.compile(
     r"|[ir]?(add|sub|mul|matmul|truediv|floordiv|mod|divmod|pow|lshift|rshift|and|xor|or)"
     r"|neg|pos|abs|invert|complex|int|float|index|round|trunc|floor|ceil)__"
 )
-"""Methods that Python looks up on the type of an object, whatever the object has itself."""
+"""Methods that Python looks up on the type of an object, and never on the object itself."""
 
 _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
+"""Methods that msgspec looks for only when a struct is created."""
 
 
 def refuse_fixed(location: Location, label: str) -> None:
-    """Refuse a location that nothing can be put in, and say what can be named in its stead.
+    """Refuse a location where nothing can be stored, or where that would have no effect.
 
     Args:
-        location: Where the change would be made.
-        label: The change as its row declares it, which begins the error.
+        location: The attribute or item to change.
+        label: The start of the message: the change, as its row declares it.
 
     Raises:
-        TargetError: Nothing can be put there, or it would have no effect.
+        TargetError: It cannot be changed; the message names what can be changed instead.
     """
     fault = _fixed_fault(location)
     if fault:
@@ -76,7 +84,7 @@ def refuse_fixed(location: Location, label: str) -> None:
 
 
 def _fixed_fault(location: Location) -> str:
-    """Say why nothing can be put in a location; "" where it can."""
+    """Return why nothing can be stored in a location; "" if it can."""
     owner = location.owner
     kind = type(owner)
     if isinstance(location.name, Item):
@@ -110,7 +118,7 @@ def _fixed_fault(location: Location) -> str:
 
 
 def _class_fault(owner: type, location: Location) -> str:
-    """Say why an attribute of a class cannot be changed; "" where it can."""
+    """Return why an attribute of a class cannot be changed; "" if it can."""
     flags = owner.__flags__
     if not flags & _HEAP or flags & _IMMUTABLE:
         return (
@@ -130,8 +138,8 @@ def _class_fault(owner: type, location: Location) -> str:
             "members were made; let an AfterImport change these (docs/targets.md shows how)"
         )
     is_new_post_init = location.name == "__post_init__" and location.value is MISSING
-    if is_new_post_init and not is_built(owner) and heirs(owner, FIELDS):
-        name = heirs(owner, FIELDS)[0].__qualname__
+    if is_new_post_init and not is_built(owner) and subclasses_with(owner, FIELDS):
+        name = subclasses_with(owner, FIELDS)[0].__qualname__
         return (
             f"found no __post_init__ of {owner.__qualname__}, and {name} derives from it, whose "
             f"generated __init__ calls none; name {name}, or Wrap its __init__"
@@ -151,15 +159,15 @@ def _class_fault(owner: type, location: Location) -> str:
 
 
 def refuse_members_and_slots(location: Location, new: Any, label: str) -> None:
-    """Refuse what is not kept where it is named: an enum's member, a field in a slot.
+    """Refuse a member of an enum, and the default of a field whose attribute is a slot.
 
     Args:
-        location: Where the change would be made.
-        new: The body's object, which would go there.
-        label: The change as its row declares it, which begins the error.
+        location: The attribute to change.
+        new: The body's object to store there.
+        label: The start of the message: the change, as its row declares it.
 
     Raises:
-        TargetError: The class does not keep that object under that name.
+        TargetError: The attribute of the class is not where the value is kept.
     """
     owner = location.owner
     name = location.name
@@ -179,31 +187,33 @@ def refuse_members_and_slots(location: Location, new: Any, label: str) -> None:
 
 
 def _is_member(owner: enum.EnumMeta, location: Location, new: Any) -> bool:
-    """Whether a change is one of an enum's members, or would make another member.
+    """Whether an attribute of an enum is one of its members, or would be a new one.
 
-    Python keeps a member in several tables, and everybody shares it.
+    Python keeps each member in several tables of the enum, so that setting one attribute is not
+    enough.
     """
     name = location.name
     if not isinstance(name, str) or name in owner._member_map_:
         return True
     if name.startswith("_") or hasattr(type(new), "__get__"):
-        return False  # Python makes no member of these
+        return False  # in the body of an enum, these make no member
     return location.value is MISSING
 
 
 def refused_call(old: Any, new: Any) -> str | None:
-    """Find a call that the original allows and the replacement does not.
+    """Return why callers of the original cannot call the replacement.
 
-    Only what cannot work is found: a call with all that the original requires, or with all that it
-    takes by position or by keyword alone. Names that differ are for `patchkit check`.
+    Two calls of the original are tried: with all required parameters, and with all parameters,
+    each passed by position if possible. Other names of parameters are reported by `patchkit check`
+    only.
 
     Args:
         old: The original, which may be a descriptor around a function.
-        new: The replacement, which may be one as well.
+        new: The replacement, which may be one, too.
 
     Returns:
-        What is wrong with the call, to follow the name of the replacement; None where there is no
-        such call, or where a signature cannot be told.
+        The fault, to follow the name of the replacement; None if both calls work, or if one of the
+        signatures is unknown.
     """
     allowed = _signature(old)
     accepted = _signature(new)
@@ -223,11 +233,11 @@ def refused_call(old: Any, new: Any) -> str | None:
 def _binding_error(
     signature: inspect.Signature, passed: list[inspect.Parameter]
 ) -> TypeError | None:
-    """Return the error of a call with an argument for each of some parameters, None without one.
+    """Return the error of a call with arguments for some parameters; None if the call works.
 
     Args:
-        signature: That of the function that is called.
-        passed: The parameters of another function, for which there are arguments.
+        signature: The signature of the function that is called.
+        passed: The parameters of another function; the call has an argument for each of them.
     """
     by_position = (
         inspect.Parameter.POSITIONAL_ONLY,
@@ -240,7 +250,7 @@ def _binding_error(
         if parameter.kind is parameter.KEYWORD_ONLY
     ]
     try:
-        # Their values do not matter.
+        # The values of the arguments do not matter.
         signature.bind(*[None] * count, **dict.fromkeys(names))
     except TypeError as error:
         return error
@@ -248,8 +258,8 @@ def _binding_error(
 
 
 def _signature(value: Any) -> inspect.Signature | None:
-    """Return the signature of a function, also of one in a method or property; else None."""
-    function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+    """Return the signature of a function, or of the one in a method or property; else None."""
+    function = _unpacked(value)
     if not isinstance(function, FunctionType):
         return None
     try:
@@ -258,19 +268,25 @@ def _signature(value: Any) -> inspect.Signature | None:
         return None
 
 
+def _unpacked(value: Any) -> Any:
+    """Return the function in a method or a property; any other value as it is."""
+    return getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+
+
 def refuse_unrelated(label: str, old: Any, new: Any) -> None:
-    """Refuse an object that is of another kind than the original.
+    """Refuse a replacement that cannot be used like the original.
 
     Args:
-        label: The change as its row declares it, which begins the error.
+        label: The start of the message: the change, as its row declares it.
         old: The original.
         new: The body's object.
 
     Raises:
-        TargetError: It cannot serve as the original does.
+        TargetError: In place of a class, it does not derive from that; in place of a function, it
+            cannot be called; in place of a kernel, it is none.
     """
     fault = ""
-    # Not by `issubclass`: a Protocol forbids it, and a class may answer what it likes.
+    # Not with `issubclass`: that fails for a Protocol, and a class may override it.
     if isinstance(old, type) and not (isinstance(new, type) and old in new.__mro__):
         whose = f"{old.__module__}.{old.__qualname__}"
         fault = f"found {new!r}, expected a class that derives from {whose}"
@@ -286,23 +302,24 @@ def refuse_unrelated(label: str, old: Any, new: Any) -> None:
 
 
 def _is_code(value: Any) -> bool:
-    """Whether this is a function, or a descriptor or cache around one."""
+    """Whether a value is a function, or a descriptor or cache around one."""
     if isinstance(value, (FunctionType, staticmethod, classmethod, property, CACHED)):
         return True
     return is_decorated(value)
 
 
 def refuse_other_kind(label: str, name: str, old: Any, new: Any) -> None:
-    """Refuse a function whose calls return another kind of thing: a coroutine, a generator.
+    """Refuse, for example, a plain function in place of a coroutine function.
 
     Args:
-        label: The change as its row declares it, which begins the error.
-        name: The body's name of the new function.
+        label: The start of the message: the change, as its row declares it.
+        name: The name of the new function in the body.
         old: The original, which may be a descriptor around a function.
         new: The function, which may be in a descriptor, too.
 
     Raises:
-        TargetError: Callers of the original cannot use what is returned.
+        TargetError: One of the two returns a coroutine, a generator or an asynchronous generator,
+            and the other does not.
     """
     expected = _returned(old)
     found = _returned(new)
@@ -314,8 +331,9 @@ def refuse_other_kind(label: str, name: str, old: Any, new: Any) -> None:
 
 
 def _returned(value: Any) -> str:
-    """Say what kind of thing a call returns; "" where that cannot be told from the function."""
-    function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+    """Return the kind of object that a call returns, in words; "" if that is unknown."""
+    function = _unpacked(value)
+    # With a decorator, the kind of the decorator's function counts, and that may return anything.
     if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
         return ""
     flags = function.__code__.co_flags
@@ -325,10 +343,11 @@ def _returned(value: Any) -> str:
         return "an asynchronous generator"
     if flags & inspect.CO_GENERATOR:
         return "a generator"
-    # A plain function may make any of them: one that is to be overridden, or that says so.
+    # A plain function may return a coroutine as well: if its annotation says so, or if it has to be
+    # overridden.
     try:
         annotation = function.__annotations__.get("return")
-    except NameError:  # from Python 3.14 on, it is evaluated here
+    except NameError:  # Python 3.14 evaluates annotations here
         return ""
     is_abstract = getattr(function, "__isabstractmethod__", False)
     is_stub = "NotImplementedError" in function.__code__.co_names

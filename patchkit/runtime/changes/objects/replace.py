@@ -1,7 +1,7 @@
-"""Prepares Replace and Add: the target becomes the body's object, also where there is nothing yet.
+"""Prepares Replace and Add: the target becomes the body's object.
 
-Most targets are one attribute or item. Where upstream reads something else (a kernel's launcher,
-torch's dispatcher), that is where the object goes.
+Most targets are one attribute or item. For an operator of torch, the object goes into torch's
+dispatcher, since upstream does not call it by the name.
 """
 
 import contextlib
@@ -35,21 +35,21 @@ from patchkit.runtime.changes.owners import (
 from patchkit.runtime.changes.sites import Sites
 
 _Decorate = Callable[[Any, FunctionType], Any]
-"""Makes of the original and of the body's plain function what is stored."""
+"""A function of the original and the body's plain function that returns the value to store."""
 
 
 def prepare(change: Replace | Add, context: Context) -> PreparedLayers:
-    """Resolve a target, and check that the body's object can serve in its place.
+    """Find the target and the body's object, and check that the object can take its place.
 
     Args:
-        change: What the row declares.
-        context: Where the change works; the target's module has been imported.
+        change: The change, as its row declares it.
+        context: What it is prepared with; the target's module has been imported.
 
     Returns:
-        The layers that only have to be put on.
+        The layers, to be applied.
 
     Raises:
-        TargetError: The target, or the body's object, is not there or does not fit.
+        TargetError: The target or the body's object is missing, or the object cannot be used there.
     """
     if isinstance(change, Add):
         return _prepare_add(change, context)
@@ -57,6 +57,7 @@ def prepare(change: Replace | Add, context: Context) -> PreparedLayers:
 
 
 def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
+    """Prepare a Replace; see `prepare`."""
     assert context.module is not None
     label = f"Replace({change.target!r})"
     qualname = change.place.qualname
@@ -64,14 +65,14 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
     old = location.value
     new = _body_object(context, change.by)
     operator = operator_at(location, context.sites)
-    # One operator for another.
+    # An operator that replaces another one is stored under the name, as any object.
     is_of_kind = old is not MISSING and isinstance(new, type(old))
     if operator is not None and not is_of_kind:
         if not callable(new):
             raise TargetError(f"{label}: found {new!r}, expected a function")
         return _prepared_layers(operator.locations, new, context)
     if old is MISSING:
-        locate(context.module, qualname)  # raises, and says what is near
+        locate(context.module, qualname)  # raises an error with similar names
     refuse_registered(old, label)
     refuse_members_and_slots(location, new, label)
     if not change.unrelated:
@@ -87,7 +88,7 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
 
 
 def _beneath(location: Location, sites: Sites) -> Location:
-    """Return a location as it is without patches, which decides what a function stands for."""
+    """Return a location with its value beneath all patches."""
     site = sites.get(location.owner, location.name)
     if site is None or not site.layers or site.original is MISSING:
         return location
@@ -95,7 +96,12 @@ def _beneath(location: Location, sites: Sites) -> Location:
 
 
 def _body_object(context: Context, name: str) -> Any:
-    """Find the body's object; in a class as it is stored, so a static method is one."""
+    """Return the body's object of a name: as it is stored, so a static method is one.
+
+    Args:
+        context: What the change is prepared with.
+        name: The name, as `function` or `Class.method`.
+    """
     bound = context.object_named(name)
     outer, _, last = name.rpartition(".")
     if not outer:
@@ -112,7 +118,7 @@ def _body_object(context: Context, name: str) -> Any:
 def _prepared_layers(
     locations: Iterable[Location], value: Any, context: Context
 ) -> PreparedLayers:
-    """Prepare to put the same object in some locations."""
+    """Prepare to store the same object in some locations."""
     parts = []
     for location in locations:
         site = context.sites.at(location)
@@ -123,7 +129,10 @@ def _prepared_layers(
 def _prepared(
     label: str, location: Location, value: Any, context: Context
 ) -> PreparedLayers:
-    """Prepare to put an object in a location; in a class, as if that had been written with it."""
+    """Prepare to store an object in a location.
+
+    In a class, this includes what Python would have done if the class had been created with it.
+    """
     if not isinstance(location.owner, type):
         return _prepared_layers([location], value, context)
     from patchkit.runtime.changes.objects.creation import (  # noqa: PLC0415 - of classes only
@@ -136,7 +145,7 @@ def _prepared(
 
 
 def _refuse_recursion(label: str, location: Location, new: Any) -> None:
-    """Refuse a class in whose place the original's methods would find their own class no more."""
+    """Raise a TargetError if methods of a replaced class would call themselves; see `creation`."""
     if isinstance(location.value, type) and isinstance(location.owner, ModuleType):
         from patchkit.runtime.changes.objects.creation import refuse_recursion  # noqa: PLC0415 - of classes only
 
@@ -144,6 +153,7 @@ def _refuse_recursion(label: str, location: Location, new: Any) -> None:
 
 
 def _prepare_add(change: Add, context: Context) -> PreparedLayers:
+    """Prepare an Add; see `prepare`."""
     assert context.module is not None
     label = f"Add({change.target!r})"
     location = locate_free(context.module, change.place.qualname)
@@ -162,22 +172,22 @@ def _prepare_add(change: Add, context: Context) -> PreparedLayers:
 
 
 def _refuse_present(label: str, location: Location, context: Context) -> None:
-    """Refuse to add what is there already, and say whose it is."""
+    """Raise a TargetError if the owner of an added attribute or item has it already."""
     owner, name, value, own = location
     is_inherited = not own and not isinstance(name, Item)
     if value is MISSING:
         return
     if is_inherited and vars(object).get(str(name)) is value:
-        return  # what every class and instance has is nobody's
+        return  # inherited from `object`, as by every class
     if name == "__hash__" and value is None:
-        return  # so a class says that it has none
+        return  # the mark of a class whose objects have no hash
     whose = "upstream"
-    if context.sites.holds(owner, name):
+    if context.sites.is_patched(owner, name):
         whose = "another patch adds or changes the same, and upstream or that one"
     elif is_inherited:
         cls = _class_with(owner, str(name))
         if cls is not None:
-            is_patched = context.sites.holds(cls, name)
+            is_patched = context.sites.is_patched(cls, name)
             giver = "another patch's" if is_patched else "upstream's"
             whose = f"{giver} {cls.__module__}.{cls.__qualname__}"
     raise TargetError(
@@ -187,7 +197,7 @@ def _refuse_present(label: str, location: Location, context: Context) -> None:
 
 
 def _class_with(owner: Any, name: str) -> type | None:
-    """Return the class from which an owner inherits an attribute."""
+    """Return the class from which an owner inherits an attribute; None if there is none."""
     kind = owner if isinstance(owner, type) else type(owner)
     for cls in kind.__mro__:
         if name in vars(cls):
@@ -196,18 +206,29 @@ def _class_with(owner: Any, name: str) -> type | None:
 
 
 def _refuse_call(label: str, name: str, old: Any, new: Any) -> None:
-    """Refuse an object of the body, by its name there, that the original's callers cannot call."""
+    """Raise a TargetError if callers of the original cannot call the body's object.
+
+    Args:
+        label: The start of the message.
+        name: The name of the body's object.
+        old: The original.
+        new: The body's object.
+    """
     fault = refused_call(old, new)
     if fault is not None:
         raise TargetError(f"{label}: {name} {fault} (unrelated=True allows another)")
 
 
 def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any:
-    """Return what is stored so that the body's object serves in the target's place.
+    """Return the value to store so that the body's object can be used like the target.
 
-    A plain function takes on what the target is: a method of the same kind, a property's getter, a
-    bound method, and (unless `unrelated`) a cached function, a context manager. A method gets a
-    function of its own under its own name, as pickle finds a bound method by that.
+    A plain function becomes what the target is: a static or class method, a property with that
+    getter, a bound method, and (unless `unrelated`) a cached function or a context manager.
+
+    Args:
+        location: The target.
+        new: The body's object.
+        unrelated: Whether the row says that the object need not be like the target.
     """
     old = location.value
     owner = location.owner
@@ -219,14 +240,20 @@ def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any
     is_in_dict = (
         isinstance(owner, ModuleType) or isinstance(location.name, Item) or location.own
     )
-    # The method of an instance's class.
+    # In place of a method of the class that one instance uses.
     if not is_in_dict and isinstance(old, FunctionType):
         return MethodType(new, owner)
     return decorate(old, new)
 
 
 def _substitute_in_class(location: Location, new: Any, decorate: _Decorate) -> Any:
-    """Return what is stored in a class, a descriptor of the same kind as the original."""
+    """Return the value to store in a class; a function becomes a descriptor like the original.
+
+    Args:
+        location: The target, an attribute of a class.
+        new: The body's object.
+        decorate: Applies the decorator of upstream's function.
+    """
     old = location.value
     owner = location.owner
     name = str(location.name)
@@ -252,7 +279,7 @@ def _substitute_in_class(location: Location, new: Any, decorate: _Decorate) -> A
 
 
 def _with_name_set(owner: type, name: str, value: Any) -> Any:
-    """Call `__set_name__` of a descriptor, as Python does for one in a class's body."""
+    """Call a descriptor's `__set_name__`, as Python does when it creates a class; return it."""
     set_name = getattr(type(value), "__set_name__", None)
     if set_name is None:
         return value
@@ -264,7 +291,10 @@ def _with_name_set(owner: type, name: str, value: Any) -> Any:
 
 
 def _named_function(owner: type, name: str, function: FunctionType) -> FunctionType:
-    """Return a function with the name of a method: the same, or a copy that is named so."""
+    """Return a function whose `__name__` is the name of a method: itself, or a copy.
+
+    pickle finds a bound method by the name of its function.
+    """
     if function.__name__ == name:
         return function
     twin = FunctionType(
@@ -284,11 +314,16 @@ def _named_function(owner: type, name: str, function: FunctionType) -> FunctionT
 
 
 def _undecorated(_old: Any, new: FunctionType) -> Any:
+    """Return the body's function as it is, for `unrelated=True`."""
     return new
 
 
 def _decorated(old: Any, new: FunctionType) -> Any:
-    """Decorate as upstream did, where what its callers use comes from the decorator."""
+    """Decorate a function as upstream's is, if callers use what the decorator adds.
+
+    These decorators are `lru_cache` (`cache_clear()`), and `contextmanager` and its asynchronous
+    form for a generator function.
+    """
     if isinstance(old, CACHED):
         return functools.lru_cache(**old.cache_parameters())(new)
     if isinstance(old, FunctionType) and old.__globals__ is vars(contextlib):

@@ -1,12 +1,12 @@
-"""Prepares Wrap: the body's function runs around the target.
+"""Prepares Wrap: a function of the body is called in place of the target, and may call that.
 
-The result is a plain function wherever the target can be one: torch.compile traces a
-`wrapt.FunctionWrapper` as the unwrapped original, and pickle refuses it. wrapt serves only what
-no function can stand for (builtins, callable instances).
+The wrapper is a plain function wherever possible: torch.compile traces a `wrapt.FunctionWrapper`
+as the unwrapped original, and pickle refuses it. wrapt is used only for objects that no function
+can replace (builtins, callable instances).
 
-A wrapper has the shape of what it stands for: a coroutine function stays one for
-`inspect.iscoroutinefunction`, a generator function stays one, and the signature follows through
-`__wrapped__`.
+A wrapper is of the same kind as its target: that of a coroutine function is one for
+`inspect.iscoroutinefunction`, that of a generator function is a generator function, and
+`inspect.signature` finds the target's signature through `__wrapped__`.
 """
 
 import copy
@@ -48,29 +48,29 @@ from patchkit.runtime.changes.owners import (
 from patchkit.runtime.changes.site import Site
 
 By = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
-"""A body's wrapper: it gets the wrapped callable, the instance or None, `args` and `kwargs`."""
+"""A body's wrapper: a function of the wrapped callable, the instance or None, args and kwargs."""
 
 
 class _NoArgument:
-    """Stands for a first argument that was not given."""
+    """The default of a method's first parameter: the call has no argument."""
 
 
 def _convention(wrapped: Any, instance: Any, args: Any, kwargs: Any, /) -> Any:
-    """What a wrapper is called like."""
+    """The signature that a body's wrapper has to accept calls of."""
 
 
 def prepare(change: Wrap, context: Context) -> Prepared:
-    """Resolve a target, and try the wrapper on it.
+    """Find the target and the body's wrapper, and wrap once to check that it is possible.
 
     Args:
-        change: What the row declares.
-        context: Where the change works; the target's module has been imported.
+        change: The change, as its row declares it.
+        context: What it is prepared with; the target's module has been imported.
 
     Returns:
-        The change, which only has to be made.
+        The change, to be applied.
 
     Raises:
-        TargetError: The target or the wrapper is not there, or one does not fit the other.
+        TargetError: The target or the wrapper is missing, or cannot be used with the other.
     """
     assert context.module is not None
     label = f"Wrap({change.target!r})"
@@ -88,7 +88,7 @@ def prepare(change: Wrap, context: Context) -> Prepared:
             raise TargetError(f"{label}: {operator.wrap_fault}")
         return wrapped_at(operator.locations, by, context, label)
     if location.value is MISSING:
-        locate(context.module, qualname)  # raises, and says what is near
+        locate(context.module, qualname)  # raises an error with similar names
     refuse_registered(location.value, label)
     if is_kernel(location.value):
         location = launch_location(location.value)
@@ -99,19 +99,16 @@ def prepare(change: Wrap, context: Context) -> Prepared:
 def wrapped_at(
     locations: Iterable[Location], by: By, context: Context, label: str
 ) -> PreparedLayers:
-    """Prepare a wrapper around what each of some locations holds.
+    """Prepare a wrapper around the value of each of some locations.
 
     Args:
-        locations: Where the wrapper comes.
+        locations: The locations.
         by: The body's function.
-        context: Where the change works.
-        label: What the error begins with.
-
-    Returns:
-        The layers that only have to be put on.
+        context: What the change is prepared with.
+        label: The start of an error's message.
 
     Raises:
-        TargetError: What a location holds cannot be wrapped.
+        TargetError: A value cannot be wrapped.
     """
     parts = []
     for location in locations:
@@ -126,9 +123,10 @@ def wrapped_at(
 
 
 def _maker(location: Location, site: Site, by: By) -> Callable[[Any], Any]:
-    """Return what makes the wrapper around the value of a location."""
+    """Return a function that wraps the value of a location; a class binds methods by itself."""
     is_class = isinstance(location.owner, type)
     is_in_dict = site.own or isinstance(location.name, Item)
+    # Attributes of modules, and those that a class or instance has itself; then inherited ones.
     if is_in_dict or isinstance(location.owner, ModuleType):
         return functools.partial(_wrapper, by=by, in_class=is_class)
     if is_class:
@@ -137,27 +135,23 @@ def _maker(location: Location, site: Site, by: By) -> Callable[[Any], Any]:
 
 
 class PreparedWrappers(PreparedLayers, frozen=False):
-    """Wrappers that only have to be put on.
-
-    Args:
-        parts: The layers, each of which makes a wrapper.
-    """
+    """Layers that are wrappers."""
 
     def undo(self) -> None:
-        """Take the wrappers off; what was written on them is found on the originals then."""
+        """Remove the wrappers; attributes that were set on them are copied to the originals."""
         for _, layer in self.parts:
-            cast("_Wrapping", layer.make).carry_back()
+            cast("_Wrapping", layer.make).copy_back()
         super().undo()
 
 
 class _Wrapping:
-    """Makes a wrapper, and makes it anew whenever something else lies below it.
+    """A layer's `make`: wraps the value below, and wraps anew whenever that has changed.
 
-    Without the patch, what somebody writes on the wrapper (`upstream.f.calls = 1`) would have been
-    written on the original. So it goes there, and on each new wrapper.
+    Attributes that other code sets on the wrapper (`upstream.f.calls = 1`) would be on the original
+    without the patch. So they are copied to the original, and to each new wrapper.
 
     Args:
-        make: Makes a wrapper around what it is given.
+        make: A function that wraps a value.
     """
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
@@ -167,9 +161,11 @@ class _Wrapping:
         self._attributes: dict[str, Any] = {}
 
     def __call__(self, below: Any) -> Any:
+        """Wrap the value below; attributes of the former wrapper are copied to the new one."""
         value = self._make(below)
         written = self._written()
         self._function = None
+        # The parts of a property are wrapped one by one; this finds the one that was.
         originals = inside(below) or (below,)
         for part, original in zip(inside(value) or (value,), originals, strict=False):
             if isinstance(part, FunctionType) and part.__globals__ is globals():
@@ -180,13 +176,13 @@ class _Wrapping:
                 self._attributes = dict(vars(part))
         return value
 
-    def carry_back(self) -> None:
-        """Write on the original what was written on the wrapper."""
+    def copy_back(self) -> None:
+        """Copy the attributes that were set on the wrapper to the original."""
         _write(self._original, self._written())
         self._function = None
 
     def _written(self) -> dict[str, Any]:
-        """Return the attributes of the wrapper that were changed; MISSING for those deleted."""
+        """Return the attributes set on the wrapper since it was made; MISSING for a deleted one."""
         if self._function is None:
             return {}
         former = self._attributes
@@ -199,7 +195,7 @@ class _Wrapping:
 
 
 def _write(function: Any, attributes: dict[str, Any]) -> None:
-    """Set or delete attributes of a function; one in C has none."""
+    """Set attributes of a function, or delete those that are MISSING."""
     present = namespace(function)
     for name, value in attributes.items():
         if value is MISSING:
@@ -209,7 +205,10 @@ def _write(function: Any, attributes: dict[str, Any]) -> None:
 
 
 def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
-    """Wrap what is stored: a descriptor stays one of its kind."""
+    """Wrap a stored value; a descriptor stays one of its kind, with a wrapper inside.
+
+    A function that is stored in a class is a method. A TypeError says why a value has no wrapper.
+    """
     if isinstance(value, staticmethod):
         return type(value)(_wrapped_function(value.__func__, by))
     if isinstance(value, classmethod):
@@ -227,7 +226,7 @@ def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
             f"found the class {value.__name__}, expected a function or method; wrap its "
             "__init__ or __new__, or use Replace"
         )
-    if is_decorated(value):
+    if is_decorated(value):  # a pydantic validator
         inner: Any = value
         wrapped = _wrapper(inner.wrapped, by=by, in_class=in_class)
         return dataclasses.replace(inner, wrapped=wrapped)
@@ -237,8 +236,8 @@ def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
 
 
 def _inherited_wrapper(value: Any, *, by: By, site: Site) -> Any:
-    """Wrap what a class inherits, or what other patches have made of that."""
-    # torch.compile cannot trace `super().size` of a property.
+    """Wrap an inherited member of a class; the innermost wrapper calls `super()` for it."""
+    # Not for properties: torch.compile cannot trace `super().size`.
     is_read = isinstance(value, (property, functools.cached_property))
     if value is inherited(site.owner, str(site.name)) and not is_read:
         from patchkit.runtime.changes.objects.inheriting import from_above  # noqa: PLC0415 - few inherit
@@ -248,10 +247,7 @@ def _inherited_wrapper(value: Any, *, by: By, site: Site) -> Any:
 
 
 def _instance_wrapper(value: Any, *, by: By, site: Site) -> Any:
-    """Wrap a method of an instance's class for this instance alone.
-
-    Python binds nothing that lies in an instance's own dict, so that is done here.
-    """
+    """Wrap a method for one instance; it is bound here, as Python binds nothing in an instance."""
     if value is not site.original or not hasattr(value, "__get__"):
         return _wrapped_function(value, by)
     if hasattr(value, "__set__"):
@@ -260,7 +256,7 @@ def _instance_wrapper(value: Any, *, by: By, site: Site) -> Any:
 
 
 def _wrapped_function(function: Any, by: By) -> Any:
-    """Wrap what is called without an instance; a bound method stays one."""
+    """Wrap a function that is called without an instance; a bound method stays a bound method."""
     if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
         return MethodType(around_method(function.__func__, by), function.__self__)
     return _wrapped_callable(function, by, around_function)
@@ -269,7 +265,10 @@ def _wrapped_function(function: Any, by: By) -> Any:
 def _wrapped_callable(
     value: Any, by: By, wrap: Callable[[Any, By], FunctionType]
 ) -> Any:
-    """Wrap a callable, by a plain function where that can stand for it."""
+    """Wrap a callable: a Python function with `wrap`, any other one with wrapt.
+
+    `wrap` is `around_function` or `around_method`.
+    """
     if isinstance(value, FunctionType):
         return wrap(value, by)
     if isinstance(value, CACHED):
@@ -285,7 +284,7 @@ def _wrapped_callable(
             "would go on calling what is beneath a Wrap; Replace it"
         )
     try:
-        from wrapt import FunctionWrapper  # noqa: PLC0415 - an extra that few need
+        from wrapt import FunctionWrapper  # noqa: PLC0415 - an optional dependency
     except ImportError as error:
         fault = f"found {value!r}, which is no Python function"
         raise TypeError(f"{fault}; to wrap it, install vllm-patchkit[wrapt]") from error
@@ -309,14 +308,15 @@ def around_function(function: Callable[..., Any], by: By) -> FunctionType:
 def around_method(function: Any, by: By) -> FunctionType:
     """Return a function that calls `by(bound, instance, args, kwargs)`.
 
-    The first argument, the instance or the class, is bound and handed over apart. What is called
-    through its class like a plain function, with no first argument or with None, gets no instance.
+    The first argument of the call is the instance (or the class), and `bound` is the method of it.
+    In a call through the class without an instance (`Class.method()` or `Class.method(None)`), the
+    wrapper gets `by(function, None, args, kwargs)`.
 
     Args:
         function: The method, as it is stored in its class.
         by: The body's function.
     """
-    # Not MethodType(function, self): torch.compile cannot trace that, and it takes longer.
+    # `MethodType(function, self)` would be slower, and torch.compile cannot trace it.
     bind = function.__get__
 
     def plain(self: Any = _NoArgument, /, *args: Any, **kwargs: Any) -> Any:
@@ -330,7 +330,7 @@ def around_method(function: Any, by: By) -> FunctionType:
 
 
 def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
-    """Return `plain`, called through a function of the same kind as the wrapped one."""
+    """Return a function that calls `plain`, with the kind, name and signature of `function`."""
     code = getattr(function, "__code__", None)
     flags = getattr(code, "co_flags", 0)
     shaped = plain
@@ -340,18 +340,21 @@ def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
         shaped = _generator(plain)
     elif flags & CO_ASYNC_GENERATOR:
         shaped = _async_generator(plain)
-    # Its own, so that its calls can be told apart; awaitable if `types.coroutine` says so.
+    # The code gets replaced in any case: each wrapper has code of its own, so that its calls can be
+    # counted. The flag is that of `types.coroutine`, which makes a generator awaitable.
     own_flags = shaped.__code__.co_flags | (flags & CO_ITERABLE_COROUTINE)
     shaped.__code__ = shaped.__code__.replace(co_flags=own_flags)
     wrapper: Any = functools.update_wrapper(shaped, function)
     if hasattr(function, "cache_info"):
-        # It leads past the cache.
+        # Not the cached function itself: its `__wrapped__` is the one without the cache.
         wrapper.__wrapped__ = getattr(function, "__wrapped__", function)
     keep_from_torch_script(wrapper)
     return cast("FunctionType", wrapper)
 
 
 def _coroutine(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a coroutine function that calls `plain`, and awaits its result if possible."""
+
     async def coroutine(*args: Any, **kwargs: Any) -> Any:
         result = plain(*args, **kwargs)
         if hasattr(result, "__await__"):
@@ -362,6 +365,8 @@ def _coroutine(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _generator(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a generator function that yields from the result of `plain`."""
+
     def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         return (yield from plain(*args, **kwargs))
 
@@ -369,6 +374,11 @@ def _generator(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _async_generator(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an asynchronous generator function that passes everything on to the one of `plain`.
+
+    It does by hand what `yield from` does: also what is sent or thrown into it is passed on.
+    """
+
     async def generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         inner = plain(*args, **kwargs)
         step = inner.asend(None)
@@ -380,7 +390,7 @@ def _async_generator(plain: Callable[..., Any]) -> Callable[..., Any]:
                     step = inner.asend(sent)
                 except GeneratorExit:
                     raise
-                except BaseException as error:  # noqa: BLE001 - thrown in; the inner one's to see
+                except BaseException as error:  # noqa: BLE001 - passed on to the inner generator
                     step = inner.athrow(error)
         except StopAsyncIteration:
             return

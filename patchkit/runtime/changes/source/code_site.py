@@ -1,7 +1,7 @@
-"""Keeps functions whose code is edited, and takes any edit off again, in any order.
+"""Gives a function edited code, and removes edits again, in any order.
 
-The function object stays; its code is always compiled from the original text with the edits that
-are left, and is the very original once none is left.
+The function object stays the same. Its code is always compiled from the original text with all
+edits that are in place, and is the very original once no edit remains.
 """
 
 from dataclasses import dataclass, field
@@ -21,17 +21,17 @@ from patchkit.runtime.changes.owners import held_elsewhere
 from patchkit.runtime.changes.source.recompile import Source, publish
 
 Rank = tuple[int, int]
-"""Orders edits, whenever they came: the row's place among rows, and the change's in its row."""
+"""The position of an edit's row, and of the change in it: it decides the order of edits."""
 
 
 @dataclass(frozen=True, eq=False)
 class CodeEdit:
-    """One patch's part in a function's code.
+    """One change of a function's text.
 
     Args:
         label: The change as its row declares it, for messages.
-        text_edit: What is replaced in the function's text, and by what.
-        rank: Where it comes among the edits of a function.
+        text_edit: The text to replace, and the new text.
+        rank: Decides its position among the edits of a function.
         patch: The name of its patch.
     """
 
@@ -43,11 +43,12 @@ class CodeEdit:
 
 @dataclass(frozen=True)
 class _EditedState:
-    """What some edits make of a function.
+    """The result of some edits of a function.
 
     Args:
         edits: The edits, ordered by their ranks.
-        attributes: Those of the function that differ from the original, by name.
+        attributes: The attributes of the function that differ from the original ones, by name:
+            `__code__`, and `__defaults__` or the like if the `def` line was edited.
     """
 
     edits: tuple[CodeEdit, ...] = ()
@@ -58,25 +59,26 @@ class CodeSite:
     """One function whose code can be edited.
 
     Args:
-        function: The function, which lives as long as it is edited.
-        edited: The sites that have an edit on; this one adds itself and takes itself out.
+        function: The function.
+        edited: All sites with an edit. This one adds and removes itself: it has to exist as long as
+            its function is edited.
 
     Raises:
-        TargetError: The function's source cannot be had.
+        TargetError: The function has no source, or not the one that is loaded.
     """
 
     def __init__(self, function: FunctionType, edited: "set[CodeSite]") -> None:
         self.function = function
         self._label = f"the code of {function.__module__}.{function.__qualname__}"
         self.caches: dict[int, Any] = {}
-        """Caches of its answers; cleared when its code becomes another."""
+        """Caches of the function's results, by id; cleared whenever its code changes."""
         self._edited = edited
         self._source = Source(function)
         self._edits: list[CodeEdit] = []
         self._prepared: dict[Rank, tuple[CodeEdit, _EditedState]] = {}
         self._state = _EditedState()
         self._original: dict[str, Any] = {"__code__": function.__code__}
-        # What edits have put there before, as far as anybody still holds it.
+        # Former values of edited attributes that something still refers to.
         self._former: dict[str, list[Any]] = {"__code__": []}
         self._is_busy = False
 
@@ -86,16 +88,17 @@ class CodeSite:
         return list(dict.fromkeys(edit.patch for edit in self._edits))
 
     def prepare(self, edit: CodeEdit) -> None:
-        """Build the function with one more edit, after its row's earlier ones.
+        """Check that an edit can be made, together with earlier edits of its row.
 
         Args:
-            edit: What `put` is called with later.
+            edit: The edit, which `put` is to be called with later.
 
         Raises:
-            TargetError: The edit does not match, or somebody else has changed the function.
+            TargetError: The edit does not match, or other code has changed the function.
         """
         if not self._is_ours():
             raise TargetError(f"{self._label} was changed by somebody else")
+        # Edits of one row are applied together, and a later one may change text of an earlier one.
         row = edit.rank[0]
         earlier = [
             prepared
@@ -106,31 +109,32 @@ class CodeSite:
         self._prepared[edit.rank] = (edit, state)
 
     def put(self, edit: CodeEdit) -> None:
-        """Put on an edit that was prepared; it finds its place by its rank.
+        """Make an edit; its rank decides its position among the others.
 
         Args:
-            edit: What `prepare` was called with.
+            edit: The edit that `prepare` was called with.
 
         Raises:
-            TargetError: It does not match beside the edits that have come since.
+            TargetError: It does not match any more, since other edits have been made.
         """
+        # The state that `prepare` has built is right if no edit has been made or removed since.
         _, state = self._prepared.pop(edit.rank, (edit, _EditedState()))
         edits = [*self._edits, edit]
         if set(state.edits) != set(edits):
             state = self._build(edits)
-        # Noted first: what is torn off in the middle can be taken back.
+        # Before anything is changed, so that `remove` can undo it after an interruption.
         self._edits = edits
         self._set(state)
 
-    def take(self, edit: CodeEdit) -> None:
-        """Take an edit off, if it is on; also one that was put on by half.
+    def remove(self, edit: CodeEdit) -> None:
+        """Remove an edit, if it is in place.
 
         Args:
-            edit: What `put` was called with.
+            edit: The edit that `put` was called with, even if that was interrupted.
 
         Raises:
-            UndoError: Somebody else has changed the code since, or a later edit changes text of
-                this one, which so stays until that is taken off.
+            UndoError: Other code has changed the function since; or another edit changes text that
+                this edit has made, so that this edit stays as long as that one.
         """
         if edit not in self._edits:
             return
@@ -142,12 +146,17 @@ class CodeSite:
         try:
             self._set(self._build(self._edits))
         except TargetError as error:
-            self._take_alone(edit, error)
+            self._remove_alone(edit, error)
 
-    def _take_alone(self, edit: CodeEdit, error: TargetError) -> None:
-        """Take an edit from those in effect, where the edits that are left do not match alone."""
+    def _remove_alone(self, edit: CodeEdit, error: TargetError) -> None:
+        """Remove one edit, keeping earlier removed ones that other edits still build on.
+
+        Args:
+            edit: The edit.
+            error: Why the edits that should remain cannot be made without those.
+        """
         if edit not in self._state.edits:
-            return  # it was torn off before anything was changed
+            return  # `put` was interrupted before it changed anything
         remaining = [active for active in self._state.edits if active is not edit]
         try:
             self._set(self._build(remaining))
@@ -157,7 +166,7 @@ class CodeSite:
             ) from error
 
     def _build(self, edits: list[CodeEdit]) -> _EditedState:
-        """Build what these edits make of the original; a TargetError where one does not match."""
+        """Compile the original text with some edits; raise a TargetError if one does not match."""
         if not edits:
             return _EditedState()
         ordered = tuple(sorted(edits, key=lambda edit: edit.rank))
@@ -171,6 +180,7 @@ class CodeSite:
             raise TargetError(f"{', '.join(labels)}: {error}") from error
 
     def _rewritten(self, function: FunctionText, edit: CodeEdit) -> FunctionText:
+        """Return a function's text with an edit; raise a TargetError if that does not match."""
         try:
             return rewrite(function, edit.text_edit)
         except MiscountError as error:
@@ -180,7 +190,7 @@ class CodeSite:
             raise TargetError(f"{edit.label}: {error}") from error
 
     def _attributes(self, function: FunctionText) -> dict[str, Any]:
-        """Compile an edited text; return the function's attributes that it changes."""
+        """Compile an edited text; return the attributes of the function that it changes."""
         original = self._source.text
         module_text = self._source.whole(function.text)
         filename = publish(module_text, self._source.place.file)
@@ -195,7 +205,7 @@ class CodeSite:
         return {**values, "__code__": code}
 
     def _is_ours(self) -> bool:
-        """Whether the function has nothing that somebody else has put there."""
+        """Whether all attributes of the function are original or from an edit, now or formerly."""
         for name, original in self._original.items():
             current = getattr(self.function, name)
             ours = [original, *self._former[name]]
@@ -204,17 +214,22 @@ class CodeSite:
         return True
 
     def is_intact(self) -> bool:
-        """Whether the function has what was last put there; another thread may be at it."""
+        """Whether the function still has the attributes that were set last.
+
+        While another thread is setting them, the answer is yes.
+        """
+        # Once more: the other thread may have finished between the first two tests.
         return self._has_all() or self._is_busy or self._has_all()
 
     def _has_all(self) -> bool:
+        """Whether the function has all attributes of its state, and is original otherwise."""
         attributes = {**self._original, **self._state.attributes}
         return all(
             getattr(self.function, name) is value for name, value in attributes.items()
         )
 
     def _set(self, state: _EditedState) -> None:
-        """Give the function what a state says, and the original for the rest."""
+        """Set the function's attributes to those of a state, and all others to the originals."""
         for name, value in state.attributes.items():
             self._original.setdefault(name, getattr(self.function, name))
             former = self._former.setdefault(name, [])
@@ -244,17 +259,17 @@ def _contains(objects: list[Any], value: Any) -> bool:
 
 
 class CodeSites:
-    """The functions of this process that are edited, or are about to be."""
+    """The sites of this process's functions that are edited, or are about to be."""
 
     def __init__(self) -> None:
         self._edited: set[CodeSite] = set()
         self._sites: WeakValueDictionary[int, CodeSite] = WeakValueDictionary()
 
     def get(self, function: FunctionType) -> CodeSite | None:
-        """Return the site of a function, or None where nothing has edited it.
+        """Return the site of a function, or None if it has none.
 
         Args:
-            function: The function itself, beneath all that is around it.
+            function: The function itself, without decorators around it.
         """
         site = self._sites.get(id(function))
         if site is None or site.function is not function:
@@ -262,13 +277,13 @@ class CodeSites:
         return site
 
     def at(self, function: FunctionType) -> CodeSite:
-        """Return the site of a function, a new one where it has none.
+        """Return the site of a function, a new one if it has none.
 
         Args:
-            function: The function itself, beneath all that is around it.
+            function: The function itself, without decorators around it.
 
         Raises:
-            TargetError: The function's source cannot be had.
+            TargetError: The function has no source, or not the one that is loaded.
         """
         site = self._sites.get(id(function))
         if site is None:

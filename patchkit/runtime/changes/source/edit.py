@@ -1,6 +1,7 @@
-"""Prepares Edit: part of a function's source is replaced, and compiled into the same function.
+"""Prepares Edit: replaces a part of a function's source, and compiles it into the same function.
 
-The function is the one that a `def` statement made, beneath all that is around it.
+The function is the one that a `def` statement has made, inside of decorators, descriptors and
+patches.
 """
 
 from itertools import pairwise
@@ -18,32 +19,34 @@ from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.changes.source.code_site import CodeEdit, CodeSite, CodeSites
 
 _BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
-"""What `property.fset` and `partial.func` are in their types."""
+"""The types of built-in attributes such as `property.fset` and `partial.func`."""
 
 
 class PreparedEdit(PreparedLayers, frozen=False):
-    """An edit that was built once to see that it can be; the function stays the same object.
+    """An edit that is known to match; the function will stay the same object.
 
     Args:
         code: The function's site, which the edit is put on.
     """
 
     code: CodeSite
-    sites: ClassVar[tuple[Site, ...]] = ()  # so that no copy is ever stale
+    sites: ClassVar[
+        tuple[Site, ...]
+    ] = ()  # no attribute is changed, so no copy is stale
 
 
 def prepare(change: Edit, context: Context) -> PreparedEdit:
-    """Resolve the function, and build it with the edit.
+    """Find the function of an Edit, and compile the edited text once to check it.
 
     Args:
-        change: What the row declares.
-        context: Where the change works; the target's module has been imported.
+        change: The change, as its row declares it.
+        context: What it is prepared with; the target's module has been imported.
 
     Returns:
-        The edit, which only has to be put on.
+        The edit, to be applied.
 
     Raises:
-        TargetError: The function is not there, has no source, or the edit does not match.
+        TargetError: The function is missing, has no source, or the edit does not match.
     """
     assert context.module is not None
     label = f"Edit({change.target!r})"
@@ -70,20 +73,20 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
 def function_at(
     module: ModuleType, qualname: str, sites: Sites
 ) -> tuple[list[Any], FunctionType]:
-    """Find a target's function beneath patches, decorators and descriptors.
+    """Find a target's function inside of patches, decorators and descriptors.
 
     Args:
         module: The target's module.
         qualname: The target's name in the module.
-        sites: The changed attributes of this process, which hold what is beneath patches.
+        sites: The changed attributes of this process, with the originals beneath patches.
 
     Returns:
-        What is around the function, the outermost first, and the function itself.
+        The objects around the function, the outermost first, and the function itself.
 
     Raises:
-        TargetError: Nothing is there, or no function that the module itself has made in Python.
+        TargetError: The target is missing, or is no Python function that the module defines.
     """
-    locate(module, qualname)  # tells in full where nothing is
+    locate(module, qualname)  # raises if it is missing
     value: Any = module
     for step in steps_of(qualname):
         value = _original_at(value, step, sites)
@@ -94,7 +97,7 @@ def function_at(
             f"found {function!r}, expected a function or method written in Python"
         )
     home = function.__globals__.get("__name__")
-    # What is local was made for this module.
+    # A function that a factory of another module has made belongs to this module.
     is_local = "<locals>" in function.__qualname__
     if home != module.__name__ and not is_local:
         source = f"{home}:{function.__qualname__}"
@@ -106,18 +109,18 @@ def function_at(
 
 
 def layers(value: Any) -> list[Any]:
-    """Follow descriptors, partial and cached functions and decorators to what they are around.
+    """Unpack descriptors, partials, cached and decorated functions, one inside the other.
 
     Args:
-        value: What a target holds.
+        value: The value of a target.
 
     Returns:
-        The value itself and what is beneath it, the innermost last.
+        The value itself and what is inside it, the innermost object last.
     """
     chain = [value]
     inner = _inside(value)
     while inner is not None:
-        if any(inner is layer for layer in chain):
+        if any(inner is layer for layer in chain):  # a `__wrapped__` that leads back
             break
         chain.append(inner)
         inner = _inside(inner)
@@ -125,7 +128,14 @@ def layers(value: Any) -> list[Any]:
 
 
 def _refuse_unreached(chain: list[Any]) -> None:
-    """Refuse to follow a decorator to what it has only taken name and signature of."""
+    """Raise a TargetError if a decorator does not call what its `__wrapped__` leads to.
+
+    `functools.wraps` may have been used only to copy a name and a signature. An Edit of that other
+    function would not change the target.
+
+    Args:
+        chain: A function and the objects around it, the outermost first.
+    """
     decorators = [
         (outer, inner)
         for outer, inner in pairwise(chain)
@@ -139,7 +149,7 @@ def _refuse_unreached(chain: list[Any]) -> None:
         code = outer.__code__
         is_same_code = getattr(inner, "__code__", None) is code
         is_copy = is_same_code and inner.__closure__ is outer.__closure__
-        # Code that names a function may get it from anywhere.
+        # A decorator whose code has the name of the function may get it from anywhere.
         is_named = getattr(inner, "__name__", None) in code.co_names
         if is_copy or (not is_named and may_call(outer, inner) is False):
             raise TargetError(
@@ -149,7 +159,7 @@ def _refuse_unreached(chain: list[Any]) -> None:
 
 
 def _place(value: Any) -> str:
-    """Name a function and where it begins; `functools.wraps` gives two of them one name."""
+    """Describe a function with its file and line: with `functools.wraps`, two have one name."""
     code = getattr(value, "__code__", None)
     if code is None:
         return repr(value)
@@ -157,7 +167,10 @@ def _place(value: Any) -> str:
 
 
 def _inside(value: Any) -> Any:
-    """Return what a layer is directly around; None where it is around nothing."""
+    """Return the object directly inside a descriptor or decorated function; None if there is none.
+
+    A class is not unpacked.
+    """
     if isinstance(value, type):
         return None
     if isinstance(value, property):
@@ -171,7 +184,15 @@ def _inside(value: Any) -> Any:
 
 
 def _caches(outer_layers: list[Any], function: FunctionType) -> list[Any]:
-    """Find the caches that keep a function's answers: around it, and under names of its module."""
+    """Find the caches of a function's results, which an Edit makes outdated.
+
+    Args:
+        outer_layers: The objects around the function in its target.
+        function: The function; an `lru_cache` of it may have another name in its module.
+
+    Returns:
+        The objects with a `cache_clear` method.
+    """
     named = [
         value for value in list(function.__globals__.values()) if type(value) is CACHED
     ]
@@ -183,7 +204,7 @@ def _caches(outer_layers: list[Any], function: FunctionType) -> list[Any]:
 
 
 def _original_at(owner: Any, step: TargetStep, sites: Sites) -> Any:
-    """Return what one step of a target leads to, beneath the patches on it."""
+    """Return the value of one step of a target without the patches on it."""
     if isinstance(step, str):
         _refuse_inherited(owner, step)
     site = sites.get(owner, step)
@@ -203,14 +224,14 @@ def _original_at(owner: Any, step: TargetStep, sites: Sites) -> Any:
 
 
 def _derives(current: Any, original: Any) -> bool:
-    """Whether what is in place of an object is a class that derives from it."""
+    """Whether both are classes, and the current one derives from the original."""
     if not isinstance(current, type) or not isinstance(original, type):
         return False
     return original in current.__mro__
 
 
 def _refuse_inherited(owner: Any, name: str) -> None:
-    """Refuse a method by the name of a class that only inherits it."""
+    """Raise a TargetError if a class inherits the method: an Edit would change it in the base."""
     if isinstance(owner, ModuleType) or name in namespace(owner):
         return
     kind = owner if isinstance(owner, type) else type(owner)

@@ -1,7 +1,7 @@
 """Evaluates the defaults and annotations of a function whose `def` line was edited.
 
-The edited line is executed alone. A default that was not edited is not evaluated again: the very
-object that the function has stays.
+The edited line is executed with an empty function body. A default that was not edited is not
+evaluated again: the function keeps the very same object.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _ATTRIBUTES = ("__code__", "__defaults__", "__kwdefaults__", "__annotations__")
 def edited_values(
     function: FunctionType, original: Mapping[str, Any], old: str, new: str
 ) -> dict[str, Any]:
-    """Evaluate an edited `def` line.
+    """Return the attributes of a function that an edit of its `def` line changes.
 
     Args:
         function: The function that is edited.
-        original: Those of its attributes that are edited already, as they were before, by name.
+        original: The former values of those attributes that earlier edits have changed, by name.
         old: The `def` line before any edit, up to its colon.
-        new: The line as it is edited.
+        new: The edited line.
 
     Returns:
-        The function's attributes that become others, by name.
+        The new `__defaults__`, `__kwdefaults__` and `__annotations__`: those that differ, by name.
 
     Raises:
         TargetError: The edited line cannot be evaluated.
@@ -42,7 +42,9 @@ def edited_values(
     before = {**current, **original}
     unedited = _name_unedited(former, later, _live_defaults(before))
     names = ["__defaults__", "__kwdefaults__"]
-    flags = __future__.annotations.compiler_flag  # nobody asks for the annotations
+    # With `from __future__ import annotations` no annotation is evaluated. Where one was edited,
+    # the line is compiled as its module is.
+    flags = __future__.annotations.compiler_flag
     if _signature(former) != _signature(later):
         flags &= function.__code__.co_flags
         names.append("__annotations__")
@@ -56,13 +58,13 @@ def edited_values(
 
 
 def _definition(line: str) -> Definition:
-    """Parse a `def` line."""
+    """Parse a `def` line, which gets an empty body."""
     module = ast.parse(f"{line} pass")
     return cast("Definition", module.body[0])
 
 
 def _signature(definition: Definition) -> list[str]:
-    """Return names and annotations of the arguments and of the result, in order."""
+    """Return the names and annotations of the parameters and the result, in order, as strings."""
     arguments = definition.args
     parts: list[ast.AST | None] = [
         *arguments.posonlyargs,
@@ -76,18 +78,30 @@ def _signature(definition: Definition) -> list[str]:
 
 
 def _ids(attribute: Any) -> dict[Any, int] | None:
-    """Return the identity of each object in an attribute: a tuple, a dict or None."""
+    """Return the `id` of each object in a `__defaults__` or the like, to compare by identity.
+
+    Args:
+        attribute: A tuple or a dict; for None the result is None.
+    """
     if attribute is None:
         return None
-    if isinstance(attribute, tuple):
-        attribute = dict(enumerate(attribute))
-    return {name: id(value) for name, value in attribute.items()}
+    items = attribute.items() if isinstance(attribute, dict) else enumerate(attribute)
+    return {name: id(value) for name, value in items}
 
 
 def _name_unedited(
     former: Definition, later: Definition, live: dict[str, Any]
 ) -> dict[str, Any]:
-    """Put a name in place of each default that stays as it was; return the objects by name."""
+    """Replace each default that was not edited by a name for the object that the function has.
+
+    Args:
+        former: The `def` line before any edit.
+        later: The edited one, which is changed in place: `x=[]` becomes `x=<x>`.
+        live: The function's defaults, by parameter.
+
+    Returns:
+        The objects, by the names in the edited line. `<x>` is a valid name in a syntax tree only.
+    """
     written = {name: ast.dump(default) for name, default in _defaults(former)}
     objects: dict[str, Any] = {}
     replacements: dict[int, ast.expr] = {}
@@ -100,15 +114,17 @@ def _name_unedited(
             replacements[id(default)] = ast.copy_location(reference, default)
     arguments = later.args
     arguments.defaults = [replacements[id(default)] for default in arguments.defaults]
+    # A keyword-only parameter without a default has None here, and keeps it.
     arguments.kw_defaults = [
-        default and replacements[id(default)] for default in arguments.kw_defaults
+        replacements.get(id(default)) for default in arguments.kw_defaults
     ]
     return objects
 
 
 def _defaults(definition: Definition) -> Iterator[tuple[str, ast.expr]]:
-    """Yield each argument that has a default, and the default's expression."""
+    """Yield each parameter that has a default, and the default's expression."""
     arguments = definition.args
+    # The last parameters have the defaults, so both are paired from the end.
     positional = reversed([*arguments.posonlyargs, *arguments.args])
     for argument, default in zip(
         positional, reversed(arguments.defaults), strict=False
@@ -122,7 +138,11 @@ def _defaults(definition: Definition) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _live_defaults(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the objects that are a function's defaults, by the names of its arguments."""
+    """Return a function's defaults by parameter.
+
+    Args:
+        attributes: The function's `__code__`, `__defaults__` and `__kwdefaults__`.
+    """
     code = attributes["__code__"]
     positional = reversed(code.co_varnames[: code.co_argcount])
     defaults = reversed(attributes["__defaults__"] or ())
@@ -134,7 +154,17 @@ def _live_defaults(attributes: Mapping[str, Any]) -> dict[str, Any]:
 def _executed(
     function: FunctionType, definition: Definition, unedited: dict[str, Any], flags: int
 ) -> Any:
-    """Make a function of a `def` line: in a class of the same name, which private names take."""
+    """Execute a `def` line, and return the function that it makes.
+
+    It is executed in a class of the same name as the function's own: Python compiles private names
+    such as `__x` to `_Class__x`.
+
+    Args:
+        function: The function that is edited; the line sees the same globals, closure and class.
+        definition: The line.
+        unedited: The values of further names.
+        flags: The flags for the compiler.
+    """
     class_name = "_"
     scopes = function.__qualname__.split(".")[:-1]
     if scopes:
@@ -152,21 +182,24 @@ def _executed(
     try:
         exec(code, names)  # noqa: S102 - text of the row
         edited = vars(names[class_name])["edited"]
-        _ = edited.__annotations__  # which newer Pythons evaluate only now
+        _ = edited.__annotations__  # Python 3.14 evaluates them only now
     except Exception as error:
         raise TargetError(f"the edited `def` line raises {error!r}") from error
     return edited
 
 
 def _closure(function: FunctionType) -> dict[str, Any]:
-    """Return the variables of outer functions that a function uses, those that are bound."""
+    """Return the closure variables of a function that have a value, by name."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     unbound = CellType()
     return {name: cell.cell_contents for name, cell in cells if cell != unbound}
 
 
 def _class_namespace(function: FunctionType) -> dict[str, Any]:
-    """Return what a function's class holds; nothing where it is in none, or in one out of reach."""
+    """Return the attributes of the class that a function was defined in.
+
+    Empty for a function in no class, and for one in a class that its module does not have by name.
+    """
     names = function.__globals__
     for part in function.__qualname__.split(".")[:-1]:
         value = names.get(part)

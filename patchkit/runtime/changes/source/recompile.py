@@ -1,11 +1,13 @@
-"""Reads a function's own source, and compiles another text in its place.
+"""Reads the source of a function, and compiles an edited text into code for the same function.
 
-The new code has the same name, the same lines, the same class and closure around it. Mostly the
-text is compiled alone, under as many `class` lines as it stands in and beside what its module
-imports; what is inside another function is compiled with its whole module.
+The new code has the same name, line numbers, class and closure. The text of a function or method is
+compiled without the rest of its module: after the module's imports and its `class` lines, and as
+many blank lines as keep the line numbers. That is quick. A function inside another function is
+compiled with its whole module.
 
-The edited module is a file that tracebacks, debuggers, coverage and vLLM's compile cache find, by
-the hash of its content in a folder of the user's own, so that processes share it.
+`publish` writes the text of the edited module to a file, so that tracebacks, debuggers, coverage
+and vLLM's compile cache find the edited source. The file lies in a folder that is named by the hash
+of its content, so that processes share it.
 """
 
 from __future__ import annotations
@@ -27,14 +29,14 @@ from patchkit.core.text.rewriting import FunctionText, SourceLine
 from patchkit.errors import TargetError
 
 Arrangement = Callable[[str], "str | None"]
-
-"""Puts a function's text where it can be compiled; None where that cannot be."""
+"""Makes a module's text of a function's text, to be compiled; None if that is not possible."""
 
 _FUTURE = sum(
     getattr(__future__, name).compiler_flag
     for name in __future__.all_feature_names
-    if name != "nested_scopes"  # its flag says of code that it is nested
+    if name != "nested_scopes"  # its flag has another meaning by now: a nested function
 )
+"""The flags in `co_flags` that stand for `from __future__ import …`."""
 
 
 class Source:
@@ -44,7 +46,7 @@ class Source:
         function: The function as a `def` statement made it.
 
     Raises:
-        TargetError: There is no source, or it is not what is loaded.
+        TargetError: There is no source, or it is not that of the loaded function.
     """
 
     def __init__(self, function: FunctionType) -> None:
@@ -54,7 +56,7 @@ class Source:
         text = "".join(lines[first:])
         self.text = FunctionText(text)
         self.place = SourceLine(self._code.co_filename, first + 1)
-        # Python 3.10 has the qualified name on the function only, where `wraps` may change it.
+        # In Python 3.10 code has no qualified name; that of the function may come from `wraps`.
         name: str = getattr(self._code, "co_qualname", function.__qualname__)
         self._scopes = name.split(".")[:-1]
         margin_length = len(text) - len(text.lstrip(" \t\f"))
@@ -71,18 +73,19 @@ class Source:
 
         Args:
             text: The text, decorators included.
-            filename: The file that the code is to name.
+            filename: The `co_filename` of the new code.
 
         Returns:
             Code that can take the place of the function's own.
 
         Raises:
-            TargetError: The text does not compile, or not to a function with the same closure.
+            TargetError: The text does not compile, or needs another closure.
         """
         code = self._code
         try:
             new = self._compile(self._arrange(text), filename)
             if new is not None:
+                # The closure stays as it is: new code has to use the same variables.
                 lost = sorted(set(code.co_freevars).difference(new.co_freevars))
                 if lost:
                     text = _with_mentions(lost, text)
@@ -97,29 +100,33 @@ class Source:
         return new
 
     def alone(self, text: str) -> str | None:
-        """Put a function under the `class` lines that it stands in, on the same lines of a file.
+        """Return the text of a module with nothing but imports, `class` lines and the function.
+
+        The function is on the same lines as in its own module.
 
         Args:
             text: The text of the function.
 
         Returns:
-            A module without what else the function's has; None where that cannot be.
+            The module's text; None for a function inside another one, and if there are too few
+            lines above the function.
         """
         if "<locals>" in self._scopes:
             return None
         heads = [f"class {name}:" for name in self._scopes]
         if not heads and self._margin:
-            heads = ["if 1:"]
+            heads = ["if 1:"]  # a function that is indented, but in no class
         lines_before = self._code.co_firstlineno - 1
         blank_count = lines_before - len(heads) - len(self._imports)
         if len(self._margin) < len(heads) or blank_count < 0:
             return None
+        # The first `class` line has no indent, the next one a character of the margin, and so on.
         head_lines = [self._margin[:depth] + head for depth, head in enumerate(heads)]
         blank_lines = [""] * blank_count
         return "\n".join([*self._imports, *head_lines, *blank_lines, text])
 
     def whole(self, text: str) -> str:
-        """Put a function into its module.
+        """Return the text of the function's module, with another text of the function.
 
         Args:
             text: The text of the function.
@@ -131,7 +138,10 @@ class Source:
 
     @cached_property
     def _imports(self) -> list[str]:
-        """One line or none: Python compiles `name.function()` in another way for an import."""
+        """A line that imports all names that the module imports; no line if there are none.
+
+        Python compiles `name.function()` differently if an import binds `name`.
+        """
         names = {*_imported_names(self._before), *_imported_names(self._after)}
         if not names:
             return []
@@ -139,7 +149,11 @@ class Source:
         return [f"import {joined}"]
 
     def _arrangement(self) -> Arrangement:
-        """Find the way of compiling that makes, of the unedited text, the very code it has."""
+        """Find out which arrangement compiles the unedited text to the code that is loaded.
+
+        Raises:
+            TargetError: None does. So the source is not that of the loaded function.
+        """
         for arrange in (self.alone, self.whole):
             with contextlib.suppress(SyntaxError, ValueError):
                 code = self._compile(arrange(self.text.text), self.place.file)
@@ -148,7 +162,15 @@ class Source:
         raise self._stale_source_error()
 
     def _compile(self, source: str | None, filename: str) -> CodeType | None:
-        """Compile a module; return the code of the function in it, None where it has none."""
+        """Compile the text of a module, and return the code of the function in it.
+
+        Args:
+            source: The text; None if an arrangement is not possible for this function.
+            filename: The `co_filename` of the code.
+
+        Returns:
+            The code; None if there is no text, or no function of this name on this line in it.
+        """
         if source is None:
             return None
         flags = self._code.co_flags & _FUTURE
@@ -156,6 +178,7 @@ class Source:
         return _find_code(module, self._code)
 
     def _stale_source_error(self) -> TargetError:
+        """Return the error for a source that is not that of the loaded function."""
         return TargetError(
             f"the source in {self.place.file}:{self.place.line} is not what is loaded: the file "
             "has changed since it was imported, or somebody else has changed the function"
@@ -163,7 +186,7 @@ class Source:
 
 
 def _lines_of(function: FunctionType) -> list[str]:
-    """Read the lines of a function's file; a TargetError where they cannot hold its source."""
+    """Read the lines of a function's file; raise a TargetError if its source is not in there."""
     code = function.__code__
     if code.co_name == "<lambda>":
         raise TargetError(
@@ -180,12 +203,17 @@ def _lines_of(function: FunctionType) -> list[str]:
 
 
 def _imported_names(text: str) -> Iterator[str]:
-    """Find the names that a module imports; some may be missing, and the whole is compiled then."""
-    # Not with `^`, which `re` tries at every character.
+    """Find the names that the module-level imports of a text bind, such as `a` for `import a.b`.
+
+    This is faster than parsing. If it misses a name, the code may differ from the loaded one, and
+    the function is compiled with its whole module.
+    """
+    # A `\n` is much faster than `^`, which `re` tries at every character.
     pattern = r"\n(?=[fi])(?:from \S+ )?import (\([^)]*|[^(\n]*)"
     for imports in re.findall(pattern, f"\n{text}"):
         for part in re.sub(r"#.*|[(\\]", "", imports).split(","):
             tokens = part.partition(";")[0].replace(".", " . ").split()
+            # For `a.b as c` the tokens are `a . b as c`.
             if not tokens or not tokens[0].isidentifier():
                 continue
             if "as" in tokens:
@@ -195,7 +223,10 @@ def _imported_names(text: str) -> Iterator[str]:
 
 
 def _find_code(outer: CodeType, code: CodeType) -> CodeType | None:
-    """Find the code of a function with the same name and line, at any depth."""
+    """Find the code of a function with the same name and first line, inside of other code.
+
+    None if there is none.
+    """
     for inner in outer.co_consts:
         if not isinstance(inner, CodeType):
             continue
@@ -211,7 +242,12 @@ def _find_code(outer: CodeType, code: CodeType) -> CodeType | None:
 
 
 def _refuse_closure(old: tuple[str, ...], new: tuple[str, ...]) -> None:
-    """Refuse code that uses other variables of the function around it than the closure holds."""
+    """Raise a TargetError if new code needs another closure than the function has.
+
+    Args:
+        old: The closure variables of the function.
+        new: Those of the new code.
+    """
     if old == new:
         return
     more = [name for name in new if name not in old]
@@ -229,7 +265,12 @@ def _refuse_closure(old: tuple[str, ...], new: tuple[str, ...]) -> None:
 
 
 def _with_mentions(names: list[str], text: str) -> str:
-    """Mention variables that are needed no more: the closure goes on holding them."""
+    """Add a statement that never runs but uses variables, so that they stay in the closure.
+
+    Args:
+        names: The variables.
+        text: The text of a function.
+    """
     tokens = FunctionText(text).tokens
     margins = [token.margin for token in tokens[1:] if token.margin is not None]
     if not margins:
@@ -239,31 +280,34 @@ def _with_mentions(names: list[str], text: str) -> str:
 
 
 def publish(text: str, file: str) -> str:
-    """Make the text of an edited module known to tracebacks and debuggers.
+    """Write the text of an edited module to a file, for tracebacks and debuggers.
+
+    If no file can be written, the text is put into `linecache`, where tracebacks look for it.
 
     Args:
         text: The text of the whole module.
         file: The module's own file.
 
     Returns:
-        A file name for the edited code, which ends as the module's.
+        The file name for the edited code.
     """
     content = text.encode(errors="surrogatepass")
     digest = hashlib.sha256(content).hexdigest()[:32]
     try:
         copy = folder() / digest / Path(file).name
         name = _write_file(content, copy)
-    except (OSError, RuntimeError):  # also where nobody knows the home
+    except (OSError, RuntimeError):  # `Path.home` raises a RuntimeError
         name = f"<patchkit edit of {file} {digest}>"
-        # Without a time of modification `checkcache` leaves it.
+        # `linecache.checkcache` keeps an entry that has no time of modification.
         lines = text.splitlines(keepends=True)
         linecache.cache[name] = (len(text), None, lines, name)
-    linecache.cache.setdefault(name, (lambda: text,))  # should the file be cleaned away
+    # If the file is deleted one day, `linecache` calls this function for the text.
+    linecache.cache.setdefault(name, (lambda: text,))
     return name
 
 
 def folder() -> Path:
-    """Return the folder for edited files, which need not be there."""
+    """Return the folder for edited files, which may not exist yet."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(cache)
     if not root.is_absolute():
@@ -272,15 +316,20 @@ def folder() -> Path:
 
 
 def _write_file(content: bytes, file: Path) -> str:
-    """Write a file, unless it is there already; return its name."""
+    """Write a file, unless it is there already; return its name.
+
+    Raises:
+        PermissionError: Other users could write to its folder.
+    """
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for parent in (file.parent.parent, file.parent):
         info = parent.lstat()
         is_own = stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid()
-        # What others may write to could show other text than what runs.
+        # In a folder that others can write to, the file could differ from the code that runs.
         if not is_own or info.st_mode & 0o022:
             raise PermissionError(f"{parent} is not this user's own")
     if not (file.is_file() and file.read_bytes() == content):
+        # Written under another name first: other processes never see half of it.
         draft = file.with_name(f".{os.getpid()}-{get_ident()}")
         draft.touch(0o600)
         draft.write_bytes(content)

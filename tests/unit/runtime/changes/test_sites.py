@@ -143,7 +143,7 @@ def test_a_copy_that_refuses_the_undo() -> None:
     with pytest.raises(TargetError, match="the registry is closed"):
         site.put(later_layer)
     closing.closed = False
-    site.take(later_layer)
+    site.remove(later_layer)
     assert closing["copy"] == "original"
 
 
@@ -254,7 +254,7 @@ def test_a_value_that_cannot_be_set_leaves_the_site_usable() -> None:
     refused = wrapping(1)
     with pytest.raises(AttributeError, match="cannot be set"):
         push(sites.at(location), refused)
-    sites.at(location).take(refused)
+    sites.at(location).remove(refused)
     Stubborn.stubborn = False
     undo = push(sites.at(location), wrapping(2))
     assert owner.name == Around(2, "original")

@@ -79,7 +79,7 @@ _ALIAS = "an alias with a class in it"
 _HEIR = "a class that derives from a replaced one"
 _FIELD = "a pydantic class with a field of a replaced one"
 _ADAPTER = "an adapter or a validated function of a replaced one"
-_READ = "a msgspec decoder or struct of a class with an added field"
+_READ = "a msgspec decoder or struct of a class with an added field, or with a field of that class"
 
 ROWS = {
     # -- repointed ----------------------------------------------------------------------------

@@ -188,7 +188,7 @@ def test_a_layer_that_was_taken_off_lets_go_of_its_value(loaded: Loaded) -> None
     layer = Layer(lambda _: Telling())
     site.put(layer)
     assert layer.value is site.current
-    site.take(layer)
+    site.remove(layer)
     assert not gone
     site.put(Layer(lambda _: New()))
     assert gone

@@ -15,11 +15,12 @@ from runtime.changes.fields.groups import Upstream, upstream_of
 from runtime.copies.bound import MAIN, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 world = packages.world
 UPSTREAM = """
 import typing
+import msgspec
 from dataclasses import dataclass, field
 @dataclass
 class Read:
@@ -36,14 +37,30 @@ class Pair(typing.NamedTuple):
 class Outermost:
     typed: Typed
     pair: Pair
+T = typing.TypeVar("T")
+@dataclass
+class Generic(Read, typing.Generic[T]): ...
+Alias = Generic[int]
+@dataclass
+class Box(typing.Generic[T]):
+    read: T
+Boxed = Box[Read]
+BoxedTwice = Box[Box[Read]]
+class StructBox(msgspec.Struct, typing.Generic[T]):
+    read: T
+StructBoxed = StructBox[Read]
 """
-NESTED = {
+NESTED: dict[str, Callable[[Any], Any]] = {
     "Read": lambda inner: inner,
     "Heir": lambda inner: inner,
     "Outer": lambda inner: {"read": inner},
     "Typed": lambda inner: {"read": inner},
     "Pair": lambda inner: [inner],
     "Outermost": lambda inner: {"typed": {"read": inner}, "pair": [inner]},
+    "Alias": lambda inner: inner,
+    "Boxed": lambda inner: {"read": inner},
+    "BoxedTwice": lambda inner: {"read": {"read": inner}},
+    "StructBoxed": lambda inner: {"read": inner},
 }
 
 
@@ -59,7 +76,9 @@ def _read(upstream: Upstream, name: str, **values: int) -> Any:
         made = made.pair
     if name == "Typed":
         return made["read"]
-    return getattr(made, "read", made)
+    while hasattr(made, "read"):
+        made = made.read
+    return made
 
 
 @pytest.mark.parametrize("name", NESTED)
@@ -87,17 +106,26 @@ def test_a_default_that_is_replaced(upstream: Upstream) -> None:
 
 CHANGE = "AddField('up.config:Read', 'added', 'int', default=7)"
 KEEPING = """
+from dataclasses import dataclass
 import msgspec
 from up.config import Read
 class Struct(msgspec.Struct):
     read: Read
+class Custom: ...
 class Around(msgspec.Struct):
-    struct: Struct
+    customs: list[Custom] = []
+    struct: Struct | None = None
+@dataclass
+class Outer:
+    around: Around
 DECODER = msgspec.json.Decoder(list[Read])
 PACKED = msgspec.msgpack.Decoder(Read)
 OTHER = msgspec.json.Decoder(list[int])
+AROUND = msgspec.json.Decoder(Around)
+OUTER = msgspec.json.Decoder(list[Outer])
 msgspec.convert({'struct': {'read': {}}}, Around)
 """
+STRUCTS = b'{"struct": {"read": {"added": 3}}}'
 
 
 def test_what_keeps_what_was_read(world: World) -> None:
@@ -108,10 +136,14 @@ def test_what_keeps_what_was_read(world: World) -> None:
     (user,) = load("up.user")
     session = world.session()
     session.arm(MAIN)
-    assert not hasattr(user.DECODER.decode(b'[{"added": 3}]')[0].__dict__, "added")
+    assert "added" not in vars(user.DECODER.decode(b'[{"added": 3}]')[0])
+    assert "added" not in vars(user.AROUND.decode(STRUCTS).struct.read)
     assert sorted(session.journal.entries[-1]["out_of_reach"]) == [
+        "msgspec.json.Decoder(<class 'up.user.Around'>)",
         "msgspec.json.Decoder(list[up.config.Read])",
+        "msgspec.json.Decoder(list[up.user.Outer])",
         "msgspec.msgpack.Decoder(<class 'up.config.Read'>)",
+        "up.user:Around (read by msgspec)",
         "up.user:Struct (read by msgspec)",
     ]
     undo_all(session)
