@@ -57,6 +57,7 @@ _OF_TYPES = re.compile(
 )
 """Methods that Python looks up on the type of an object, whatever the object has itself."""
 
+_ESCAPE = "unrelated=True allows another"
 _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
 
 
@@ -258,13 +259,14 @@ def _signature(value: Any) -> inspect.Signature | None:
         return None
 
 
-def refuse_unrelated(label: str, old: Any, new: Any) -> None:
+def refuse_unrelated(label: str, old: Any, new: Any, *, escape: str = _ESCAPE) -> None:
     """Refuse an object that is of another kind than the original.
 
     Args:
         label: The change as its row declares it, which begins the error.
         old: The original.
         new: The body's object.
+        escape: What allows another kind, for the message.
 
     Raises:
         TargetError: It cannot serve as the original does.
@@ -282,7 +284,7 @@ def refuse_unrelated(label: str, old: Any, new: Any) -> None:
             f"found {new!r}, expected a kernel; to run a function in its place, Wrap it"
         )
     if fault:
-        raise TargetError(f"{label}: {fault} (unrelated=True allows another)")
+        raise TargetError(f"{label}: {fault} ({escape})")
 
 
 def _is_code(value: Any) -> bool:
@@ -292,7 +294,9 @@ def _is_code(value: Any) -> bool:
     return is_decorated(value)
 
 
-def refuse_other_kind(label: str, name: str, old: Any, new: Any) -> None:
+def refuse_other_kind(
+    label: str, name: str, old: Any, new: Any, *, escape: str = _ESCAPE
+) -> None:
     """Refuse a function whose calls return another kind of thing: a coroutine, a generator.
 
     Args:
@@ -300,6 +304,7 @@ def refuse_other_kind(label: str, name: str, old: Any, new: Any) -> None:
         name: The body's name of the new function.
         old: The original, which may be a descriptor around a function.
         new: The function, which may be in a descriptor, too.
+        escape: What allows another kind, for the message.
 
     Raises:
         TargetError: Callers of the original cannot use what is returned.
@@ -309,7 +314,7 @@ def refuse_other_kind(label: str, name: str, old: Any, new: Any) -> None:
     if expected and found and expected != found:
         raise TargetError(
             f"{label}: {name} returns {found}, expected {expected}, as the original does "
-            "(unrelated=True allows another)"
+            f"({escape})"
         )
 
 
