@@ -42,6 +42,9 @@ _OF_FUNCTIONS = (
 )
 """What a decorator may set on a function beside its own attributes."""
 
+_IMMUTABLE = (int, float, complex, str, bytes, type(None))
+"""Values that a decorator may give back: it cannot have changed them."""
+
 _RESULT = "what the decorator returned"
 _ESCAPE = "Replace with unrelated=True allows another"
 _DESCRIPTORS = (staticmethod, classmethod, property, functools.cached_property)
@@ -208,13 +211,14 @@ class _Decoration:
         former = _state_of(target)
         result = self._decorator(target)
         if result is target:
-            if former is None:
+            if former is None and not isinstance(target, _IMMUTABLE):
                 raise TargetError(
                     f"{self._label}: the decorator returned the very {type(target).__name__} that "
                     "it was given, expected another one, such as a changed copy, so that an undo "
                     "can give the target back"
                 )
-            self._restores.append(functools.partial(_restore, target, former))
+            if former is not None:
+                self._restores.append(functools.partial(_restore, target, former))
             return result
         refuse_members_and_slots(self._location, result, self._label)
         self._refuse(target, result)
@@ -222,7 +226,7 @@ class _Decoration:
 
     def _refuse(self, target: Any, result: Any) -> None:
         label = self._label
-        if result is None:
+        if result is None and callable(target):
             raise TargetError(
                 f"{label}: the decorator returned None, expected what the target becomes"
             )

@@ -199,6 +199,13 @@ def test_what_is_changed_in_a_function_goes_with_the_undo(bench: Bench) -> None:
     assert vars(bench.upstream.function) == {}
 
 
+def test_a_value_that_the_decorator_leaves(bench: Bench) -> None:
+    """It cannot have been changed, so there is nothing to give back."""
+    undo = decorate(bench, "Thing.number", by="same")
+    assert bench.upstream.Thing.number == 3
+    undo()
+
+
 def test_a_value(bench: Bench) -> None:
     """A constant becomes another."""
     undo = decorate(bench, "Thing.number", by="doubled")
