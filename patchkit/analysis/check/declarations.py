@@ -26,6 +26,7 @@ from patchkit.core.rows.declaration import (
     AfterImport,
     BeforeImport,
     Change,
+    Decorate,
     Row,
     Wrap,
 )
@@ -88,7 +89,7 @@ def _called_names(row: Row) -> set[str | None]:
     names: set[str | None] = {row.patch.when, row.patch.verify}
     for change in row.patch.changes:
         names.add(change.when)
-        if isinstance(change, (Wrap, BeforeImport, AfterImport)):
+        if isinstance(change, (Wrap, Decorate, BeforeImport, AfterImport)):
             names.add(change.body_name)
     return names
 

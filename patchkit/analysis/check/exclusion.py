@@ -9,7 +9,15 @@ from patchkit.analysis.check.declarations import can_meet
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.resolving.values import Kind
-from patchkit.core.rows.declaration import Add, Change, Edit, Replace, Row, Wrap
+from patchkit.core.rows.declaration import (
+    Add,
+    Change,
+    Decorate,
+    Edit,
+    Replace,
+    Row,
+    Wrap,
+)
 from patchkit.core.rows.target import Item, Target
 
 _ONE_OF_THEM = (
@@ -60,7 +68,10 @@ def is_added_by_earlier_row(
         release: The release.
         additions: The targets that rows add in this release, each with the first row that does.
     """
-    if not isinstance(change, (Replace, Wrap)) or change.place not in additions:
+    if (
+        not isinstance(change, (Replace, Wrap, Decorate))
+        or change.place not in additions
+    ):
         return False
     earlier = additions[change.place]
     # In each process of the row, the earlier one has to be applied too.
@@ -193,7 +204,9 @@ class Exclusions:
             fix = f"let the Replace bring what the Edit changes, {_ONE_OF_THEM}"
             yield Exclusion(later.row, earlier.row, target, message, fix)
         elif (
-            is_part and due is earlier and isinstance(due.change, (Add, Replace, Wrap))
+            is_part
+            and due is earlier
+            and isinstance(due.change, (Add, Replace, Wrap, Decorate))
         ):
             message = (
                 f"{replacement.description} would discard {due.description}, which comes before "
@@ -203,7 +216,7 @@ class Exclusions:
             if due.row is replacement.row:
                 fix = f"declare the {replacement.change.kind} before the {due.change.kind}"
             yield Exclusion(later.row, earlier.row, target, message, fix)
-        elif is_part and isinstance(due.change, (Replace, Wrap)):
+        elif is_part and isinstance(due.change, (Replace, Wrap, Decorate)):
             yield from self._missing_part(due, replacement)
 
     def _missing_part(

@@ -11,6 +11,7 @@ from patchkit.analysis.check.compatibility import (
     refused_wrapper_call,
 )
 from patchkit.analysis.check.coverage import packages_of
+from patchkit.analysis.check.decorating import decorator_faults
 from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.findings import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.analysis.check.packs import PackSource
@@ -29,6 +30,7 @@ from patchkit.core.rows.declaration import (
     Add,
     AddField,
     Change,
+    Decorate,
     Edit,
     Provide,
     Replace,
@@ -92,17 +94,21 @@ class Judge:
             yield undecidable(facts.reason)
         elif isinstance(change, Edit):
             yield from self._edit(change, facts)
-        elif isinstance(change, (Wrap, Replace)):
-            yield from self._replace_or_wrap(change, facts)
+        elif isinstance(change, (Wrap, Replace, Decorate)):
+            yield from self._put_in_place(change, facts)
         elif isinstance(change, AddField):
             yield from self._add_field(change, facts)
 
-    def _replace_or_wrap(self, change: Wrap | Replace, facts: Facts) -> Iterator[Fault]:
+    def _put_in_place(
+        self, change: Wrap | Replace | Decorate, facts: Facts
+    ) -> Iterator[Fault]:
         """Check what is put in the place of a target that exists."""
         if self._storage_elsewhere(change, facts):
             yield _elsewhere(change, facts)
         elif isinstance(change, Wrap):
             yield from self._wrap(change, facts)
+        elif isinstance(change, Decorate):
+            yield from self._decorate(change, facts)
         else:
             yield from self._replace(change, facts)
             yield from self._super(change)
@@ -156,14 +162,16 @@ class Judge:
 
     # --- what has to fit
 
-    def _storage_elsewhere(self, change: Wrap | Replace, facts: Facts) -> str:
+    def _storage_elsewhere(
+        self, change: Wrap | Replace | Decorate, facts: Facts
+    ) -> str:
         """Say where a target is stored, if setting it on its class would have no effect; else ''.
 
         A field with a slot lies on instances, a member of an enum in the enum, and a hook such as
         `__post_init__` of a struct was read when the class was made.
         """
         # Values may be stored elsewhere, and hooks may have been read already; nothing else is.
-        is_value = isinstance(change, Replace) and facts.kind in _VALUES
+        is_value = isinstance(change, (Replace, Decorate)) and facts.kind in _VALUES
         if not is_value and change.place.steps[-1] not in HOOKS:
             return ""
         if not facts.is_sure and facts.kind != Kind.FIELD:
@@ -193,6 +201,13 @@ class Judge:
                 "called; expected wrapped(*args, **kwargs), or super(Class, instance)"
             )
             yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
+
+    def _decorate(self, change: Decorate, facts: Facts) -> Iterator[Fault]:
+        """Check what the decorator takes, and what it returns in the target's place."""
+        decorator = self._body(change.by)
+        if decorator is not None and decorator.is_sure:
+            node = self._body_node(change.by)
+            yield from decorator_faults(change.by, decorator, node, facts)
 
     def _replace(self, change: Replace, facts: Facts) -> Iterator[Fault]:
         """Check whether the body's object can be used as the target is: by kind, bases, calls."""
@@ -333,7 +348,7 @@ class Judge:
         return self._pack.facts(self._row, name)
 
 
-def _elsewhere(change: Wrap | Replace | Add, facts: Facts) -> Fault:
+def _elsewhere(change: Wrap | Replace | Decorate | Add, facts: Facts) -> Fault:
     """Make the fault of a target that is not stored on its class, or not read there again."""
     message = f"found {change.place}, {facts.storage}; expected what lies on its class"
     fix = "Replace the class by one that derives from it"

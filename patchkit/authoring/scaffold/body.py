@@ -20,6 +20,7 @@ from patchkit.core.rows.declaration import (
     AfterImport,
     BeforeImport,
     Change,
+    Decorate,
     Patch,
     Replace,
     Wrap,
@@ -186,6 +187,13 @@ def _code(upstream: UpstreamTarget, change: Change) -> BodyPart:
     """Write the object of the body that a change names, to start from."""
     if isinstance(change, Wrap):
         return _wrapper(upstream, change)
+    if isinstance(change, Decorate):
+        qualname = upstream.target.qualname
+        summary = f"Return what `{qualname}` becomes; `target` is upstream's."
+        parameters = ("target: Any",)
+        head = f"def {change.by}"
+        text = _function(head, parameters, summary, upstream, "return target")
+        return BodyPart(text, {_ANY})
     if isinstance(change, Replace):
         return _replacement(upstream, change)
     if isinstance(change, Add):

@@ -18,6 +18,7 @@ from patchkit.core.rows.declaration import (
     AfterImport,
     BeforeImport,
     Change,
+    Decorate,
     Edit,
     Provide,
     Replace,
@@ -30,7 +31,12 @@ _KINDS_OF_NEW = ("add", "add-field", "provide")
 """Kinds of changes whose target must not exist yet."""
 _KINDS_OF_MODULES = ("provide", "before-import", "after-import")
 """Kinds of changes whose target is a module."""
-_PREFIXES = {"wrap": "around_", "before-import": "before_", "after-import": "after_"}
+_PREFIXES = {
+    "wrap": "around_",
+    "decorate": "decorate_",
+    "before-import": "before_",
+    "after-import": "after_",
+}
 """What the name of a body's function begins with, by the kind of its change."""
 _CLASS = str(Kind.CLASS)
 _NOT_CALLED = frozenset(
@@ -144,6 +150,8 @@ def first_change(
         return AfterImport(target.module, name)
     if chosen == "edit":
         return _edit(upstream)
+    if chosen == "decorate":
+        return Decorate(str(target), by=name)
     if chosen == "wrap":
         if upstream.facts.kind in _NOT_CALLED:
             raise upstream.misfit(

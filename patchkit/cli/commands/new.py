@@ -37,6 +37,7 @@ from patchkit.settings import Settings
 _KINDS = (
     "replace",
     "wrap",
+    "decorate",
     "edit",
     "add",
     "add-field",

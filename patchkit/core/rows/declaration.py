@@ -95,6 +95,19 @@ class Wrap(Change):
     by: str
 
 
+class Decorate(Change):
+    """The target becomes what a function of the body makes of it, as a decorator's target does.
+
+    Args:
+        target: what to decorate, as `module:qualname`.
+        by: name of the function, which is called as `by(target)` when the change is made. Of a
+            static or class method it is given the function in it, of a property the getter.
+    """
+
+    target: str
+    by: str
+
+
 class Edit(Change):
     """The target's source with `old` replaced by `new`, recompiled into the same function object.
 

@@ -139,7 +139,8 @@ class Dependents(Record, eq=False):
                 found += self._groups_replacing(value, last)
             value = peek(value, last)
             # No target lies in a function.
-            if change.kind == "Replace" and function_of(value) is None:
+            is_whole = change.kind in {"Replace", "Decorate"}
+            if is_whole and function_of(value) is None:
                 replaced.append(value)
         if replaced:
             found += [other for other in applied if _passes_through(other, replaced)]
@@ -327,13 +328,17 @@ class Dependents(Record, eq=False):
 
 
 def _replaced_sites(group: ChangeGroup) -> list[Site]:
-    """List the attributes that a group has replaced or added, which it does not only wrap."""
-    # A base layer replaces the value, others wrap it; a rank begins with that of the row.
-    return [
-        site
-        for _, site in group.made.sites
-        if any(layer.base and layer.rank[0] == group.rank for layer in site.layers)
-    ]
+    """List the attributes that a group has replaced or added, which it does not only wrap.
+
+    A class that a Decorate has made is another one, in which targets of later rows may lie.
+    """
+    found: list[Site] = []
+    for _, site in group.made.sites:
+        # A base layer replaces the value, others wrap it; a rank begins with that of the row.
+        own = [layer for layer in site.layers if layer.rank[0] == group.rank]
+        if any(layer.base or isinstance(layer.value, type) for layer in own):
+            found.append(site)
+    return found
 
 
 def _in_row_order(groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:

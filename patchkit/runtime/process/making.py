@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "Replace": "objects.replace",
     "Wrap": "objects.wrap",
+    "Decorate": "objects.decorate",
     "Edit": "source.edit",
     "Add": "objects.replace",
     "AddField": "fields.add_field",
@@ -266,8 +267,8 @@ def _needs_own_wave(change: Change, earlier: Change) -> bool:
 
 
 def _is_inside(change: Change, other: Change) -> bool:
-    """Whether a target lies in what a Replace or Add puts there, as `m:C.f` does in `m:C`."""
-    if other.kind not in {"Replace", "Add"} or not change.inside_module:
+    """Whether a target lies in what another change puts there, as `m:C.f` does in `m:C`."""
+    if other.kind not in {"Replace", "Decorate", "Add"} or not change.inside_module:
         return False
     outer = other.place
     inner = change.place

@@ -106,6 +106,17 @@ def test_the_kind_is_what_serves_the_target(target: str, kind: str) -> None:
     assert rows()["p"].startswith(f"({kind}(")
 
 
+@pytest.mark.parametrize(
+    "target", ["up.mod:f", "up.mod:C", "up.mod:C.p", "up.mod:LIMIT"]
+)
+def test_what_is_decorated_starts_as_it_is(target: str) -> None:
+    """The decorator gives its target back, until somebody writes what it becomes."""
+    text = body(target, "--kind", "decorate")
+    assert rows()["p"].startswith("(Decorate(")
+    assert "(target: Any) -> Any:" in text
+    assert "return target" in text
+
+
 @pytest.mark.parametrize("target", ["up.mod:f", "up.mod:plain", "up.mod:C.m"])
 def test_a_replaced_function_takes_all_that_upstreams_does(target: str) -> None:
     """A replacement takes any arguments, and its docstring has upstream's signature."""
@@ -574,6 +585,7 @@ def test_what_is_written_suits_linters(tmp_path: Path) -> None:
         ["C.p"],
         ["LIMIT"],
         ["f", "--kind", "edit"],
+        ["plain", "--kind", "decorate"],
     )
     for number, (target, *kind) in enumerate(targets_and_kinds):
         words = ["--target", f"up.mod:{target}", *kind, "--body", f"patch_{number}"]

@@ -64,6 +64,7 @@ _OF_TYPES = re.compile(
 )
 """Methods that Python looks up on the type of an object, and never on the object itself."""
 
+_ESCAPE = "unrelated=True allows another"
 _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
 """Methods that msgspec looks for only when a struct is created."""
 
@@ -273,13 +274,14 @@ def _unpacked(value: Any) -> Any:
     return getattr(value, "__func__", None) or getattr(value, "fget", None) or value
 
 
-def refuse_unrelated(label: str, old: Any, new: Any) -> None:
+def refuse_unrelated(label: str, old: Any, new: Any, *, escape: str = _ESCAPE) -> None:
     """Refuse a replacement that cannot be used like the original.
 
     Args:
         label: The start of the message: the change, as its row declares it.
         old: The original.
         new: The body's object.
+        escape: What allows another kind, for the message.
 
     Raises:
         TargetError: In place of a class, it does not derive from that; in place of a function, it
@@ -298,7 +300,7 @@ def refuse_unrelated(label: str, old: Any, new: Any) -> None:
             f"found {new!r}, expected a kernel; to run a function in its place, Wrap it"
         )
     if fault:
-        raise TargetError(f"{label}: {fault} (unrelated=True allows another)")
+        raise TargetError(f"{label}: {fault} ({escape})")
 
 
 def _is_code(value: Any) -> bool:
@@ -308,7 +310,9 @@ def _is_code(value: Any) -> bool:
     return is_decorated(value)
 
 
-def refuse_other_kind(label: str, name: str, old: Any, new: Any) -> None:
+def refuse_other_kind(
+    label: str, name: str, old: Any, new: Any, *, escape: str = _ESCAPE
+) -> None:
     """Refuse, for example, a plain function in place of a coroutine function.
 
     Args:
@@ -316,6 +320,7 @@ def refuse_other_kind(label: str, name: str, old: Any, new: Any) -> None:
         name: The name of the new function in the body.
         old: The original, which may be a descriptor around a function.
         new: The function, which may be in a descriptor, too.
+        escape: What allows another kind, for the message.
 
     Raises:
         TargetError: One of the two returns a coroutine, a generator or an asynchronous generator,
@@ -326,7 +331,7 @@ def refuse_other_kind(label: str, name: str, old: Any, new: Any) -> None:
     if expected and found and expected != found:
         raise TargetError(
             f"{label}: {name} returns {found}, expected {expected}, as the original does "
-            "(unrelated=True allows another)"
+            f"({escape})"
         )
 
 

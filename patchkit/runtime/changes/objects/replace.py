@@ -82,7 +82,7 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
     beneath = _beneath(location, context.sites)
     value = _substitute(beneath, new, unrelated=change.unrelated)
     if not change.unrelated:
-        _refuse_call(label, change.by, old, value)
+        _refuse_call(label, change.by, _replaced(location, context.sites), value)
     refuse_fixed(location, label)
     return _prepared(label, location, value, context)
 
@@ -93,6 +93,18 @@ def _beneath(location: Location, sites: Sites) -> Location:
     if site is None or not site.layers or site.original is MISSING:
         return location
     return location._replace(value=site.original, own=site.own)
+
+
+def _replaced(location: Location, sites: Sites) -> Any:
+    """Return what a Replace takes the place of: it lies below what wraps and decorates."""
+    site = sites.get(location.owner, location.name)
+    if site is None or not site.layers:
+        return location.value
+    value = site.original
+    for layer in site.layers:
+        if layer.base:
+            value = layer.value
+    return value
 
 
 def _body_object(context: Context, name: str) -> Any:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from patchkit.analysis.check.findings import Report
 
 BODY = """
+def d(target):
+    return lambda *args: target(*args)
 from up.mod import C
 def f(): return 1
 def m(self): return 1
@@ -63,6 +65,8 @@ PLACES = [
     "Wrap('up.mod:C.new', by='w')",
     "Replace('up.mod:C.new', by='m')",
     "Replace('up.mod:C.m', by='m')",
+    "Decorate('up.mod:f', by='d')",
+    "Decorate('up.mod:C.m', by='d')",
 ]
 
 

@@ -48,6 +48,9 @@ BODY = """
 def around(wrapped, instance, args, kwargs):
     return ("around", wrapped(*args, **kwargs))
 
+def noting(target):
+    return lambda: ("noting", target())
+
 def instead(*args):
     return "instead"
 """
@@ -100,6 +103,7 @@ def probe(
             "Wrap('up.mod:Engine.step', by='around')",
             "('around', 'step')",
         ),
+        ("plain", "Decorate('up.mod:plain', by='noting')", "('noting', 'plain')"),
         ("cached", "Wrap('up.mod:cached', by='around')", "('around', 'cached')"),
     ],
 )

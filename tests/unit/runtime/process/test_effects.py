@@ -72,6 +72,8 @@ CALLS = {
     "Replace('up.mod:Thing', by='Thing')": lambda mod: mod.Thing(),
     "Edit('up.mod:function', old=\"'old'\", new=\"'new'\")": lambda mod: mod.function(),
     "Add('up.mod:more', by='function')": lambda mod: mod.more(),
+    "Decorate('up.mod:function', by='loud')": lambda mod: mod.function(),
+    "Decorate('up.mod:Thing.size', by='loud')": lambda mod: mod.Thing().size,
 }
 
 

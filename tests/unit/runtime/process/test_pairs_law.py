@@ -76,10 +76,16 @@ BODY = """
 from up import impl
 def wrap_{name}(wrapped, instance, args, kwargs):
     return [{name!r}, *wrapped(*args, **kwargs)]
+def decorate_{name}(target):
+    return lambda *args: [{name!r}, *target(*args)]
 def replace_{name}(*self):
     return [{name!r}]
 class W_{name}(impl.W):
     def part(self): return [{name!r}]
+def derive_{name}(cls):
+    class Derived(cls):
+        def part(self): return [{name!r}, *super().part()]
+    return Derived
 """
 
 
@@ -93,6 +99,8 @@ class Change(NamedTuple):
         """Return the source of the row of a name, and with a body."""
         if self.kind == "whole":
             return row(name, body, f"Replace('up.impl:W', by='W_{name}')")
+        if self.kind == "derive":
+            return row(name, body, f"Decorate('up.impl:W', by='derive_{name}')")
         target, by = PLACES[self.place].target, self.kind.lower()
         return row(name, body, f"{self.kind}({target!r}, by='{by}_{name}')")
 
@@ -106,12 +114,14 @@ FAMILIES = (
 
 
 def _change(place: str, kind: str) -> Change:
-    return Change(place, "whole" if place == "W" else kind)
+    if place == "W":
+        kind = "derive" if kind == "Decorate" else "whole"
+    return Change(place, kind)
 
 
 def _has_one_class(rows: list[Change]) -> bool:
     """Whether no two rows bring a class: a body's class is made once, of what is there then."""
-    return sum(change.kind == "whole" for change in rows) < 2
+    return sum(change.place == "W" for change in rows) < 2
 
 
 ROWS = st.sampled_from(FAMILIES).flatmap(
@@ -119,7 +129,7 @@ ROWS = st.sampled_from(FAMILIES).flatmap(
         st.builds(
             _change,
             st.sampled_from(family),
-            st.sampled_from(["Wrap", "Wrap", "Wrap", "Replace"]),
+            st.sampled_from(["Wrap", "Wrap", "Decorate", "Replace"]),
         ),
         min_size=2,
         max_size=5,
@@ -147,7 +157,8 @@ def expected(place: str, rows: list[Change], on: set[int]) -> list[str]:
                 lowest = number
     for number in sorted(on):
         change = rows[number]
-        if change.place != place or change.kind == "whole" or number < lowest:
+        is_derived = place == "part" and change.kind == "derive"
+        if not is_derived and (change.place != place or number < lowest):
             continue
         if change.kind == "Replace":
             below = [f"p{number}"]
@@ -178,6 +189,18 @@ def is_told(place: str, rows: list[Change], on: set[int]) -> bool:
 @example(
     rows=[Change(place, "Wrap") for place in ("f", "api", "f", "f", "f")],
     steps=[(True, {0, 1, 4}), (False, {1, 4}), (True, {2})],
+    late=False,
+    share=False,
+)
+@example(
+    rows=[Change("held", kind) for kind in ("Wrap", "Decorate", "Wrap")],
+    steps=[(True, {0}), (True, {2}), (True, {1}), (False, {0})],
+    late=False,
+    share=False,
+)
+@example(
+    rows=[Change("part", "Wrap"), Change("W", "derive"), Change("part", "Wrap")],
+    steps=[(True, {0, 2}), (True, {1}), (False, {1}), (True, {1}), (False, {0})],
     late=False,
     share=False,
 )

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.sampling import examples
 
-from patchkit import Add, Replace, Wrap
+from patchkit import Add, Decorate, Replace, Wrap
 from runtime.changes.fields.groups import Upstream
 
 if TYPE_CHECKING:
@@ -66,7 +66,14 @@ class Named:
     def __set_name__(self, owner, name): self.owner, self.name = owner.__name__, name
     def __get__(self, instance, owner): return (self.tag, self.owner, self.name)
 """
-BY = "def by(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)\n"
+BY = """
+import functools
+def by(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)
+def around(target):
+    return functools.wraps(target)(lambda *args, **kwargs: target(*args, **kwargs))
+"""
+AROUND = {Wrap: "by", Decorate: "around"}
+"""The body's objects that answer as the target does."""
 
 
 class Shape(NamedTuple):
@@ -91,7 +98,7 @@ class Shape(NamedTuple):
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[type, Member, Member, Shape]:
     """A change, the original member, the new one, and how the class is written."""
-    change = draw(st.sampled_from([Replace, Add, Wrap]))
+    change = draw(st.sampled_from([Replace, Add, Wrap, Decorate]))
     kind = draw(st.sampled_from(sorted(KINDS)))
     holder = draw(st.sampled_from(["C", "Base"]))
     member = new = KINDS[kind]
@@ -99,9 +106,9 @@ def cases(draw: st.DrawFn) -> tuple[type, Member, Member, Shape]:
         new = KINDS[draw(st.sampled_from(["plain", "abstract"]))]
     if kind == "new" and change is Add:
         change = Replace  # of a class without, it is refused
-    if kind == "descriptor" and change is Wrap:
+    if kind == "descriptor" and change in AROUND:
         change = Replace  # it cannot be called
-    if change is Wrap:
+    if change in AROUND:
         holder = "C"
         new = member
     if change is Add:
@@ -119,7 +126,7 @@ def test_a_patched_class_equals_one_that_was_written_so(
     """Its objects, lists and results, by instance, class and subclass; undo restores all of it."""
     change, member, new, shape = case
     old = {shape.holder: member.written("old")}
-    tag = "old" if change is Wrap else "new"
+    tag = "old" if change in AROUND else "new"
     target = f"upstream:C.{member.name}"
     # A plain function becomes what it replaces; nothing says what an added one is to be.
     plain = change is not Add and "types" not in new.decorator
@@ -134,7 +141,7 @@ def test_a_patched_class_equals_one_that_was_written_so(
         ]
         before = [dict(vars(cls)) for cls in classes]
         unpatched = seen(bench.module, member.name)
-        by = "by" if change is Wrap else new.name
+        by = AROUND.get(change, new.name)
         undo = bench.apply(change(target, by=by))
         assert seen(bench.module, member.name) == expected
         undo()

@@ -1,0 +1,114 @@
+"""Judges the decorator of a Decorate: whether it takes one target, and what it returns for it."""
+
+import ast
+from collections.abc import Iterator
+
+from patchkit.analysis.check import codes
+from patchkit.analysis.check.compatibility import refused_call
+from patchkit.analysis.check.findings import REWRITE, Fault
+from patchkit.analysis.upstream.facts import Facts
+from patchkit.analysis.upstream.resolving.code_kinds import returned_by
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    SCOPES,
+    Def,
+    Signature,
+    signature_of,
+)
+
+
+def decorator_faults(
+    name: str, decorator: Facts, node: ast.AST | None, target: Facts
+) -> Iterator[Fault]:
+    """Judge a decorator of a body for one target.
+
+    Args:
+        name: The name of the decorator in the body.
+        decorator: What it is.
+        node: Its definition, if there is one.
+        target: What it decorates.
+
+    Yields:
+        What is certain from the source: it takes no target, it returns nothing, or it returns a
+        function that takes other calls, or gives another kind of result, than the target does.
+    """
+    if decorator.signature is not None:
+        refusal = _refused_target(decorator.signature)
+        if refusal:
+            message = f"{name}{decorator.signature} has to take (target): {refusal}"
+            yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, name)
+            return
+    if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+        return
+    returned = _returned_values(node)
+    if not any(returned):
+        message = f"{name} returns nothing, expected what the target becomes"
+        yield Fault(codes.KIND_CHANGED, message, REWRITE, name)
+        return
+    for value in returned:
+        inner = _inner_function(node, value)
+        if inner is not None and target.is_sure:
+            yield from _inner_faults(name, inner, target)
+
+
+def _refused_target(signature: Signature) -> str:
+    """Say why a function cannot be called as `by(target)`; '' where it can."""
+    try:
+        signature.bind("target")
+    except TypeError as error:
+        return str(error)
+    return ""
+
+
+def _returned_values(node: ast.FunctionDef) -> list[ast.expr | None]:
+    """Return what the `return` statements of a function return, not those of functions in it."""
+    values: list[ast.expr | None] = []
+    pending: list[ast.AST] = list(node.body)
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.Return):
+            values.append(part.value)
+        elif not isinstance(part, SCOPES):
+            pending += ast.iter_child_nodes(part)
+    return values
+
+
+def _inner_function(node: ast.FunctionDef, value: ast.expr | None) -> Def | None:
+    """Return the function that a decorator defines and returns; None if it returns another thing.
+
+    A decorator of that function may change how it is called: of those, only `wraps` is known.
+    """
+    if not isinstance(value, ast.Name):
+        return None
+    definitions = [
+        part
+        for part in ast.walk(node)
+        if isinstance(part, DEFS) and part.name == value.id
+    ]
+    if len(definitions) != 1:
+        return None
+    (inner,) = definitions
+    for decorator in inner.decorator_list:
+        if "wraps" not in ast.unparse(decorator):
+            return None
+    return inner
+
+
+def _inner_faults(name: str, inner: Def, target: Facts) -> Iterator[Fault]:
+    """Compare what a decorator returns with its target: its calls, and what they return."""
+    if target.signature is not None:
+        given = signature_of(inner.args)
+        refusal = refused_call(target.signature, given)
+        if refusal:
+            takes = f"what {name} returns takes {given}"
+            message = f"upstream takes {target.signature}, {takes}: {refusal}"
+            yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, name)
+    inner_result = ""
+    if not inner.decorator_list:
+        inner_result = returned_by(inner)
+    if inner_result and target.returned and inner_result != target.returned:
+        message = (
+            f"calls of what {name} returns give {inner_result}, expected {target.returned}, as "
+            f"upstream's {target.qualname} gives"
+        )
+        yield Fault(codes.KIND_CHANGED, message, REWRITE, name)
