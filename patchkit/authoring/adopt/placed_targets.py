@@ -17,6 +17,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     signature_of,
 )
 from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.authoring.adopt.pile_imports import is_used_elsewhere
 from patchkit.authoring.adopt.pile_reader import PileReader
 from patchkit.authoring.adopt.placements import Placement
 from patchkit.core.rows.target import Target
@@ -94,6 +95,31 @@ def _is_module(release: CheckedRelease, parts: Sequence[str]) -> bool:
     return not any(part.lstrip("_")[:1].isupper() for part in parts)
 
 
+def can_be_wrapped(
+    reader: PileReader,
+    readers: Sequence[PileReader],
+    placement: Placement,
+    facts: Facts,
+) -> bool:
+    """Return whether a placement replaces one function, and nothing else uses its names.
+
+    Args:
+        reader: The reader of the module that sets the replacement.
+        readers: The readers of all modules of the pile.
+        placement: The placement of the replacement.
+        facts: The facts of the original.
+    """
+    if facts.kind not in FUNCTIONS | METHODS:
+        return False
+    if len(placement.dotted_names) != 1 or placement.key:
+        return False
+    names = {ast.unparse(placement.value)}
+    for name, original in reader.saved.items():
+        if original.dotted_name == placement.dotted_names[0]:
+            names.add(name)
+    return not is_used_elsewhere(reader, readers, names)
+
+
 def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool:
     """Return whether callers of an original may fail with its replacement.
 
@@ -106,8 +132,7 @@ def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool
     """
     if not facts.is_present or facts.kind == str(Kind.CLASS):
         return not _derives(reader, placement)
-    is_callable = facts.kind in METHODS or facts.kind in FUNCTIONS
-    if not is_callable or facts.signature is None:
+    if facts.kind not in FUNCTIONS | METHODS or facts.signature is None:
         return False
     signature = _signature(reader, placement)
     return signature is None or refused_call(facts.signature, signature) is not None
