@@ -66,7 +66,7 @@ def rows_of(
 
 
 def own_rows_of(packs: Collection[str], names: Collection[str]) -> list[Row]:
-    """Read the rows that a command about the user's own patches is for.
+    """Return the rows that a command about the user's own patches is for.
 
     These are the rows with the given names. Without names, they are the rows of packs whose source
     the user has, and not an installed copy. If there are none of these, they are all rows but those

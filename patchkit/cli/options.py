@@ -238,7 +238,7 @@ def lock_named(file: str | None) -> str | None:
 
 
 def locks_of(file: str | None) -> Locks:
-    """Open the lock file that is named, or else those of the packs and of this directory.
+    """Return the locks: the file that is named, or else those of the packs and of this directory.
 
     Args:
         file: The value of `--lock`; see `lock_named`.
@@ -272,7 +272,7 @@ def selection_of(settings: Settings, vllm: str | None = None) -> Selection:
 def rows_and_selection(
     packs: Iterable[str], vllm: str | None
 ) -> tuple[Registry, Selection]:
-    """Read the rows of all packs, and the selection that tells which of them apply here.
+    """Return the rows of all packs, and the selection that tells which of them apply here.
 
     Args:
         packs: Packs to add to the installed ones.

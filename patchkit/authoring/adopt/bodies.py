@@ -82,6 +82,7 @@ class BodyText:
         """
         name = dotted(placement.value)
         if self._has_name(placement, name):
+            # The row refers to that name: the statement goes.
             if placement.text.startswith("{}"):
                 self._cut(placement.statement, "")
             else:
@@ -90,6 +91,7 @@ class BodyText:
             if is_always_set:
                 return name, ""
             return name, name
+        # Else the statement binds a new name, such as `for_lib_f` in place of `up.lib.f`.
         if placement.node not in self._value_names:
             dotted_name = placement.dotted_names[0]
             parts = dotted_name.split(".")
@@ -101,9 +103,8 @@ class BodyText:
             self._value_names[placement.node] = own_name
             self._assign(placement, own_name)
         own_name = self._value_names[placement.node]
-        by = own_name
-        if name in self._defined_once:
-            by = name
+        # A function or class of the module has the better name; the new one tells only `when`.
+        by = name if name in self._defined_once else own_name
         if placement.is_plain:
             return by, ""
         return by, own_name

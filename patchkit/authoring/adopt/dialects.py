@@ -96,14 +96,14 @@ def _strings(node: ast.expr | None, context: StatementContext) -> list[str]:
 
 def _registrations(node: ast.stmt) -> Iterator[_Registration]:
     """Yield the uses of `register_patch` in a statement."""
-    if isinstance(node, SCOPES):
+    if isinstance(node, SCOPES):  # the body keeps the definition, without the decorator
         for decorator in node.decorator_list:
             if _is_registration(decorator):
                 name = ast.Name(node.name, ast.Load())
                 yield _Registration(decorator, name, decorator, "")
     elif isinstance(node, (ast.Assign, ast.Expr)) and isinstance(node.value, ast.Call):
-        call = node.value
-        registration = call.func  # `register_patch(…)(value)`
+        call = node.value  # `register_patch(…)(value)`, perhaps assigned to a name
+        registration = call.func
         if not call.args or not _is_registration(registration):
             return
         value = call.args[0]

@@ -1,4 +1,4 @@
-"""Compares two versions of a module: which changes of a row make the new one of the old one."""
+"""Compares two versions of a module: which changes of a row turn the old one into the new one."""
 
 import ast
 from collections.abc import Collection, Iterable, Sequence
@@ -38,7 +38,7 @@ class UnexpressedCode(NamedTuple):
 
 
 def difference(path: str, old: bytes, new: bytes) -> "ModuleDifference":
-    """Return the changes, and their body, that make one version of a module of another.
+    """Return the changes, and their body, that turn one version of a module into another.
 
     Args:
         path: the path of the file in its release.
@@ -55,7 +55,7 @@ def difference(path: str, old: bytes, new: bytes) -> "ModuleDifference":
 
 @dataclass
 class ModuleDifference:
-    """The changes that make one version of a module of another, and the body that they need.
+    """The changes that turn one version of a module into another, and the body that they need.
 
     Args:
         before: the definitions of the old text.
@@ -147,14 +147,16 @@ class ModuleDifference:
         target = f"{self.module}:{name}"
         old = self.before.named.get(name)
         owner, _, last = name.rpartition(".")
-        if owner and isinstance(node, ast.AnnAssign):
+        if owner and isinstance(node, ast.AnnAssign):  # a field of a dataclass
             if old:
                 raise ScaffoldError(_FIELD)
             return [self._new_field(owner, last, node)]
         if old is None:
             return [Add(target, by=self._write(name))]
+        # Members of a class are compared by themselves: its bases or decorators differ.
         if isinstance(node, ast.ClassDef):
             raise ScaffoldError(_CLASS)
+        # Edits are shortest; where they cannot do it, the body gets the new definition.
         text_edits = None
         if isinstance(node, DEFS) and isinstance(old, DEFS):
             text_edits = edits(self.before.text(old), self.after.text(node))

@@ -63,7 +63,7 @@ class AdoptedRows:
         return count
 
     def files(self, place: PackLocation) -> list[PlannedFile]:
-        """Plan the files of the pack: the bodies, and the module with the rows.
+        """Return the planned files of the pack: the bodies, and the module with the rows.
 
         Args:
             place: the pack.

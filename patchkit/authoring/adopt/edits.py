@@ -46,6 +46,7 @@ def edits(old: str, new: str) -> list[TextEdit] | None:
     # An Edit recompiles the function; its decorators have run by then.
     if _hash_of_decorators(old) != _hash_of_decorators(new):
         return None
+    # Without a difference, an empty hunk stands for it.
     separate = hunks(old.splitlines(), new.splitlines()) or [ChangedLines(0, 0, 0, 0)]
     first = separate[0]
     last = separate[-1]
@@ -171,7 +172,7 @@ def _statements(text: str) -> list[ast.stmt]:
 
 
 def syntax_hash(text: str) -> str:
-    """Hash the syntax of a definition; comments and layout make no difference.
+    """Return a hash of a definition's syntax; comments and layout make no difference.
 
     Args:
         text: the source of the definition.

@@ -25,6 +25,9 @@ def merged_edits(changes: Sequence[Edit], base: str, theirs: str) -> CarriedChan
         base: the function in the old release.
         theirs: the function in the later release.
 
+    Returns:
+        The Edits for the later release, and whether they are others than before.
+
     Raises:
         ScaffoldError: they cannot be merged.
         TargetError: an Edit does not fit the function in the old release.

@@ -37,7 +37,7 @@ class Merged(NamedTuple):
 
 
 def merged(base: str, ours: str, theirs: str) -> Merged:
-    """Merge two changed versions of a text with `git merge-file`.
+    """Return the merge of two changed versions of a text, made by `git merge-file`.
 
     Args:
         base: the text that both versions started from.
@@ -110,7 +110,7 @@ class _Change(NamedTuple):
 
 
 def _changes(base: Sequence[str], side: Sequence[str]) -> set[_Change]:
-    """Return the changes that make the lines of one side of those of the base."""
+    """Return the changes that turn the base into one side."""
     return {
         _Change(
             hunk.old_start, hunk.old_end, tuple(side[hunk.new_start : hunk.new_end])

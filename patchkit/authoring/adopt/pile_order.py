@@ -29,8 +29,9 @@ def read_pile(
             reader.read()
             readers[module.name] = reader
     ordered: dict[str, PileReader] = {}
+    # Python runs a package before its modules.
     for name in sorted(readers, key=lambda name: (name.count("."), name)):
-        _add_after_imports(name, readers, ordered, set())
+        _add_after_imports(name, readers, ordered, entered=set())
     return list(ordered.values())
 
 

@@ -1,4 +1,4 @@
-"""Makes rows and bodies of a pile: a package that patches upstream by assignments on import."""
+"""Turns a pile, a package that patches upstream by assignments on import, into rows and bodies."""
 
 import ast
 import re
@@ -68,10 +68,8 @@ class PileRows(AdoptedRows):
 
     def __post_init__(self) -> None:
         self._imported = imported_modules(self.readers)
-        self._patching: set[str] = set()
-        for reader in self.readers:
-            if reader.expressible:
-                self._patching.add(reader.module.name)
+        expressible = [reader for reader in self.readers if reader.expressible]
+        self._patching = {reader.module.name for reader in expressible}
         self._base = common_package(self._patching)
 
     @property
@@ -117,7 +115,9 @@ class PileRows(AdoptedRows):
         modules = [rows.reader.module for rows in rows_by_module]
         if not self._base:
             self.left += [
-                UnexpressedCode(module.path, 1, "", _NO_PACKAGE, module.name)
+                UnexpressedCode(
+                    module.path, line=1, code="", reason=_NO_PACKAGE, place=module.name
+                )
                 for module in modules
             ]
             return
@@ -142,20 +142,21 @@ class PileRows(AdoptedRows):
         for patch in self.patches:
             target_modules.update(change.place.module for change in patch.changes)
         packages = {name.partition(".")[0] for name in target_modules} - own_packages
-        watched = [
+        upstream_modules = [
             name for name in target_modules if name.partition(".")[0] in packages
         ]
         with importable(pile) as path:
             self.observed = observe(
-                root_modules(self.readers, self.codes) or [self._base],
-                sorted(packages.union(watched)),
-                stubs,
-                packages,
-                path,
+                modules=root_modules(self.readers, self.codes) or [self._base],
+                imported_first=sorted(packages.union(upstream_modules)),
+                stubs=stubs,
+                packages=packages,
+                path=path,
             )
         self.observed.compare(self.patches)
         for change in self.observed.unread:
             reason = f"it was observed to become {change.by}; no statement that was read sets it"
+            # No statement is known that sets it: it has no file, line and code.
             self.left.append(UnexpressedCode("", 0, "", reason, change.target))
 
     def leave(
@@ -339,17 +340,17 @@ class _ModuleRows:
             reason = f"no target says it: {error}"
             self._pile.leave(self.reader, placement, reason, placement.dotted_names[0])
             return
-        holders = {
+        owners = {
             placed.target.holder
             for placed in targets.values()
             if placed.facts is None or placed.is_present
         }
         for dotted_name, placed in targets.items():
-            holder = placed.target.holder
-            if placed.is_absent and holder in holders:
-                continue  # an alternative name: the release has another one of them
-            if placed.is_absent and not self._pile.release.has(holder):
-                reason = f"{self._pile.release.name} has no {holder}"
+            owner = placed.target.holder
+            if placed.is_absent and owner in owners:
+                continue  # an alternative: the release has another name of the same owner
+            if placed.is_absent and not self._pile.release.has(owner):
+                reason = f"{self._pile.release.name} has no {owner}"
                 self._pile.leave(self.reader, placement, reason, dotted_name)
                 continue
             facts = placed.facts or Facts("undecidable")
@@ -384,6 +385,7 @@ class _ModuleRows:
             return Wrap(str(target), by=by, rebind=False)
         by, own_name = body.by(placement)
         when = body.when(placement, own_name)
+        # A name of a module that was imported from the module that defines it.
         is_copy = facts.module not in ("", target.module) and "." not in target.qualname
         if is_copy:
             self._pile.by_hand[str(target)] = f"{facts.module}:{facts.qualname}"
@@ -392,7 +394,7 @@ class _ModuleRows:
         rebind: bool | tuple[str, ...] = False
         if placement.rebinds:
             rebind = (self.reader.module.name.partition(".")[0],)
-        fits_no_caller = is_unrelated(self.reader, placement, facts)
+        unrelated = is_unrelated(self.reader, placement, facts)
         return Replace(
-            str(target), by=by, when=when, rebind=rebind, unrelated=fits_no_caller
+            str(target), by=by, when=when, rebind=rebind, unrelated=unrelated
         )

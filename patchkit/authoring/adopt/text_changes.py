@@ -28,7 +28,7 @@ def span(text: bytes, node: ast.AST) -> tuple[int, int]:
 
 
 def applied(text: bytes, changes: Iterable[TextChange]) -> bytes:
-    """Apply changes to a text; a change inside of another one is left out.
+    """Return a text with changes made; a change inside of another one is left out.
 
     Args:
         text: The text.

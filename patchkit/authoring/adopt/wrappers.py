@@ -25,7 +25,7 @@ _PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.UnaryOp)
 def wrapper(
     reader: PileReader, source: bytes, placement: Placement, *, is_method: bool
 ) -> Iterator[TextChange]:
-    """Yield the change of a module's text that makes a wrapper of a replacement function.
+    """Yield the change of a module's text that turns a replacement function into a wrapper.
 
     Args:
         reader: The reader of the module.
@@ -46,6 +46,7 @@ def wrapper(
         for name, original in reader.saved.items()
         if [original.dotted_name] == dotted_names
     ]
+    # A wrapper gets the original as `wrapped`, whenever it is called.
     if function is None or len(names_of_original) != 1 or not placement.is_plain:
         return
     (name,) = names_of_original
@@ -57,6 +58,7 @@ def wrapper(
         for node in ast.walk(function)
         if isinstance(node, ast.Call) and dotted(node.func) == name
     ]
+    # `wrapped` is bound to `self`: a call with another instance is not possible.
     if not calls or (is_method and not _pass_owner(calls, owner)):
         return
     is_private = _are_private(reader, function, name, len(calls))
@@ -198,7 +200,7 @@ def _makes_defaults(function: Def) -> bool:
 
 
 def _call_changes(source: bytes, call: ast.Call, owner: str) -> Iterator[TextChange]:
-    """Yield the changes that make `wrapped(x)` of a call `original(self, x)`.
+    """Yield the changes that turn a call `original(self, x)` into `wrapped(x)`.
 
     Args:
         source: The text of the module.

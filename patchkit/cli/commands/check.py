@@ -107,6 +107,7 @@ def _refuse_nothing_checked(
         raise UpstreamError(
             f"none of the selected patches targets {', '.join(projects)}, {expected}"
         )
+    # With `--inverse`, releases out of range are what is looked at.
     if report.patches == len(report.out_of_range) and report.is_fine and not inverse:
         releases = release_spans(report.releases, report)
         raise UpstreamError(

@@ -136,9 +136,8 @@ def _hint_to_be_read(file: Path, rows: Sequence[Row]) -> str:
     home = Locks.home(row.pack)
     if home is None:
         return ""
-    root = home.parents[
-        row.pack.count(".")
-    ]  # the folder that the pack is imported from
+    # The folder that the pack is imported from.
+    root = home.parents[row.pack.count(".")]
     if not file.resolve().is_relative_to(root.resolve()):
         return f"; a wheel does not carry it there: move it to {shown(home)}"
     return ""

@@ -91,9 +91,8 @@ def command(
                 old_release, new_release = base_of(
                     row, releases, locks.of_all([row]), old, new
                 )
-                rebase = Rebase(
-                    row, old_release, new_release, PackSource(row.pack), keep
-                )
+                pack = PackSource(row.pack)
+                rebase = Rebase(row, old_release, new_release, pack, keep=keep)
                 _run(rebase, write=not dry_run, offline=offline)
                 rebases.append(rebase)
     finally:  # also after an error, report what has been written

@@ -116,7 +116,9 @@ def command(
         draw_now = partial(_draw, read_nodes, run)
         picture = draw_now()
         if watch:
-            picture = _watch(picture, draw_now, bool(ray), html, everything=everything)
+            picture = _watch(
+                picture, draw_now, html, is_ray=bool(ray), everything=everything
+            )
     _write_html(picture, html, everything=everything)
     if form == "json":
         click.echo(status_json(picture))
@@ -288,9 +290,9 @@ def _write_html(
 def _watch(
     picture: Picture,
     draw_now: Callable[[], Picture],
-    is_ray: bool,
     html: str | None,
     *,
+    is_ray: bool,
     everything: bool,
 ) -> Picture:
     """Show the status again and again, until the main process has ended or the user interrupts.
@@ -298,8 +300,8 @@ def _watch(
     Args:
         picture: The first picture to show.
         draw_now: Returns the next picture.
-        is_ray: Whether nodes of a Ray cluster are read, which takes longer.
         html: The file of a page to write each time; None for none.
+        is_ray: Whether nodes of a Ray cluster are read, which takes longer.
         everything: Whether to list also patches that come with patchkit and do not apply.
 
     Returns:

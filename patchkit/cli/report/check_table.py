@@ -191,7 +191,7 @@ def _wrapped(text: str, width: int, name: str = "") -> Iterator[str]:
     Yields:
         The lines.
     """
-    if name:
+    if name:  # `wrap` does not break it at no-break spaces
         text = text.replace(name, name.replace(" ", _NO_BREAK))
     for line in text.splitlines():
         if line.startswith(" "):

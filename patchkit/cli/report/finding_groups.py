@@ -32,7 +32,7 @@ class FindingGroup(NamedTuple):
 
 
 def groups(report: Report) -> list[FindingGroup]:
-    """Group the findings of a report: errors first, then warnings, then notes.
+    """Return the findings of a report in groups: errors first, then warnings, then notes.
 
     Args:
         report: The report.

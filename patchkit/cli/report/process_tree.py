@@ -111,7 +111,7 @@ def _cells(
         yield f"{first.pid} …"
     else:
         yield str(first.pid)
-    if line.guide and first.started:
+    if line.guide and first.started:  # not the root
         yield Text(f"+{first.started - root.started:.1f} s", "note")
     else:
         yield Text(_clock(first.started), "note")
