@@ -84,7 +84,7 @@ class BodyText:
         if self._has_name(placement, name):
             # The row refers to that name: the statement goes.
             if placement.text.startswith("{}"):
-                self._cut(placement.statement, "")
+                self._cut(placement.statement)
             else:
                 self._cut(placement.node, placement.text)
             is_always_set = placement.is_plain or placement.text
@@ -119,7 +119,7 @@ class BodyText:
         top = name.partition(".")[0]
         if top not in self._bound_once:
             return False
-        # A condition or a function may keep the name from being bound.
+        # The name stays bound only where nothing that may not run is replaced by its assignment.
         is_kept_in_module = placement.is_plain or not placement.text
         is_kept = is_kept_in_module and not placement.function
         if not is_kept and placement.text != "pass":
@@ -131,14 +131,15 @@ class BodyText:
 
     def _assign(self, placement: Placement, name: str) -> None:
         """Replace the statement of a placement by an assignment to a name of the body."""
-        declaration = ""
+        declaration = ""  # in a function, the name has to be a global one
         if placement.function:
             declaration = f"global {name}; "
         if placement.text:
             text = placement.text.replace("{}", name, 1)
             self._cut(placement.node, declaration + text)
             return
-        self._cut(placement.node, "")  # a decorator
+        # A decorator is deleted, and the name is assigned below the definition.
+        self._cut(placement.node)
         statement = placement.statement
         _, end = span(self._source, statement)
         column = getattr(statement, "col_offset", 0)
@@ -215,12 +216,11 @@ class BodyText:
         dotted_names = list(placement.dotted_names)
         for original in self._reader.saved.values():
             if dotted_names == [original.dotted_name]:
-                self._cut(
-                    original.statement, ""
-                )  # a wrapper gets the original as `wrapped`
+                # A wrapper gets the original as `wrapped`.
+                self._cut(original.statement)
         return True
 
-    def _cut(self, node: ast.AST, text: str) -> None:
+    def _cut(self, node: ast.AST, text: str = "") -> None:
         """Replace a statement or a decorator by other code, or delete it.
 
         Args:
@@ -236,6 +236,7 @@ class BodyText:
             code_behind = behind.lstrip(b" \t")
             is_followed = code_behind.startswith(b";")
             if isinstance(node, ast.stmt) and not before and not is_followed:
+                # It is alone on its lines: they go, with the blank lines below.
                 lines_behind = behind.partition(b"\n")[2]
                 following_lines = lines_behind.lstrip(b"\n")
                 end = len(self._source) - len(following_lines)
@@ -276,7 +277,7 @@ class BodyText:
                 self._import(node)
             # An assertion that the pile has replaced something fails until the row is applied.
             elif is_check(node) and names_in(node) & values:
-                self._cut(node, "")
+                self._cut(node)
         changed_source = applied(self._source, self._changes)
         text = changed_source.decode().rstrip()
         # The body is UTF-8. A blank line moves the module's declaration of another encoding to the

@@ -100,7 +100,7 @@ def _registrations(node: ast.stmt) -> Iterator[_Registration]:
         for decorator in node.decorator_list:
             if _is_registration(decorator):
                 name = ast.Name(node.name, ast.Load())
-                yield _Registration(decorator, name, decorator, "")
+                yield _Registration(decorator, name, decorator, text="")
     elif isinstance(node, (ast.Assign, ast.Expr)) and isinstance(node.value, ast.Call):
         call = node.value  # `register_patch(…)(value)`, perhaps assigned to a name
         registration = call.func

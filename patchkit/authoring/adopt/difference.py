@@ -116,7 +116,7 @@ class ModuleDifference:
             # Nothing under `if TYPE_CHECKING:` runs, so that nothing is lost.
             is_for_types = dotted(getattr(node, "test", None)).endswith("TYPE_CHECKING")
             if of_nodes([node]) not in old_hashes and not is_for_types:
-                self._list_unexpressed("", node, _AT_IMPORT)
+                self._list_unexpressed(name="", node=node, reason=_AT_IMPORT)
 
     def _list_unexpressed(self, name: str, node: ast.stmt, reason: str) -> None:
         """List a statement that no change can express.

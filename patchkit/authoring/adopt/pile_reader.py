@@ -340,6 +340,7 @@ class PileReader:
         # A loop, or an assignment with several targets, sets each of the attributes.
         sets_all = isinstance(node, (ast.For, ast.Assign)) or "'for'" in conditions
         placement.is_either = len(dotted_names) > 1 and not sets_all
+        # A condition such as `"f" not in vars(lib)` asks whether the attribute exists.
         placement.is_new = any(" not in " in condition for condition in conditions)
         placement.function = context.function
         is_named = isinstance(turn_value, ast.Name)

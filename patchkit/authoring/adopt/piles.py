@@ -107,11 +107,7 @@ class PileRows(AdoptedRows):
             self._switch_off(with_bodies)
 
     def _switch_off(self, rows_by_module: Sequence["_ModuleRows"]) -> None:
-        """Add the row that keeps the pile from patching upstream a second time.
-
-        Args:
-            rows_by_module: The modules of the pile that have bodies in the pack.
-        """
+        """Add the row that keeps the pile's modules from patching upstream a second time."""
         modules = [rows.reader.module for rows in rows_by_module]
         if not self._base:
             self.left += [
@@ -216,6 +212,7 @@ class _ModuleRows:
         self._body_name = f"patch_{word}"
         self._expressible = reader.expressible
         only_builds = all(placement.builds for placement in self._expressible)
+        # If the body `patch_x` has other text than the module, the module's is in `code_x`.
         prefix = "code" if guard.test or only_builds else "patch"
         self.code = f"{pile.pack}.{prefix}_{word}"
         title = f"Adopted from {pile.origin}: {reader.module.path}"
@@ -247,7 +244,7 @@ class _ModuleRows:
         names: set[str] = set()
         guarded_rows = list[Patch]()
         for row in rows:
-            if row.body != self._body_name:
+            if row.body != self._body_name:  # the row has a built value
                 guarded_rows.append(row)
                 continue
             conditions = [row.when, row.verify]

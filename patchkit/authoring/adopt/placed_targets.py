@@ -74,7 +74,7 @@ def placed_target(
     target = Target(".".join(parts[:module_length]), qualname)
     Target.parse(str(target))  # raises ValueError where it is no valid target
     if not release.covers(parts[:1]):
-        return PlacedTarget(target, None)
+        return PlacedTarget(target, facts=None)
     owner = release.facts(target.holder)
     if owner.kind == str(Kind.CLASS) and owner.qualname:
         # The pile may name the class by an import elsewhere; the target is where it is defined.

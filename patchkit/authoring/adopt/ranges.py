@@ -57,9 +57,11 @@ def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
     bounds = sorted(map(str, requirement.specifier))
     # `==1.1`, which excludes the release: the new bound ends exactly at the release, too.
     is_exact = not allowed and any(bound.startswith("=") for bound in bounds)
+    # The range begins where it did; or at the release, if older ones are no longer allowed.
     lower = _lower_bounds(bounds)
     if is_new:
         lower = [] if is_exact else [f">={new}"]
+    # It ends before the release if it is over, and else as far beyond it as it was exact.
     upper = [bound for bound in bounds if bound[0] in "<~="]
     if is_over:
         upper = [f"<{new}"]

@@ -169,8 +169,8 @@ class Rebase:
 
         A change for the old release alone is not carried: the row has another for the later one.
         """
-        due_in_old = self._tried(self.old)
-        due_in_new = self._tried(self.new)
+        due_in_old = self._changes_in(self.old)
+        due_in_new = self._changes_in(self.new)
         numbered: list[tuple[int, Change]] = []
         for index, change in enumerate(self.row.patch.changes):
             if change in due_in_old and change in due_in_new:
@@ -178,7 +178,7 @@ class Rebase:
         numbered.sort(key=lambda pair: (isinstance(pair[1], Edit), str(pair[1].place)))
         return numbered
 
-    def _tried(self, release: CheckedRelease) -> Sequence[Change]:
+    def _changes_in(self, release: CheckedRelease) -> Sequence[Change]:
         """List the changes that the row makes in a release, even one that it does not allow yet."""
         coverage = Coverage([self.row], [release], inverse=True)
         return coverage.tried(self.row, coverage.releases[0])

@@ -234,14 +234,17 @@ def _wrapper_text(
     Raises:
         SyntaxError: Its header and its body are on one line.
     """
+    # From the `def` on: the decorator `wraps(original)` is dropped.
     start = offset(source, function.lineno, 0)
     end = span(source, function)[1]
-    moved = [(first - start, last - start, new) for first, last, new in changes]
-    text = applied(source[start:end], moved).decode()
+    changes_of_text = [
+        (first - start, last - start, new) for first, last, new in changes
+    ]
+    text = applied(source[start:end], changes_of_text).decode()
     lines = text.split("\n")
     body_lines = lines[_header_length(lines) :]
     parameters = copy.deepcopy(function.args)
-    if owner:
+    if owner:  # the wrapper has it as a parameter of its own
         del parameters.args[0]
     catch_alls = [node.arg for node in (parameters.vararg, parameters.kwarg) if node]
     plain = parameters.posonlyargs + parameters.args + parameters.kwonlyargs
@@ -253,7 +256,7 @@ def _wrapper_text(
     header = f"def {function.name}({header_parameters}):"
     if is_simple and isinstance(function, ast.FunctionDef):
         return "\n".join([header, *body_lines])
-    before_def = lines[0].partition("def")[0]
+    before_def = lines[0].partition("def")[0]  # `async `, or ''
     inner_parameters = ast.unparse(parameters)
     inner_header = f"{before_def}def call({inner_parameters}):"
     inner = indent("\n".join([inner_header, *body_lines]), "    ")

@@ -83,7 +83,7 @@ def command(
       patchkit bisect --patch one --patch other -- pytest -x test_it.py
       patchkit bisect --resume -- python compare_tokens.py
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    registry, selection = options.rows_and_selection(packs, None)
+    registry, selection = options.rows_and_selection(packs, vllm=None)
     rows = [row for row in registry if selection.reason_to_skip(row) is None]
     suspects = _suspects(rows, names)
     facts = {

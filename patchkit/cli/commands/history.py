@@ -139,7 +139,7 @@ def _follow_patch(
     """
     package = released([row])[0]
     breaks: dict[str, Break] = {}
-    last_break = Break(None)
+    last_break = Break(last=None)
     if releases or nightlies or not repository:
         last_break = break_of(row, on_index(releases or canonical(package), library))
         breaks["releases"] = last_break

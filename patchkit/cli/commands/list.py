@@ -143,8 +143,9 @@ def _list_debt(
     if not release_options.releases:
         release_options = options.ReleaseOptions(tuple(map(canonical, released(rows))))
     with Library(offline=offline, notice=say) as library:
+        names = [row.name for row in rows]
         report, _ = check_patches(
-            [row.name for row in rows], packs, release_options, None, library
+            names, packs, release_options, lock=None, library=library
         )
     ledger = [debt_of(row, report) for row in rows]
     if form == "table":

@@ -144,11 +144,16 @@ def state_of(target: Target, installed: InstalledSource) -> TargetHere:
     spec = find_module(target.module)
     if spec is None:
         return TargetHere(
-            "no-module", None, None, f"module {target.module} is not found here"
+            "no-module",
+            file=None,
+            line=None,
+            detail=f"module {target.module} is not found here",
         )
     file = file_of(spec)
     if not target.qualname:
-        return TargetHere("present", file, None, "module", target.module)
+        return TargetHere(
+            "present", file, line=None, detail="module", defined=target.module
+        )
     if file is None or not file.endswith(".py"):
         return _undecided(f"{target.module} has no source that can be read", file)
     top = target.module.partition(".")[0]
@@ -163,7 +168,7 @@ def state_of(target: Target, installed: InstalledSource) -> TargetHere:
     if facts.is_present:
         return _present(target, facts, file)
     if facts.state == "absent":
-        return TargetHere("absent", file, None, facts.reason)
+        return TargetHere("absent", file, line=None, detail=facts.reason)
     return _undecided(facts.reason, file)
 
 
@@ -200,4 +205,6 @@ def _detail(target: Target, facts: Facts) -> str:
 
 
 def _undecided(why: str, file: str | None) -> TargetHere:
-    return TargetHere("undecided", file, None, f"not decidable statically: {why}")
+    return TargetHere(
+        "undecided", file, line=None, detail=f"not decidable statically: {why}"
+    )

@@ -123,7 +123,7 @@ def _cells(
 
 def _lines(root: ProcessStatus, children: Children) -> Iterator[BundleLine]:
     """Yield the lines of the tree of a root, each parent before its children."""
-    waiting = [BundleLine("", "", [root])]
+    waiting = [BundleLine(guide="", guide_below="", processes=[root])]
     while waiting:
         line = waiting.pop()
         yield line

@@ -28,7 +28,7 @@ class PatchFact(NamedTuple):
     order: int
     topic: str
     text: str
-    style: str
+    style: str = ""
 
 
 def facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
@@ -75,7 +75,7 @@ def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[PatchFact]:
             len(layers) > 1
         ):  # patches of one target, from the innermost to the outermost
             text = f"{target}  {' < '.join(layers)}  {patch.calls[target]}"
-        yield PatchFact(1, "target", text, "")
+        yield PatchFact(1, "target", text)
     for target, upper in patch.hidden.items():
         yield PatchFact(1, "target hidden", f"{target}: under patch {upper}", "warn")
     for target, reason in patch.left_out.items():
@@ -102,7 +102,7 @@ def _stranger_facts(patch: PatchStatus) -> Iterator[PatchFact]:
             text += ": cannot tell whether that calls the patch"
             yield PatchFact(5, "wrapped by", text, "warn")
         elif stranger.wraps:
-            yield PatchFact(5, "wrapped by", text, "")
+            yield PatchFact(5, "wrapped by", text)
         else:
             yield PatchFact(6, "overwritten by", text, "bad")
 
